@@ -1,5 +1,5 @@
-"""What can be said of a program for all its inputs: what depends on them, paths, and bounds of its time (docs/wcet.md).
+"""Analyses for all inputs of a program: bounds of time (docs/wcet.md), order of accesses (docs/analyze.md).
 
-Start with :mod:`.bound`: the bound and what it is made of. :mod:`.dependence` says which instructions depend on the
-inputs; :mod:`.explore` and what it imports go through all paths of all warps; :mod:`.compose` makes one time of them.
+Start with :mod:`.bound.bound`, which computes a bound. :mod:`.code.dependence` finds the instructions that depend on
+the inputs, :mod:`.paths.explore` explores all paths of all warps, and :mod:`.bound.compose` combines their costs.
 """

@@ -1,1 +1,1 @@
-"""The longest time, from what is counted along the paths."""
+"""The longest time of a program, from the costs of its paths."""

@@ -1,4 +1,4 @@
-"""What a bound is made of by instruction, and the path that it was counted along: what a table by source line shows."""
+"""The cost of each instruction in a bound or a run, for a table by source line."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ __all__ = ["AttributedPipeline", "CostByInstruction", "RunCosts", "cost_of"]
 
 
 class AttributedPipeline(Pipeline):
-    """A pipeline that knows for which instructions it waits: ``own``, by pc, since it last met others.
+    """A pipeline that attributes waits to instructions by pc. With strict turns, these are all its cycles.
 
-    ``met``: the waits of the chain until then. ``past``: its own until then. Where paths meet, they are those of the
-    path whose time is later. With strict turns they are all cycles.
+    ``own``: its waits since it last met other warps. ``past``: its own waits before that. ``met``: the waits of the
+    chain before that. When paths join, the waits of the later path are kept.
     """
 
     def __init__(self, shared: SharedState, warp: int = 0, *, strict: bool = False) -> None:
@@ -57,7 +57,7 @@ class AttributedPipeline(Pipeline):
         time, slots, within = self.time, self.counts.slots, self.within
         super().issue(pc, code, following, access)
         if within:
-            # What the common beginning is made of is not told.
+            # The common beginning is not attributed to instructions.
             self.own, self.past, self.met = Counter(), Counter(), Counter()
             return
         waited = self.time - time - (0 if self._strict else self.counts.slots - slots)
@@ -66,12 +66,12 @@ class AttributedPipeline(Pipeline):
 
     @property
     def chain_length(self) -> int:
-        """How long the chain is that this warp ends: what the bound takes of it."""
+        """The length of the chain that this warp ends, as the bound counts it."""
         return self.span if self._strict else self.idle
 
     @staticmethod
     def meet(clocks: Iterable[Clock], active: int | None) -> None:
-        """See :class:`sim.analysis.paths.clock.Clock`: from here on all follow the longest chain."""
+        """See :class:`sim.analysis.paths.clock.Clock`: all warps continue the longest chain."""
         lined = [each for each in clocks if isinstance(each, AttributedPipeline)]
         chain = max(lined, key=lambda each: each.chain_length)
         table = Counter() if any(each.within for each in lined) else chain.met + chain.own
@@ -82,10 +82,10 @@ class AttributedPipeline(Pipeline):
 
 @dataclass(frozen=True)
 class CostByInstruction:
-    """What of a bound by ``method`` can be laid to instructions, by pc; ``rest``: its parts without that, by name.
+    """The cost of each instruction by pc, for the bound by ``method``; ``rest``: the remaining parts by name.
 
-    ``rest`` and the three tables add up to the bound. Of ``rest`` a part is negative if what is a wait on one path and
-    a slot on another was counted once. ``ways``: how often each jump goes on where, in all warps together.
+    The three tables and ``rest`` add up to the bound. A part of ``rest`` is negative if something that is a wait on one
+    path and a slot on another was counted once. ``ways``: how often each jump continues at each place, in all warps.
     """
 
     method: str
@@ -98,10 +98,10 @@ class CostByInstruction:
 
 
 def cost_of(composed: Composed, demand: Demand, policy: str) -> CostByInstruction:
-    """The table of a bound.
+    """Return the cost of each instruction in a bound.
 
-    Instructions and NOPs are those of the dearest walk (:mod:`sim.analysis.bound.compose.implicit`). Under strict turns
-    only the chain's own cycles count, so these are all among the waits.
+    Instructions and NOPs are those of the most expensive walk (:mod:`sim.analysis.bound.compose.implicit`). Under
+    strict turns only cycles of the chain count, all as waits.
     """
     lined = [each for each in demand.pipelines if isinstance(each, AttributedPipeline)]
     instructions: Counter[int] = Counter()
@@ -136,7 +136,7 @@ def cost_of(composed: Composed, demand: Demand, policy: str) -> CostByInstructio
 
 
 class RunCosts:
-    """A sink of cycles (:class:`sim.show.trace.cycles.Sink`) that makes the table of one run."""
+    """A sink of cycles (:class:`sim.show.trace.cycles.Sink`) that counts the cost of each instruction in a run."""
 
     def __init__(self, config: SmConfig) -> None:
         self._warps = config.warps
@@ -150,7 +150,7 @@ class RunCosts:
 
     def take(self, cycles: Cycles) -> None:
         """See :class:`sim.show.trace.cycles.Sink`."""
-        # The profile is of the measured region; this is all of it.
+        # The profile counts the measured region only: make the whole run that region.
         events = cycles.events.copy()
         events["region"] = 1
         self._profile.take(dataclasses.replace(cycles, events=events))
@@ -169,7 +169,7 @@ class RunCosts:
         self._profile.finish()
 
     def costs(self, cycles: int) -> CostByInstruction:
-        """The table of the run, which took so many ``cycles``."""
+        """Return the cost of each instruction in the run, which took ``cycles``."""
         tables: dict[str, Counter[int]] = {"issued": Counter(), "nop": Counter(), "wait": Counter()}
         for cell in self._profile.cells():
             if cell.pc != NONE:

@@ -1,7 +1,7 @@
-"""Implicit path enumeration: the most that a walk through a graph can cost, as an integer program (Li 1995).
+"""Implicit path enumeration: the highest cost of a walk through a graph, as an integer program (Li 1995).
 
-How often each edge is taken is a variable. What flows into a node flows out of it; loops and facts bound edges. HiGHS
-finds the greatest sum of costs, and how often each edge is taken then.
+The variables are the counts of the edges. Flow into a node equals flow out of it, and loops and facts bound the counts.
+HiGHS maximises the sum of costs.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ Edge = tuple[int, int]
 
 
 class NoBoundError(Exception):
-    """A walk may cost anything: some circle of the graph has no bound; or there is no walk at all."""
+    """The cost is unbounded because a cycle has no bound, or there is no walk."""
 
 
 @dataclass(frozen=True)
 class Loop:
-    """Of the edges ``back`` at most ``most`` are taken for each one of ``entries``."""
+    """At most ``most`` of the edges ``back`` are taken for each one of ``entries``."""
 
     entries: Sequence[Edge]
     back: Sequence[Edge]
@@ -32,10 +32,10 @@ class Loop:
 
 @dataclass(frozen=True)
 class Flow:
-    """A graph from ``start`` to ``end``, by nodes that are numbers.
+    """A graph from ``start`` to ``end``, whose nodes are numbers.
 
-    ``costs``: of an edge each time that it is taken; 0 where there is none. ``facts``: the least and the most often
-    that an edge is taken. ``exclusive``: sets of edges that are together taken so often at most.
+    ``costs``: the cost of an edge, by default 0. ``facts``: the least and the highest count of an edge. ``exclusive``:
+    sets of edges with the highest sum of their counts.
     """
 
     edges: Sequence[Edge]
@@ -48,14 +48,14 @@ class Flow:
 
 
 def longest(flow: Flow) -> tuple[int, dict[Edge, int]]:
-    """The cost of the dearest walk, and how often it takes each edge.
+    """Return the cost of the most expensive walk, and its count of each edge.
 
-    A walk is counted as what flows: circles that it does not touch are not excluded, but bounded as any other.
+    The flow may include cycles that are not connected to the walk; they are bounded like all others.
 
     Raises
     ------
     NoBoundError
-        If there is no greatest cost.
+        If the cost has no maximum.
     """
     solver = highspy.Highs()
     solver.silent()
@@ -80,21 +80,21 @@ def longest(flow: Flow) -> tuple[int, dict[Edge, int]]:
 
 
 def _rows(flow: Flow, number: Mapping[Edge, int]) -> Iterator[tuple[dict[int, float], float, float]]:
-    """The constraints: the factors of the edges by number, the least and the greatest sum."""
+    """Yield the constraints: factors by number of the edge, and the least and the greatest sum."""
     for node in {each for edge in flow.edges for each in edge} | {flow.start, flow.end}:
         terms: dict[int, float] = {}
         for edge, at in number.items():
             change = (edge[1] == node) - (edge[0] == node)
             if change:
                 terms[at] = change
-        # One comes in at the start, and one leaves at the end.
+        # The walk begins once at the start, and ends once at the end.
         surplus = (node == flow.end) - (node == flow.start)
         yield terms, surplus, surplus
     for loop in flow.loops:
         terms = {number[edge]: 1.0 for edge in loop.back}
         for edge in loop.entries:
             terms[number[edge]] = terms.get(number[edge], 0) - loop.most
-        # A walk that starts in the header has entered it, too.
+        # A walk that starts at the header also enters the loop.
         extra = loop.most if any(edge[1] == flow.start for edge in loop.back) else 0
         yield terms, -highspy.kHighsInf, extra
     for edges, most in flow.exclusive:

@@ -1,1 +1,1 @@
-"""A program's instructions as the analysis reads them, and what they do to intervals."""
+"""A program's instructions, their costs, and their effect on intervals."""

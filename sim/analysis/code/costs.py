@@ -1,4 +1,4 @@
-"""What an instruction costs in the pipeline: asked of the predictor's tables, not written again (sim.predict.model)."""
+"""The cost of each instruction in the pipeline, from the predictor's tables (sim.predict.model)."""
 
 from __future__ import annotations
 
@@ -18,28 +18,30 @@ from .loops import target_of
 __all__ = ["DEPTH", "LOAD", "MISS", "RESOLUTION", "SHORTEST", "STORE", "Cost", "Costs"]
 
 _NEXT = 4
-#: R: a branch that is issued in t resolves in t + R (design.md section 3).
+#: R: a branch issued in cycle t resolves in t + R (design.md section 3).
 RESOLUTION = 3
-#: t_F: a fetch made in t is decoded in t + t_F, so behind a jump that is followed there so many may become NOPs.
+#: t_F: a fetch in cycle t is decoded in t + t_F, so up to t_F fetches after a jump followed at decode become NOPs.
 DECODED_AFTER = DEPTH - 1
 #: From a load that hits to its dependent: stage X, queue, lookup, response (memory.md, "The load/store unit").
 LOAD = 7
 #: From an instruction to its dependent, if it is one of the quickest.
 SHORTEST = ISSUE_TO_EXECUTE + 1
-#: What a miss adds to that, and what goes by from a store's lookup to its completion, without memory's latency.
+#: The cycles that a miss adds, and those from a store's lookup to its completion, both without memory's latency.
 MISS, STORE = 3, 5
 
 
 @dataclass(frozen=True)
 class Cost:
-    """One instruction.
+    """The cost of one instruction.
 
-    ``reads``: the registers that must not be pending, the destination included. ``writes``: the destination or None.
-    ``result``: cycles from its issue to that of what depends on it, in the best case. ``busy``: cycles for which its
-    unit takes no other operation, 0 if it is pipelined. ``slot``: it writes in a fixed cycle. ``waits``: its warp waits
-    until it has resolved. ``followed``: the front end follows it at decode. ``drains``: it waits for its warp's
-    registers, ``fences``: for its warp's stores. ``flushes``: the I-cache is empty behind it. ``always``: it redirects
-    even if the warp goes on at the next instruction.
+    - ``reads``: the registers that must not be pending, including the destination. ``writes``: the destination or None.
+    - ``result``: the least cycles from its issue to the issue of a dependent instruction.
+    - ``busy``: the cycles in which its unit accepts no other operation; 0 if the unit is pipelined.
+    - ``slot``: it writes its result in a fixed cycle.
+    - ``waits``: its warp waits until it has resolved. ``followed``: the front end follows it at decode.
+    - ``drains``: it waits for all registers of its warp. ``fences``: it waits for all stores of its warp.
+    - ``flushes``: it empties the I-cache.
+    - ``always``: it redirects even if the warp continues at the next instruction.
     """
 
     reads: tuple[int, ...]
@@ -58,16 +60,16 @@ class Cost:
     unit: Unit
 
     def redirects(self, pc: int, following: int) -> bool:
-        """Whether its resolution redirects the warp, at ``pc``, if it goes on at ``following`` (-1: it ends)."""
+        """Return whether it redirects the warp, from ``pc`` to ``following`` (-1: the warp ends)."""
         if following < 0 or self.always:
             return True
         return self.waits and (following != pc + 4 & 0xFFFF_FFFF) != self.followed
 
     def nops(self, pc: int, following: int) -> int:
-        """The NOPs behind it, at most, if it is at ``pc`` and the warp goes on at ``following``.
+        """Return the most NOPs after it, if it is at ``pc`` and the warp continues at ``following``.
 
-        A redirect leaves exactly d (P5), those among them that were NOPs already. Of the fetches behind a jump that is
-        followed at decode as many become NOPs as are made until then: how many tells only the schedule.
+        A redirect leaves exactly d NOPs (P5), including those that were NOPs before. If a jump is followed at decode,
+        the fetches before its decode become NOPs; their number depends on the schedule.
         """
         if self.redirects(pc, following):
             return DEPTH
@@ -75,7 +77,7 @@ class Cost:
 
 
 class Costs:
-    """The costs of words on one machine."""
+    """The costs of instruction words on one machine."""
 
     def __init__(self, config: SmConfig) -> None:
         self._table = CodeTable(config)
@@ -83,7 +85,7 @@ class Costs:
         self._known: dict[int, Cost] = {}
 
     def of(self, word: int) -> Cost:
-        """The cost of an instruction word."""
+        """Return the cost of an instruction word."""
         cost = self._known.get(word)
         if cost is None:
             cost = self._known[word] = self._make(word)
@@ -99,7 +101,7 @@ class Costs:
         alone = unit in (Unit.DIV, Unit.FDIV)
         flushes = unit is Unit.SYSTEM and row["op"] == SystemOp.FENCE_I.value
         decoded = decode(word)
-        # A jump is one, wherever it goes.
+        # A jump to the next instruction still redirects.
         to_next = decoded is not None and decoded.unit is Unit.BRANCH and target_of(decoded, 0) == _NEXT
         return Cost(
             reads=tuple(register for register in range(64) if uses >> register & 1), writes=writes,

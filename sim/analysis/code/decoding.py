@@ -1,4 +1,4 @@
-"""Instruction words as an analysis reads them: the unit, the registers read and written, what is loaded or stored."""
+"""Instruction words decoded for analysis: unit, registers read and written, and size of a load or store."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _SOURCES = {"rs1": 15, "rs2": 20, "rs3": 27}
 class Decoded:
     """One instruction. Registers are 0..31 for x and 32..63 for f; x0 is never written.
 
-    ``row``: of the table of the ISA. ``size``: the bytes that a lane loads or stores, 0 for all others. ``csr``: the
-    number of the CSR that is accessed, or None. ``writes_csr``: whether that is written.
+    ``row``: its row in the ISA table. ``size``: the bytes that a lane loads or stores, else 0. ``csr``: the number of
+    the accessed CSR, or None. ``writes_csr``: whether the CSR is written.
     """
 
     word: int
@@ -32,7 +32,7 @@ class Decoded:
 
     @property
     def unit(self) -> Unit:
-        """Who executes it."""
+        """The unit that executes it."""
         return self.row.unit
 
 
@@ -42,7 +42,7 @@ def _number(word: int, file: RegFile, shift: int) -> int:
 
 @functools.cache
 def decode(word: int) -> Decoded | None:
-    """The instruction of a word; None for a word that is none."""
+    """Decode a word; return None if it is not an instruction."""
     row = next((each for each in INSTRUCTIONS if word & each.mask == each.match), None)
     if row is None:
         return None
@@ -50,7 +50,7 @@ def decode(word: int) -> Decoded | None:
     writes = None if row.rd is None else _number(word, row.rd, 7)
     access = row.unit is Unit.LSU
     csr = word >> 20 if row.imm is ImmFormat.CSR else None
-    # Of the CSR instructions that set or clear bits those with x0 or a zero write nothing.
+    # CSR instructions that set or clear bits write nothing if their operand is x0 or zero.
     writes_csr = csr is not None and (word >> 12 & 3 == 1 or word >> 15 & 31 != 0)
     return Decoded(
         word=word, row=row, reads=tuple(each for each in reads if each), writes=writes or None,

@@ -1,9 +1,9 @@
-"""What of a program's execution depends on its inputs: followed through a run of the golden model, lane by lane.
+"""Instructions whose effect on time depends on the inputs, found by taint tracking in a run of the golden model.
 
-Bytes of the inputs are marked. What is computed from marked values is marked, and so is what is loaded from marked
-memory. If no branch, thread mask, address or barrier ever depends on a marked value, then every run executes the same
-instructions in each warp, with the same masks and addresses, whatever the inputs: by induction over the run, what is
-not marked is the same in all of them.
+Bytes of the inputs are marked. A value computed from marked values is marked, and so is a value loaded from marked
+memory. If no branch, thread mask, address or barrier depends on a marked value, every run executes the same
+instructions in each warp, with the same masks and addresses. Proof by induction over the run: unmarked values are the
+same in all runs.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ __all__ = ["Dependence", "DependenceKind", "InputDependences", "InputTracker", "
 
 
 class DependenceKind(enum.StrEnum):
-    """What of an instruction depends on the inputs."""
+    """The property of an instruction that depends on the inputs."""
 
-    #: Where the warp goes on, or which lanes do.
+    #: The next instruction of the warp, or its active lanes.
     CONTROL = "control"
-    #: Where it loads or stores.
+    #: The addresses of a load or store.
     ADDRESS = "address"
-    #: Whom it waits for, or what is started or measured, or who goes first.
+    #: The warps that meet, start or have priority, or the measured region.
     ORDER = "order"
-    #: What it is, or what is fetched behind it.
+    #: The instruction word, or the words fetched after it.
     CODE = "code"
 
 
@@ -52,7 +52,7 @@ class Dependence:
 
 
 class InputTracker:
-    """Follows marks through a run (a ``Recorder`` of the golden model); ``found`` is what depends on ``inputs``."""
+    """Tracks marks through a run, as a ``Recorder`` of the golden model; ``found``: the dependences on ``inputs``."""
 
     def __init__(self, iss: Iss, inputs: Inputs) -> None:
         config = iss.config
@@ -61,7 +61,7 @@ class InputTracker:
         self._iss = iss
         self._marks = np.zeros((64, config.warps, config.threads), bool)
         self._memory = Marks()
-        #: What has been marked at some time.
+        #: Bytes that have been marked at any time.
         self._ever = Marks()
         for first, end in inputs.areas:
             self._memory.mark(first, end)
@@ -69,7 +69,7 @@ class InputTracker:
         self._table = CodeTable(config)
         self._followed: dict[int, set[int]] = {}
         self._fcsr = np.zeros(config.warps, bool)
-        #: By CSR of the core whether it is marked.
+        #: By CSR of the core, whether it is marked.
         self._kept: dict[int, bool] = {Csr.MSCRATCH: False, Csr.MREGION: False, Csr.MPOLICY: False}
         self._code: dict[int, Decoded | None] = {}
         self._masks = iss.tmask.copy()
@@ -80,19 +80,19 @@ class InputTracker:
         self.found: set[Dependence] = set()
 
     def arrive(self) -> None:
-        """``main`` is entered: its variables that have a range are inputs again."""
+        """Enter ``main``: variables that have a range become inputs again."""
         self.reads.arrive(self._late)
         for each in self._late:
             self._memory.mark(each.first, each.end)
 
-    # What the golden model tells.
+    # Calls from the golden model.
 
     def access(self, addresses: np.ndarray, data: np.ndarray | None) -> None:
         """See :class:`sim.machine.golden.watch.Recorder`."""
         self._addresses = addresses
 
     def arguments(self, warp: int, first: int, second: int) -> None:
-        """See :class:`sim.machine.golden.watch.Recorder`: nothing is followed there."""
+        """See :class:`sim.machine.golden.watch.Recorder`: ignored."""
 
     def volatile(self, pc: int) -> None:
         """See :class:`sim.machine.golden.watch.Recorder`: :meth:`executed` marks what is read."""
@@ -108,7 +108,7 @@ class InputTracker:
             self._groups.clear()
 
     def code(self, pc: int) -> Decoded | None:
-        """The instruction at ``pc``, as it was when it was first executed."""
+        """Return the instruction at ``pc``, as it was at its first execution."""
         try:
             return self._code[pc]
         except KeyError:
@@ -120,24 +120,24 @@ class InputTracker:
         return decode(self._iss.memory.read_word(pc)) if self._iss.memory.contains(pc, 4) else None
 
     def _fetched(self, pc: int) -> set[int]:
-        """The words that count for where is fetched while the instruction at ``pc`` is in the buffer."""
+        """Return the words that decide what is fetched while the instruction at ``pc`` is in the buffer."""
         if self._iss.config.prediction is not Prediction.BTFN:
             return {pc}
         return followed(pc, self._look, lambda code: self._table.jumps(code.word))
 
     def was_marked(self, pc: int) -> bool:
-        """Whether the word there has depended on the inputs at any time."""
+        """Return whether the word at ``pc`` has depended on the inputs at any time."""
         return bool(self._ever.read(np.array([pc], np.uint32), 4).any())
 
     def finish(self) -> None:
-        """The run is over: what instructions are, and what jumps are followed behind them, may depend on the inputs."""
+        """Finish the run: find instructions whose word, or whose following jumps, depend on the inputs."""
         for pc, before in self._followed.items():
             places = np.array(list(before | self._fetched(pc)), np.uint32)
             if self._ever.read(places, 4).any():
                 self.found.add(Dependence(pc, DependenceKind.CODE))
 
     def _lanes(self, warps: int) -> np.ndarray:
-        """The active lanes of ``warps`` when the instruction began, (warps, threads)."""
+        """Return the active lanes of ``warps`` at the start of the instruction, (warps, threads)."""
         key = (warps, self._epoch)
         lanes = self._groups.get(key)
         if lanes is None:
@@ -161,7 +161,7 @@ class InputTracker:
         elif unit is Unit.CSR:
             result = self._csr(pc, code, lanes, result)
         elif unit in FLOAT_UNITS and result is not None:
-            # The flags tell of the values.
+            # The flags depend on the operands.
             self._fcsr |= (result & lanes).any(axis=1)
             if self._fcsr.any():
                 result = result | self._fcsr[:, None]
@@ -202,17 +202,17 @@ class InputTracker:
         return self._marks[register] if register else None
 
     def _csr(self, pc: int, code: Decoded, lanes: np.ndarray, source: np.ndarray | None) -> np.ndarray | None:
-        """The marks of what is read; the marks of what is written are kept."""
+        """Return the marks of the value read, and keep those of the value written."""
         shape, result = lanes.shape, None
         if code.csr in FLOAT_CSRS:
             result = np.broadcast_to(self._fcsr[:, None], shape)
         elif code.csr in self._kept:
             result = np.full(shape, self._kept[code.csr])
         elif code.csr in PERFORMANCE_CSRS:
-            # A counter tells of time: what that is, is what is asked.
+            # A counter depends on time, which this analysis must not assume.
             result = np.ones(shape, bool)
         if code.writes_csr and source is not None:
-            # The operand is that of lane 0, active or not.
+            # The operand is the register of lane 0, active or not.
             of = lanes.any(axis=1)
             marked = source[:, 0] & of
             if code.csr in FLOAT_CSRS:
@@ -226,7 +226,7 @@ class InputTracker:
 
 @dataclass(frozen=True)
 class InputDependences:
-    """``found``: instructions that depend on the inputs. ``ended``: how the run has. ``reads``: which ranges matter."""
+    """The instructions ``found``, how the run ``ended``, and the ranges that it ``reads``."""
 
     found: list[Dependence]
     ended: IssEnd
@@ -234,9 +234,9 @@ class InputDependences:
 
 
 def dependences(job: Job, inputs: Inputs, limit: int) -> InputDependences:
-    """Every instruction that depends on ``inputs`` in the run of ``job``, of at most ``limit`` instructions.
+    """Find the instructions that depend on ``inputs`` in a run of ``job``, of at most ``limit`` instructions.
 
-    None found: they depend on nothing in any run. Some found: there may be more in others.
+    If none is found, no run has any. If some are found, other runs may have more.
     """
     iss = job.golden_model(unpack_memory(job.config, job.pages))
     follower = iss.recorder = InputTracker(iss, inputs)

@@ -1,4 +1,4 @@
-"""What is fetched around an instruction, on wrong paths, too."""
+"""Words fetched around an instruction, including wrong paths."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from .loops import target_of
 
 __all__ = ["fetched", "followed"]
 
-#: What gives the instruction at a place, and tells whether one that is fetched is followed at decode.
+#: Returns the instruction at a place; returns whether the front end follows an instruction at decode.
 _Look = Callable[[int], Decoded | None]
 _Follows = Callable[[Decoded], bool]
 
 
 def fetched(pc: int, look: _Look, follows: _Follows) -> set[int]:
-    """Where is fetched while the instruction at ``pc`` is in its warp's buffer."""
-    # A slot is a fetch, squashed or not, and there are d of them; twice as many are looked at.
+    """Return the places fetched while the instruction at ``pc`` is in its warp's buffer."""
+    # Each of the d slots is a fetch, squashed or not. Twice as many are taken.
     return _reached(pc, look, follows, 2 * DEPTH)
 
 
 def followed(pc: int, look: _Look, follows: _Follows) -> set[int]:
-    """The places whose words tell where that is: what is behind the last of the d slots is not fetched any more."""
+    """Return the places whose words decide what is fetched: those of all but the last of the d slots."""
     return _reached(pc, look, follows, DEPTH - 1)
 
 
@@ -32,13 +32,13 @@ def _reached(pc: int, look: _Look, follows: _Follows, steps: int) -> set[int]:
     places = {pc} if target is None else {pc, target}
     reached = set(places)
     for _ in range(steps):
-        places = {following for place in places for following in _behind(place, look, follows)} - reached
+        places = {following for place in places for following in _after(place, look, follows)} - reached
         reached |= places
     return reached
 
 
-def _behind(place: int, look: _Look, follows: _Follows) -> list[int]:
-    """Where the fetch may go on behind that of a place."""
+def _after(place: int, look: _Look, follows: _Follows) -> list[int]:
+    """Return the places that may be fetched after a place."""
     decoded = look(place)
     target = None if decoded is None else target_of(decoded, place)
     following = place + 4 & 0xFFFF_FFFF

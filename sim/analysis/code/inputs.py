@@ -1,4 +1,4 @@
-"""What of a launch may vary, and between which bounds: the contents of its buffers, files, arguments and variables."""
+"""Inputs of a launch that may vary, and their ranges: buffers, files, arguments and variables."""
 
 from __future__ import annotations
 
@@ -19,16 +19,18 @@ _WORD = 4
 
 
 class RangeError(Exception):
-    """A range that the program has no place for; one line."""
+    """A range that does not fit the program; one line."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Range:
-    """The numbers in [``first``, ``end``) lie between ``low`` and ``high``, both included; ``text``: as written.
+    """The numbers in [``first``, ``end``) lie between ``low`` and ``high``, inclusive.
 
-    ``size``: bytes of a number. ``real``: they are float32, and so are the two; else integers, with a sign if
-    ``signed``. ``late``: they are a variable's, and hold what the range says when ``main`` is entered, whatever the
-    start-up code has stored there. ``untold``: no debug information says whether the compiler had to read it.
+    - ``text``: the range as written. ``size``: the bytes of a number.
+    - ``real``: the numbers and ends are float32; otherwise they are integers, ``signed`` or not.
+    - ``late``: the numbers are a variable's. The range holds when ``main`` is entered, even if the start-up code stored
+      something else.
+    - ``untold``: no debug information tells whether the compiler had to read the variable.
     """
 
     text: str
@@ -49,12 +51,12 @@ class Range:
 
     @property
     def count(self) -> int:
-        """How many numbers there are."""
+        """The number of numbers."""
         return (self.end - self.first) // self.size
 
     @property
     def said(self) -> str:
-        """In words, for people."""
+        """The range in words."""
         low, high = self.text.partition("=")[2].split("..", 1)
         kind = "float32" if self.real else f"{8 * self.size}-bit {'signed' if self.signed else 'unsigned'} integers"
         return f"{self.name} in {low}..{high} ({kind})"
@@ -64,7 +66,7 @@ class Range:
         return 1 << 8 * self.size - 1
 
     def _ends(self) -> tuple[int, int]:
-        """The least and the greatest place in the order of the numbers."""
+        """Return the places of the ends in the order of the numbers."""
         if not self.real:
             return int(self.low), int(self.high)
         words = np.array([struct.unpack("<I", struct.pack("<f", each))[0] for each in (self.low, self.high)])
@@ -72,7 +74,7 @@ class Range:
         return low, high
 
     def _ordered(self, words: np.ndarray) -> np.ndarray:
-        """The places of words in the order of the numbers that they hold (int64)."""
+        """Return the places of words in the order of their numbers (int64)."""
         numbers, sign = words.astype(np.int64), self._sign
         if self.real:
             # -0.0 comes before 0.0.
@@ -80,35 +82,35 @@ class Range:
         return np.where(numbers >= sign, numbers - 2 * sign, numbers) if self.signed else numbers
 
     def _words(self, places: np.ndarray) -> np.ndarray:
-        """The words at these places of the order."""
+        """Return the words at places in the order."""
         if self.real:
             places = np.where(places < 0, self._sign - 1 - places, places)
         return (places & 2 * self._sign - 1).astype(np.uint32)
 
     @property
     def interval(self) -> Interval:
-        """The least and the greatest number (sim.analysis.code.numbers)."""
+        """The interval of the numbers (sim.analysis.code.numbers)."""
         low, high = (np.array([end]) for end in self._ends())
         return from_places(low, high) if self.real else from_integers(low, high)
 
     def confine(self, words: np.ndarray) -> np.ndarray:
-        """``words`` (uint32), those outside of the range moved into it, modulo its length."""
+        """Return ``words`` (uint32), with those outside the range moved into it, modulo its length."""
         low, high = self._ends()
         places = self._ordered(words)
         inside = (places >= low) & (places <= high)
         return self._words(np.where(inside, places, low + (places - low) % (high - low + 1)))
 
     def draw(self, random: np.random.Generator) -> bytes:
-        """Random numbers of the range, each as likely; of float32 each sign and power of two."""
+        """Draw random numbers of the range, uniformly by place in the order."""
         low, high = self._ends()
         return self.packed(self._words(random.integers(low, high, self.count, dtype=np.int64, endpoint=True)))
 
     def packed(self, words: np.ndarray) -> bytes:
-        """Words as the bytes of memory."""
+        """Return words as bytes of memory."""
         return words.astype(f"<u{self.size}").tobytes()
 
     def unpacked(self, data: bytes) -> np.ndarray:
-        """The other way round (uint32)."""
+        """Return bytes of memory as words (uint32)."""
         return np.frombuffer(data, f"<u{self.size}").astype(np.uint32)
 
     @property
@@ -120,9 +122,9 @@ class Range:
 
 @dataclass(frozen=True)
 class Inputs:
-    """What of ``launch`` may vary: buffers and files, which hold anything, but where ``ranges`` say otherwise.
+    """The inputs of ``launch``: its buffers and files, with any contents within the ``ranges``.
 
-    A range of words that are in none of them, in the argument block or of a variable, makes them vary.
+    The words of a range that lie elsewhere, in the argument block or a variable, are inputs, too.
     """
 
     launch: Launch
@@ -130,7 +132,7 @@ class Inputs:
 
     @property
     def places(self) -> dict[str, tuple[int, bytes]]:
-        """Name -> (address, what is there in this launch)."""
+        """Name -> (address, contents in this launch)."""
         places = {name: place for name, place in (self.launch.buffers | self.launch.loads).items() if place[1]}
         areas = [(address, address + len(data)) for address, data in places.values()]
         for each in self.ranges:
@@ -140,10 +142,10 @@ class Inputs:
 
     @property
     def said(self) -> str:
-        """In words: for which inputs a time holds."""
+        """The inputs for which a bound holds, in words."""
         launch = self.launch
         parts = [f"with {each.said}" for each in self.ranges]
-        # If all words of a buffer have ranges, no line for the buffer is left.
+        # A buffer whose words all have ranges is not mentioned.
         free = [
             name for name, (address, data) in (launch.buffers | launch.loads).items()
             if data and not any(each.first <= address and address + len(data) <= each.end for each in self.ranges)
@@ -164,7 +166,7 @@ class Inputs:
 
     @property
     def late(self) -> list[Range]:
-        """The ranges that hold again when ``main`` is entered."""
+        """The ranges that apply again when ``main`` is entered."""
         return [each for each in self.ranges if each.late and self.launch.main is not None]
 
     @property
@@ -174,11 +176,11 @@ class Inputs:
 
     @property
     def own(self) -> dict[str, bytes]:
-        """What the launch has there, moved into the ranges."""
+        """The contents in this launch, moved into the ranges."""
         return {name: self.confined(name, data) for name, (_, data) in self.places.items()}
 
     def _parts(self, name: str, data: bytes) -> Iterator[tuple[Range, slice]]:
-        """The ranges that hold in the place ``name``, and where in its ``data``."""
+        """Return the ranges in the place ``name``, and their slices of its ``data``."""
         address = self.places[name][0]
         for each in self.ranges:
             first, end = max(each.first, address), min(each.end, address + len(data))
@@ -186,18 +188,18 @@ class Inputs:
                 yield each, slice(first - address, end - address)
 
     def confined(self, name: str, data: bytes) -> bytes:
-        """``data`` for the place ``name``, moved into the ranges."""
+        """Return ``data`` for the place ``name``, moved into the ranges."""
         changed = bytearray(data)
         for each, part in self._parts(name, data):
             changed[part] = each.packed(each.confine(each.unpacked(data[part])))
         return bytes(changed)
 
     def extreme(self, contents: Mapping[str, bytes], *, high: bool) -> dict[str, bytes]:
-        """``contents`` by name, with the least, or greatest, number wherever there is a range."""
+        """Return ``contents`` by name, with the least or greatest number of each range."""
         return self._changed(contents, lambda each: each.packed(np.full(each.count, each.corners[high])))
 
     def drawn(self, contents: Mapping[str, bytes], random: np.random.Generator) -> dict[str, bytes]:
-        """``contents`` by name, with random numbers of each range."""
+        """Return ``contents`` by name, with random numbers of each range."""
         return self._changed(contents, lambda each: each.draw(random))
 
     def _changed(self, contents: Mapping[str, bytes], make: Callable[[Range], bytes]) -> dict[str, bytes]:
@@ -210,7 +212,7 @@ class Inputs:
         return changed
 
     def filled(self, contents: Mapping[str, bytes]) -> Launch:
-        """The launch with these contents, by name; its check says nothing about them."""
+        """Return the launch with these contents, by name, and without its check of results."""
         launch = self.launch
 
         def other(places: dict[str, tuple[int, bytes]]) -> dict[str, tuple[int, bytes]]:
@@ -248,14 +250,14 @@ def contents_of(launch: Launch, first: int, end: int) -> bytes:
 
 
 def initialised(launch: Launch, each: Range) -> bool:
-    """Whether a range is of what the launch has put there, and not of what is zero before anything is."""
+    """Return whether the launch initialises the numbers of a range, rather than zeroing them."""
     if not each.late:
         return True
     return any(its.address <= each.first < its.address + len(its.data) for its in launch.image.segments)
 
 
 def outside(launch: Launch, each: Range) -> bool:
-    """Whether the launch has a number there that is not in the range."""
+    """Return whether the launch has a number outside the range."""
     places = (launch.buffers | launch.loads).values()
     around = next((place for place in places if place[0] <= each.first and each.end <= place[0] + len(place[1])), None)
     data = contents_of(launch, each.first, each.end)
@@ -266,7 +268,7 @@ def outside(launch: Launch, each: Range) -> bool:
 
 
 def require_apart(ranges: Iterable[Range]) -> None:
-    """Raise RangeError if two ranges are of the same word."""
+    """Raise RangeError if two ranges overlap."""
     ordered = sorted(ranges, key=lambda each: each.first)
     for before, after in itertools.pairwise(ordered):
         if after.first < before.end:

@@ -1,7 +1,7 @@
-"""What instructions do to intervals of numbers, where the golden model cannot: not all is known.
+"""Interval rules of integer instructions, for operands that are not all known.
 
-Each function takes intervals of any form (sim.analysis.code.numbers) and gives that of the result. Where nothing better
-is known, that is every number.
+Each rule takes intervals of any form (sim.analysis.code.numbers) and returns the interval of the result, which is every
+number if nothing better is known.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _SIGN = 1 << 31
 
 
 def _wrapped(low: np.ndarray, high: np.ndarray) -> Interval:
-    """[low, high] modulo 2**32: every number if that is no interval any more."""
+    """Return [low, high] modulo 2**32, or every number if that is not an interval."""
     first, last = low % _MODULUS, high % _MODULUS
     whole = (high - low >= _MODULUS) | (first > last)
     return np.where(whole, 0, first), np.where(whole, TOP, last)
@@ -31,7 +31,7 @@ def _top(a: Interval) -> Interval:
 
 
 def _below(high: np.ndarray) -> np.ndarray:
-    """The greatest number with as many bits as ``high``."""
+    """Return the greatest number with as many bits as ``high``."""
     result = high.copy()
     for shift in (1, 2, 4, 8, 16):
         result |= result >> shift
@@ -39,7 +39,7 @@ def _below(high: np.ndarray) -> np.ndarray:
 
 
 def _integers(a: Interval) -> Interval:
-    """As integers that are the words modulo 2**32, whatever the sign: the order of float32 is of no use there."""
+    """Return the interval as integers equal to the words modulo 2**32, of any sign."""
     low, high = unsigned(a)
     return np.where(a[0] < 0, a[0], low), np.where(a[0] < 0, a[1], high)
 
@@ -55,7 +55,7 @@ def _sub(a: Interval, b: Interval) -> Interval:
 
 
 def _with_few_bits(a: Interval, b: Interval) -> Interval:
-    """What any bitwise operation makes of two signed numbers: one that needs no more bits than they."""
+    """Bound any bitwise operation on signed numbers: the result needs no more bits than the operands."""
     a, b = signed(a), signed(b)
     most = np.zeros_like(a[0])
     for each in (*a, *b):
@@ -73,11 +73,11 @@ def _and(a: Interval, b: Interval) -> Interval:
     first, second = unsigned(a), unsigned(b)
     plain = np.zeros_like(first[0]), np.minimum(first[1], second[1])
     for each, mask in ((first, second), (second, first)):
-        # Where the bits above some one are the same in all numbers, those below keep the order.
+        # If all numbers agree in the bits above the mask, the bits below keep their order.
         kept = (mask[0] == mask[1]) & (mask[0] & mask[0] + 1 == 0) & ((each[0] ^ each[1]) & ~mask[0] == 0)
         plain = np.where(kept, each[0] & mask[0], plain[0]), np.where(kept, each[1] & mask[0], plain[1])
     first, second = _integers(a), signed(b)
-    # With all ones above some bit it rounds down, and keeps the order.
+    # A mask of ones above some bit rounds down, which keeps the order.
     rounds = (second[0] == second[1]) & (second[0] < 0) & (-second[0] & -second[0] - 1 == 0)
     rounded = first[0] & second[0], first[1] & second[0]
     plain = np.where(rounds, rounded[0], plain[0]), np.where(rounds, rounded[1], plain[1])
@@ -91,7 +91,7 @@ def _or(a: Interval, b: Interval) -> Interval:
 
 
 def _unless_zero(a: Interval, b: Interval, otherwise: Interval) -> Interval:
-    """One operand where the other is 0."""
+    """Return one operand where the other is 0."""
     low, high = otherwise
     for each, other in ((a, b), (b, a)):
         zero = (other[0] == 0) & (other[1] == 0)
@@ -110,7 +110,7 @@ def _xor(a: Interval, b: Interval) -> Interval:
 
 
 def _amount(b: Interval) -> np.ndarray | None:
-    """By how much it is shifted, if that is known."""
+    """Return the shift amount, or None if it is unknown."""
     return b[0] & 31 if bool((b[0] == b[1]).all()) else None
 
 
@@ -127,7 +127,7 @@ def _sll(a: Interval, b: Interval) -> Interval:
 
 
 def _shifted(a: Interval, amount: np.ndarray) -> Interval:
-    # What is shifted out: the upper bits must be the same in all numbers of the interval.
+    # The bits shifted out must be the same in all numbers of the interval.
     same = a[0] >> (32 - amount) == a[1] >> (32 - amount)
     low, high = a[0] << amount & TOP, a[1] << amount & TOP
     return np.where(same, low, 0), np.where(same, high, TOP >> amount << amount)
@@ -144,7 +144,7 @@ def _sra(a: Interval, b: Interval) -> Interval:
     amount = _amount(b)
     low, high = signed(a)
     if amount is None:
-        # By however much, it comes no further from zero than it was, or minus one.
+        # By any amount, the result is between the operand and 0 or -1.
         return from_integers(np.minimum(low, 0), np.maximum(high, -1))
     return from_integers(low >> amount, high >> amount)
 
@@ -162,7 +162,7 @@ def _slt(a: Interval, b: Interval) -> Interval:
 
 
 def _corners(a: Interval, b: Interval, operation: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Interval:
-    """The least and the greatest result of the ends, of an operation that keeps or turns each operand's order."""
+    """Return the interval of an operation that is monotonic in each operand, from its results at the ends."""
     results = [operation(first, second) for first in a for second in b]
     return np.minimum.reduce(results), np.maximum.reduce(results)
 
@@ -190,7 +190,7 @@ def _mulhu(a: Interval, b: Interval) -> Interval:
 
 
 def _truncated(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """The quotient, rounded towards zero."""
+    """Return the quotient, rounded towards zero."""
     quotient = np.abs(a) // np.abs(b)
     return np.where((a < 0) != (b < 0), -quotient, quotient)
 
@@ -199,21 +199,21 @@ def _div(a: Interval, b: Interval) -> Interval:
     a, b = signed(a), signed(b)
     divides = (b[0] > 0) | (b[1] < 0)
     divisor = np.where(divides, b[0], 1), np.where(divides, b[1], 1)
-    # -2**31 by -1 is 2**31, which is -2**31 again.
+    # -2**31 / -1 is 2**31, which wraps to -2**31.
     low, high = from_integers(*_corners(a, divisor, _truncated))
     return np.where(divides, low, 0), np.where(divides, high, TOP)
 
 
 def _rem(a: Interval, b: Interval) -> Interval:
     a, b = signed(a), signed(b)
-    # It has the sign of the dividend, and is below the divisor; by zero it is the dividend.
+    # The remainder has the sign of the dividend and is below the divisor; by zero it is the dividend.
     most = np.maximum(np.abs(b[0]), np.abs(b[1])) - 1
     most = np.where((b[0] <= 0) & (b[1] >= 0), _SIGN, most)
     return from_integers(np.minimum(np.maximum(a[0], -most), 0), np.maximum(np.minimum(a[1], most), 0))
 
 
 def _unsigned_mul(a: Interval, b: Interval) -> Interval:
-    # Products of 32-bit numbers do not fit int64 as signed; those beyond 2**62 wrap for certain.
+    # Large products do not fit int64, and certainly wrap.
     large = (a[1] >= 1 << 31) | (b[1] >= 1 << 31)
     low = np.where(large, 0, a[0]) * np.where(large, 0, b[0])
     high = np.where(large, 0, a[1]) * np.where(large, 0, b[1])
@@ -235,7 +235,7 @@ def _remu(a: Interval, b: Interval) -> Interval:
 
 
 def _kept_where(a: Interval, always: np.ndarray, never: np.ndarray) -> Interval:
-    """What is kept, or 0."""
+    """Return the interval of ``a`` where selected, or 0."""
     zero = np.zeros_like(a[0])
     low, high = hull(a, (zero, zero))
     return (
@@ -254,10 +254,7 @@ def _czero_nez(a: Interval, b: Interval) -> Interval:
 
 
 def step_of(rule: str, result: Interval, operands: tuple[Interval, Interval], steps: tuple[int, int]) -> int:
-    """All results are the least of the ``result`` and multiples of two to the power of this.
-
-    ``steps``: the same of the operands.
-    """
+    """Return the s for which all results are the least one plus multiples of 2**s; ``steps``: those of the operands."""
     first, second = operands
     if bool((result[1] - result[0] >= TOP).any()):
         return 0
@@ -273,16 +270,16 @@ def step_of(rule: str, result: Interval, operands: tuple[Interval, Interval], st
 
 
 def _step_by(rule: str, constant: int, first: Interval, step: int, result: Interval) -> int:
-    """The same for a second operand that is a ``constant``."""
+    """Return the same for a ``constant`` second operand."""
     if rule == "sll":
         amount = constant & 31
-        # Where upper bits are lost the least result is 0, and not that of the least operand.
+        # If upper bits are lost, the least result is 0 and does not come from the least operand.
         same = bool((first[0] << amount & TOP == result[0]).all())
         return min(step + amount, MOST) if same else amount
     return (constant & -constant).bit_length() - 1 if rule == "and" and constant else 0
 
 
-#: The mnemonic, without the i of an immediate, to its rule.
+#: Rules by mnemonic, without the i of an immediate.
 RULES: dict[str, Callable[[Interval, Interval], Interval]] = {
     "add": _add, "sub": _sub, "and": _and, "or": _or, "xor": _xor, "sll": _sll, "srl": _srl, "sra": _sra,
     "slt": _slt, "sltu": _sltu, "mul": _mul, "mulh": _mulh, "mulhsu": _mulhsu, "mulhu": _mulhu, "div": _div,

@@ -1,7 +1,7 @@
-"""The registers of one warp when not everything is known: of each lane a value, or an interval that it lies in.
+"""Registers of one warp with partly unknown contents: for each lane a value, or an interval.
 
-Values are the 32 bits of a register; intervals have a form (sim.analysis.code.numbers). What is known is computed by
-the golden model itself, on the warp's own registers there; here is only what it cannot do.
+Values are the 32 bits of a register; :mod:`sim.analysis.code.numbers` defines intervals. The golden model itself
+computes with known values, on its own registers of the warp.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from .numbers import TOP, Interval, hull, unsigned
 
 __all__ = ["MOST", "REGISTERS", "TOP", "Lanes", "outside"]
 
-#: Integer and floating-point registers, and the one that takes what is written to x0 (sim.machine.golden.view).
+#: Integer and floating-point registers, and the one that receives writes to x0 (sim.machine.golden.view).
 REGISTERS = 65
-#: A power of two of which every difference of known values is a multiple.
+#: The step of a known value: differences are 0, a multiple of every power of two.
 MOST = 31
 
 
 class Lanes:
-    """Registers x lanes: ``values`` (uint32), and where ``unknown`` the interval [``low``, ``high``] (int64) instead.
+    """Registers x lanes: ``values`` (uint32), or the interval [``low``, ``high``] (int64) where ``unknown``.
 
-    ``dirty``: a bit for each register with an unknown lane. ``steps``: an unknown lane of a register is ``low`` and a
-    multiple of two to the power of this.
+    ``dirty``: a bit for each register with an unknown lane. ``steps``: by register, the s for which each unknown lane
+    is ``low`` plus a multiple of 2**s.
     """
 
     __slots__ = ("dirty", "high", "low", "steps", "unknown", "values")
@@ -36,7 +36,7 @@ class Lanes:
         self.dirty = 0
 
     def copy(self) -> Lanes:
-        """Another one like it, of its own."""
+        """Return an independent copy."""
         twin = Lanes(self.values.copy())
         twin.dirty = self.dirty
         if self.dirty:
@@ -45,11 +45,11 @@ class Lanes:
         return twin
 
     def interval(self, register: int) -> Interval:
-        """The least and the greatest value of each lane as unsigned numbers (int64)."""
+        """Return the least and the greatest value of each lane as unsigned numbers (int64)."""
         return unsigned(self.numbers(register))
 
     def numbers(self, register: int) -> Interval:
-        """The interval of each lane, of any form."""
+        """Return the interval of each lane, in any form."""
         values = self.values[register].astype(np.int64)
         if not self.dirty >> register & 1:
             return values, values
@@ -57,24 +57,24 @@ class Lanes:
         return np.where(unknown, self.low[register], values), np.where(unknown, self.high[register], values)
 
     def known(self, register: int, lanes: np.ndarray) -> bool:
-        """Whether all ``lanes`` are known."""
+        """Return whether all ``lanes`` are known."""
         return not (self.dirty >> register & 1 and bool((self.unknown[register] & lanes).any()))
 
     def settle(self, register: int, lanes: np.ndarray) -> None:
-        """The golden model has written ``lanes``: they are known."""
+        """Mark ``lanes`` as known, after the golden model wrote them."""
         if self.dirty >> register & 1:
             self.unknown[register][lanes] = False
             if not self.unknown[register].any():
                 self.dirty &= ~(1 << register)
 
     def step(self, register: int) -> int:
-        """The power of two of which all differences between the values of a lane are multiples."""
+        """Return the s for which the values of a lane differ by multiples of 2**s."""
         return int(self.steps[register]) if self.dirty >> register & 1 else MOST
 
     def put(self, register: int, lanes: np.ndarray, low: np.ndarray, high: np.ndarray, step: int = 0) -> None:
-        """Write intervals to ``lanes``; one of a single number is known.
+        """Write intervals to ``lanes``; an interval of one number is a known value.
 
-        ``step``: the numbers are ``low`` and multiples of two to the power of this.
+        ``step``: the s for which the values are ``low`` plus multiples of 2**s.
         """
         if register >= REGISTERS - 1:
             return
@@ -91,7 +91,7 @@ class Lanes:
             self.dirty &= ~(1 << register)
 
     def join(self, other: Lanes, lanes: np.ndarray) -> None:
-        """In ``lanes`` the values may as well be those of ``other``."""
+        """Join the values of ``lanes`` with those of ``other``."""
         differs = ((self.values != other.values) | self.unknown | other.unknown) & lanes
         for register in np.flatnonzero(differs.any(axis=1)).tolist():
             if register == REGISTERS - 1:
@@ -101,13 +101,13 @@ class Lanes:
             lanes_here = differs[register]
             apart = int(np.bitwise_or.reduce((mine[0] ^ theirs[0])[lanes_here]))
             step = min(self.step(register), other.step(register), (apart & -apart).bit_length() - 1 if apart else MOST)
-            # Steps are counted from the least: in another order that is another number.
+            # Steps count from the least value, which differs in another order of numbers.
             if not bool((((low - mine[0]) & TOP == 0) | ((low - theirs[0]) & TOP == 0))[lanes_here].all()):
                 step = 0
             self.put(register, lanes_here, low, high, step)
 
     def take(self, other: Lanes, lanes: np.ndarray) -> None:
-        """In ``lanes`` the values are those of ``other``."""
+        """Copy the values of ``lanes`` from ``other``."""
         np.copyto(self.values, other.values, where=lanes)
         if self.dirty or other.dirty:
             self.steps = np.minimum(self._all_steps(), other._all_steps())
@@ -122,7 +122,7 @@ class Lanes:
 
 
 def outside(off: Lanes, must: np.ndarray, other: Lanes, other_must: np.ndarray) -> Lanes:
-    """Of two paths the registers of a lane that is not active; they say nothing of lanes that must be."""
+    """Join the registers of inactive lanes of two paths; lanes that must be active on a path are ignored there."""
     result = off.copy()
     result.join(other, ~must & ~other_must)
     result.take(other, must & ~other_must)

@@ -1,8 +1,8 @@
-"""In which order the places of a function come: what paths that meet again wait for.
+"""Loops of a function, and the order in which paths through it continue.
 
-A weak topological order (Bourdoncle 1993): every loop is one stretch of it, with its header first, so all of a loop
-comes before what is behind it. Calls are steps to the next instruction; returns and jumps to a place that is not known
-end a path.
+The order is a weak topological order (Bourdoncle 1993): every loop is contiguous, with its header first, so all of a
+loop comes before the code after it. A call is a step to the next instruction. Returns and jumps to unknown places have
+no successor.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["Function", "target_of"]
 
 
 def target_of(code: Decoded, pc: int) -> int | None:
-    """Where a branch or ``jal`` at ``pc`` goes if it jumps; None for all others."""
+    """Return the target of a branch or ``jal`` at ``pc``; None for other instructions."""
     word = code.word
     if code.row.imm is ImmFormat.B:
         offset = (word >> 25 & 63) << 5 | (word >> 8 & 15) << 1 | (word >> 7 & 1) << 11
@@ -30,7 +30,7 @@ def target_of(code: Decoded, pc: int) -> int | None:
 
 
 def _steps(code: Decoded, pc: int) -> list[int]:
-    """Where it may go on in its function; behind a call at the next instruction."""
+    """Return the successors of an instruction in its function; that of a call is the next instruction."""
     following, target = pc + 4 & 0xFFFF_FFFF, target_of(code, pc)
     if code.unit is Unit.BRANCH:
         linked = code.writes is not None
@@ -43,7 +43,7 @@ def _steps(code: Decoded, pc: int) -> list[int]:
 
 
 class Function:
-    """The places of one function by their order; ``read`` gives the instruction at a pc, None if there is none."""
+    """The instructions of one function in order; ``read`` returns the instruction at a pc, or None."""
 
     def __init__(self, entry: int, read: Callable[[int], Decoded | None]) -> None:
         self.entry = entry
@@ -57,23 +57,23 @@ class Function:
             ends = code is None or (code.unit is Unit.SIMT and code.row.op is SimtOp.TMC and not code.reads)
             self._steps[pc] = [] if ends or code is None else _steps(code, pc)
             pending += self._steps[pc]
-        #: pc to its place in the order; the headers of the loops around it, outermost first.
+        #: By pc, its place in the order, and the headers of the loops around it, outermost first.
         self.place: dict[int, int] = {}
         self.loops: dict[int, tuple[int, ...]] = {}
         self._order()
 
     def goes_back(self, header: int) -> int:
-        """How many instructions of a loop go back to its header: of several, two loops may have one header."""
+        """Count the branches of a loop back to its header: if several, two loops may share the header."""
         return sum(header in self._steps[pc] for pc, around in self.loops.items() if header in around)
 
     def _order(self) -> None:
-        """Strongly connected parts, and those within each but for its header, in topological order."""
+        """Number strongly connected components in topological order, then those inside each without its header."""
         number = 0
         for part in _components(sorted(self._steps), [self.entry], self._steps):
             number = self._lay(part, (), number)
 
     def _lay(self, part: list[int], around: tuple[int, ...], number: int) -> int:
-        """Number the places of a part, which ``around`` are the loops; returns the next number."""
+        """Number a component inside the loops ``around``; return the next number."""
         head = part[0]
         if len(part) == 1 and head not in self._steps[head]:
             self.place[head], self.loops[head] = number, around
@@ -90,7 +90,7 @@ class Function:
 
 
 class _Components:
-    """Strongly connected parts of some nodes, by Tarjan's algorithm."""
+    """Strongly connected components of a graph, by Tarjan's algorithm."""
 
     def __init__(self, nodes: list[int], steps: dict[int, list[int]]) -> None:
         self._inside, self._steps = set(nodes), steps
@@ -102,7 +102,7 @@ class _Components:
         self.parts: list[list[int]] = []
 
     def visit(self, root: int) -> None:
-        """Find the parts that can be reached from a node."""
+        """Find the components reachable from a node."""
         if root in self._index or root not in self._inside:
             return
         self._enter(root)
@@ -121,7 +121,7 @@ class _Components:
         self._work.append((node, iter(self._steps[node])))
 
     def _see(self, node: int, following: int) -> bool:
-        """Whether it is one that has not been entered."""
+        """Update the low link of ``node``; return whether ``following`` is still to be entered."""
         if following in self._on_path:
             self._low[node] = min(self._low[node], self._index[following])
         return following in self._inside and following not in self._index
@@ -140,7 +140,7 @@ class _Components:
 
 
 def _components(nodes: list[int], entries: list[int], steps: dict[int, list[int]]) -> list[list[int]]:
-    """Strongly connected parts of ``nodes`` in topological order, the node first that each is entered by."""
+    """Return the strongly connected components of ``nodes`` in topological order, each with its entry first."""
     search = _Components(nodes, steps)
     for root in [*entries, *nodes]:
         search.visit(root)

@@ -1,4 +1,4 @@
-"""What the user names to give it a range: buffers, files, the argument block, and variables with their types."""
+"""Ranges by name: of buffers, files, the argument block, and variables with their types."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ __all__ = ["ARGUMENTS", "range_of"]
 _WORD = 4
 #: The name of the argument block.
 ARGUMENTS = "arg"
-#: Half a unit above the greatest float32 is where rounding begins to make an infinity.
+#: From here on, rounding to float32 gives infinity: half a unit above the greatest number.
 _LARGEST = (2 - 2**-24) * 2.0**127
 
 
 @dataclass(frozen=True)
 class _Place:
-    """``size`` bytes at ``address``, numbers of a ``type`` if that is known; ``late``: a variable of the program."""
+    """``size`` bytes at ``address``, of a ``type`` if it is known; ``late``: a variable of the program."""
 
     address: int
     size: int
@@ -34,12 +34,12 @@ class _Place:
 def range_of(
     launch: Launch, text: str, name: str, words: tuple[int, int] | None, ends: tuple[str, str]
 ) -> Range:
-    """The range that says of ``name``, or of its numbers from the first to the last, that they are between ``ends``.
+    """Return the range of ``name``, or of its numbers ``words`` from first to last, between two ``ends``.
 
     Raises
     ------
     RangeError
-        If there is no such place, its type has no such numbers, or an argument is not in its range.
+        If there is no such place, its type has no such numbers, or an argument is outside its range.
     """
     place = _place(launch, name)
     if place.type is not None and place.type.fixed:
@@ -110,7 +110,7 @@ def _unknown(launch: Launch, name: str, places: list[str]) -> str:
 
 
 def _size(place: _Place, name: str, *, whole: bool) -> int:
-    """Bytes of a number."""
+    """Return the bytes of a number."""
     kind = place.type
     if kind is None:
         return place.size if place.size in (1, 2) else _WORD
@@ -126,7 +126,7 @@ def _size(place: _Place, name: str, *, whole: bool) -> int:
 def _numbers(
     name: str, kind: ElementType | None, ends: tuple[str, str], size: int
 ) -> tuple[float, float, bool, bool]:
-    """The ends, whether they are float32, and whether they are integers with a sign."""
+    """Return the ends, whether they are float32, and whether they are signed integers."""
     hexadecimal = any("x" in each.lower() for each in ends)
     point = not hexadecimal and any(not each.lstrip("+-").isdigit() for each in ends)
     if hexadecimal and any("." in each for each in ends):

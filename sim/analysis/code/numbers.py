@@ -1,13 +1,13 @@
-"""Intervals of 32-bit words in the order of unsigned numbers, of signed ones, or of float32.
+"""Intervals of 32-bit words in the order of unsigned numbers, signed numbers, or float32.
 
-An interval is a pair (least, greatest) of int64 arrays, a lane each. Its form tells the order:
+An interval is a pair (least, greatest) of int64 arrays with an element for each lane. It has one of three forms:
 
 - unsigned: 0 <= least <= greatest < 2**32;
-- signed, both signs in it: -2**31 <= least < 0 <= greatest < 2**31;
-- float32, both signs in it: the places of the two in the order of float32, plus :data:`_REAL`. It has no NaN.
+- signed, with both signs: -2**31 <= least < 0 <= greatest < 2**31;
+- float32, with both signs and no NaN: the places of the ends in the order of float32, plus :data:`_REAL`.
 
-An interval of one sign has the unsigned form. Each function takes any form, and gives one that holds at least all words
-that it has to.
+An interval of one sign has the unsigned form. Each function takes any form, and returns an interval that contains at
+least all possible words.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ Interval = tuple[np.ndarray, np.ndarray]
 TOP = (1 << 32) - 1
 _MODULUS = TOP + 1
 _SIGN = 1 << 31
-#: Where the places of float32 begin; both signs of them are far above every integer.
+#: Added to places of float32, so that they are far above every integer.
 _REAL = 1 << 40
-#: The greatest place of a float32 that is a number: infinity.
+#: The greatest place of a float32 that is not a NaN: infinity.
 _INFINITY = 0x7F80_0000
 
 
 def _plain(a: Interval) -> bool:
-    """Whether all lanes have the unsigned form."""
+    """Return whether all lanes have the unsigned form."""
     return bool((a[0] >= 0).all() and (a[1] <= TOP).all())
 
 
@@ -38,19 +38,19 @@ def _is_real(a: Interval) -> np.ndarray:
 
 
 def unsigned(a: Interval) -> Interval:
-    """In the order of unsigned numbers."""
+    """Convert to the order of unsigned numbers."""
     if _plain(a):
         return a
     low, high = a
     real = _is_real(a)
-    # Of float32 the one that is furthest below zero is the greatest word.
+    # The lowest negative float32 is the greatest word.
     top = np.where(real, _SIGN - 1 - (low - _REAL), TOP)
     other = (low < 0) | real
     return np.where(other, 0, low), np.where(other, top, high)
 
 
 def signed(a: Interval) -> Interval:
-    """In the order of signed numbers: as such, below zero or not."""
+    """Convert to the order of signed numbers."""
     low, high = a
     if _plain(a) and bool((high < _SIGN).all()):
         return a
@@ -61,7 +61,7 @@ def signed(a: Interval) -> Interval:
 
 
 def places(a: Interval) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """In the order of float32, with -0.0 at place -1 and 0.0 at place 0; and of which lanes none can be a NaN."""
+    """Convert to places in the order of float32 (-0.0 at -1, 0.0 at 0); also return the lanes without a NaN."""
     low, high = a
     real = _is_real(a)
     positive = (low >= 0) & (high <= _INFINITY)
@@ -73,10 +73,10 @@ def places(a: Interval) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def from_integers(low: np.ndarray, high: np.ndarray) -> Interval:
-    """The words of all integers from ``low`` to ``high``, modulo 2**32."""
+    """Return the interval of all integers from ``low`` to ``high``, modulo 2**32."""
     first = low % _MODULUS
     last = first + (high - low)
-    # It goes over the end of the unsigned numbers: then it may still be one of signed ones.
+    # An interval that wraps as unsigned numbers may still be one of signed numbers.
     over = last > TOP
     fits = ~over | ((first >= _SIGN) & (last - _MODULUS < _SIGN))
     first, last = np.where(over, first - _MODULUS, first), np.where(over, last - _MODULUS, last)
@@ -85,21 +85,21 @@ def from_integers(low: np.ndarray, high: np.ndarray) -> Interval:
 
 
 def from_places(low: np.ndarray, high: np.ndarray) -> Interval:
-    """The words of all float32 between two places."""
+    """Return the interval of all float32 between two places."""
     negative, mixed = high < 0, (low < 0) & (high >= 0)
     least = np.where(mixed, low + _REAL, np.where(negative, _SIGN - 1 - high, low))
     return least, np.where(mixed, high + _REAL, np.where(negative, _SIGN - 1 - low, high))
 
 
 def hull(a: Interval, b: Interval) -> Interval:
-    """The narrowest interval that holds both; one whose least is above its greatest holds nothing."""
+    """Return the narrowest interval that contains both; an interval with low > high is empty."""
     empty, other = a[0] > a[1], b[0] > b[1]
     if empty.any() or other.any():
         a, b = _chosen(empty, b, a), _chosen(other, a, b)
     first, second = unsigned(a), unsigned(b)
     best = np.minimum(first[0], second[0]), np.maximum(first[1], second[1])
     if _plain(a) and _plain(b) and bool(((best[1] < _SIGN) | (best[0] >= _SIGN)).all()):
-        # One sign: no other order has less.
+        # With one sign, no other order is narrower.
         return best
     first, second = signed(a), signed(b)
     best = _narrower(best, from_integers(np.minimum(first[0], second[0]), np.maximum(first[1], second[1])))
@@ -110,7 +110,7 @@ def hull(a: Interval, b: Interval) -> Interval:
 
 
 def meet(a: Interval, b: Interval) -> tuple[Interval, np.ndarray]:
-    """An interval that holds what both do, and the lanes in which that may be something."""
+    """Return an interval that contains the intersection, and the lanes in which that may be non-empty."""
     if _plain(a) and _plain(b):
         both = np.maximum(a[0], b[0]), np.minimum(a[1], b[1])
         possible = both[0] <= both[1]
@@ -134,19 +134,19 @@ def meet(a: Interval, b: Interval) -> tuple[Interval, np.ndarray]:
 
 
 def word_hull(a: tuple[int, int], b: tuple[int, int]) -> tuple[int, int]:
-    """:func:`hull` of one lane."""
+    """Return :func:`hull` for one lane."""
     low, high = hull(*((np.array([each[0]]), np.array([each[1]])) for each in (a, b)))
     return int(low[0]), int(high[0])
 
 
 def normal(low: np.ndarray, high: np.ndarray) -> Interval:
-    """Ends that were moved: where no number from zero on is left, the unsigned form."""
+    """Restore the unsigned form where moved ends leave only negative numbers."""
     below = high < 0
     return np.where(below, low + _MODULUS, low), np.where(below, high + _MODULUS, high)
 
 
 def without(a: Interval, number: np.ndarray) -> tuple[Interval, np.ndarray]:
-    """What is not a known number, if that is an end; and the lanes in which there may be something."""
+    """Remove a known number if it is an end; also return the lanes in which the rest may be non-empty."""
     low, high = a
     integer = ~_is_real(a)
     low = np.where(integer & (low & TOP == number), low + 1, low)

@@ -1,4 +1,4 @@
-"""The program that is analysed: its instructions as the analysis and the golden model have them, its functions."""
+"""The analysed program: its instructions, decoded for the analysis and for the golden model, and its functions."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ _OPCODE, _JUMPS = 0x7F, (0x63, 0x6F)
 
 @dataclass(frozen=True)
 class Instruction:
-    """An instruction. ``reads``: its source registers as a mask. ``rule``: of intervals, or None.
+    """An instruction, ``decoded`` for the analysis and for the golden ``model``.
 
-    ``first``, ``second``: the registers of the first two operands, None where there is none; ``constant``: the
-    immediate in the place of the second.
+    ``reads``: the mask of its source registers. ``rule``: the name of its interval rule, or None. ``first``,
+    ``second``: the registers of its first two operands, or None. ``constant``: the immediate in place of the second.
     """
 
     decoded: Decoded
@@ -45,7 +45,7 @@ class Instruction:
 
 
 def _immediate(decoded: Decoded) -> int:
-    """The immediate of an arithmetic instruction, or the offset of a load or store, with its sign."""
+    """Return the signed immediate of an arithmetic instruction, or the offset of a load or store."""
     word, row = decoded.word, decoded.row
     if row.imm is ImmFormat.U:
         return word & 0xFFFF_F000
@@ -61,28 +61,28 @@ def _immediate(decoded: Decoded) -> int:
 
 
 class AnalyzedProgram:
-    """What is in memory at the start, as instructions."""
+    """The instructions in memory at the start. It refuses self-modifying code."""
 
     def __init__(self, memory: SparseMemory) -> None:
         self._memory = memory.copy()
         self._code: dict[int, Instruction] = {}
         self._functions: dict[int, Function] = {}
-        # The lines of what was asked for, the first and the last of them.
+        # The lines of requested instructions, and the first and the last of them.
         self._lines: set[int] = set()
         self._first, self._last = 1 << 32, -1
-        #: Lines that have been stored to, and the first and last of stores to places that are not known.
+        #: Lines stored to, and the first and last lines of stores to unknown places.
         self._stored: set[int] = set()
         self._stored_ranges: list[tuple[int, int]] = []
-        #: All bytes that may have become those of a jump.
+        #: Bytes that may now belong to a jump.
         self._changed = Marks()
 
     def at(self, pc: int) -> Instruction:
-        """The instruction at ``pc``.
+        """Return the instruction at ``pc``.
 
         Raises
         ------
         RefusedError
-            If there is none.
+            If there is no instruction, or it may have been overwritten.
         """
         code = self._code.get(pc)
         if code is None:
@@ -102,13 +102,13 @@ class AnalyzedProgram:
             raise RefusedError("it executes what it may have stored, or what is an input: self-modifying code", pc)
 
     def changes(self, places: Iterable[int]) -> bool:
-        """Whether a word at one of ``places`` may have become a jump, of whatever kind."""
+        """Return whether a word at one of ``places`` may have become a jump."""
         return bool(self._changed.read(np.array(list(places), np.uint32), 4).any())
 
     def stores(self, addresses: np.ndarray, size: int, low: np.ndarray, high: np.ndarray) -> bool:
-        """It stores a number from ``low`` to ``high`` to each of ``addresses``, of so many bytes.
+        """Record a store of ``size`` bytes to each of ``addresses``, of numbers from ``low`` to ``high``.
 
-        Returns whether an instruction that was asked for is near. None may be later on.
+        Return whether a requested instruction shares a line with it. Later requests there are refused.
         """
         jumps = np.isin(low & _OPCODE, _JUMPS) | ((low != high) & (high >= min(_JUMPS))) | (size < _WORD)
         if jumps.any():
@@ -118,7 +118,7 @@ class AnalyzedProgram:
         return not self._lines.isdisjoint(fresh)
 
     def covers(self, first: int, end: int) -> bool:
-        """It may store to [first, end): whether an instruction that was asked for lies there. None may later on."""
+        """Record a store to [first, end); return whether a requested instruction lies there. Later ones are refused."""
         self._changed.mark(first, end)
         lines = range(first // LINE_BYTES, (end - 1) // LINE_BYTES + 1)
         self._stored_ranges.append((lines.start, lines.stop - 1))
@@ -144,13 +144,13 @@ class AnalyzedProgram:
         return Instruction(decoded, decode_for_model(word), reads, rule, first, second, _immediate(decoded))
 
     def function(self, entry: int) -> Function:
-        """The function that is entered at ``entry``."""
+        """Return the function with this ``entry``."""
         found = self._functions.get(entry)
         if found is None:
             found = self._functions[entry] = Function(entry, self.look)
         return found
 
     def look(self, pc: int) -> Decoded | None:
-        """The instruction at ``pc``, executed or not; None if there is none."""
+        """Return the instruction at ``pc``, executed or not; None if there is none."""
         code = self._code.get(pc) or self._make(pc)
         return None if code is None else code.decoded

@@ -1,4 +1,4 @@
-"""Which of the inputs that have a range a program reads as they come to it: of the others a range says nothing."""
+"""Ranges of inputs that a program reads before it overwrites them. A range of anything else has no effect."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ __all__ = ["RangeReads", "require_read"]
 
 
 class RangeReads:
-    """Follows loads and stores. ``unread``: the ranges of which nothing has been loaded that was not stored before.
+    """Tracks loads and stores of ranges.
 
-    ``lost``: those of which something has been stored to before ``main``; the start-up code clears what is zero.
+    ``unread``: the ranges that no load has read before a store. ``lost``: the ranges that were stored to before
+    ``main``, for example because the start-up code clears variables.
     """
 
     def __init__(self, ranges: Iterable[Range]) -> None:
@@ -26,14 +27,14 @@ class RangeReads:
             self._fresh.mark(each.first, each.end)
 
     def arrive(self, ranges: Iterable[Range]) -> None:
-        """The numbers of these ranges come again, as ``main`` is entered."""
+        """Set these ranges again, as ``main`` is entered."""
         for each in ranges:
             if not self._fresh.read(np.arange(each.first, each.end, dtype=np.uint32), 1).all():
                 self.lost.append(each)
             self._fresh.mark(each.first, each.end)
 
     def load(self, addresses: np.ndarray, size: int) -> None:
-        """``size`` bytes are loaded at each of ``addresses``."""
+        """Record a load of ``size`` bytes at each of ``addresses``."""
         if not len(addresses) or not self.unread:
             return
         fresh = addresses[self._fresh.read(addresses, size)].astype(np.int64)
@@ -43,20 +44,20 @@ class RangeReads:
             ]
 
     def load_between(self, first: int, end: int) -> None:
-        """Something of [first, end) may be loaded."""
+        """Record a load from somewhere in [first, end)."""
         self.unread = [each for each in self.unread if each.end <= first or end <= each.first]
 
     def store(self, addresses: np.ndarray, size: int) -> None:
-        """``size`` bytes are stored to each of ``addresses``."""
+        """Record a store of ``size`` bytes to each of ``addresses``."""
         self._fresh.write(addresses, size, False)
 
     def stored(self, each: Range) -> bool:
-        """Whether all that a range is of has been stored to."""
+        """Return whether the whole range has been stored to."""
         return not self._fresh.read(np.arange(each.first, each.end, dtype=np.uint32), 1).any()
 
 
 def require_read(unread: Iterable[Range], reads: RangeReads) -> None:
-    """Raise RangeError for the first of the ranges that are ``unread``; ``reads``: of a whole run."""
+    """Raise RangeError if a range is ``unread``; ``reads``: of a whole run."""
     for each in unread:
         if reads.stored(each):
             raise RangeError(

@@ -1,6 +1,6 @@
-"""What floating-point instructions do to intervals: rounding keeps the order, so the ends of the operands tell.
+"""Interval rules of floating-point instructions. Rounding is monotonic, so the ends of the operands determine the result.
 
-The golden model computes with the ends. A result of which it is not certain that it is no NaN may be anything.
+The golden model computes with the ends. A result that may be a NaN is unknown.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ def _where(valid: np.ndarray, a: Interval) -> Interval:
 
 
 def _rounded(name: str, operands: Sequence[Interval], mode: int) -> Interval:
-    """Sums, products, quotients and roots: in each operand their order is kept, or turned."""
+    """Apply an operation that is monotonic in each operand: a sum, product, quotient or root."""
     ends, valid = [], np.ones(len(operands[0][0]), bool)
     for each in operands:
         low, high, real = places(each)
-        # Infinity times zero, and infinity less infinity, are NaNs.
+        # Infinity times zero, and infinity minus infinity, are NaNs.
         valid &= real & (low > -_INFINITY - 1) & (high < _INFINITY)
         ends.append((low, high))
     if name == "fdiv.s":
@@ -53,7 +53,7 @@ def _rounded(name: str, operands: Sequence[Interval], mode: int) -> Interval:
         valid &= real
         found.append(low)
     low, high = np.minimum.reduce(found), np.maximum.reduce(found)
-    # Which zero it is depends on more than the order.
+    # The sign of a zero does not follow the order.
     low, high = np.where(low == _ZERO, _MINUS_ZERO, low), np.where(high == _MINUS_ZERO, _ZERO, high)
     return _where(valid, from_places(low, high))
 
@@ -65,7 +65,7 @@ def _least_or_greatest(name: str, operands: Sequence[Interval], mode: int) -> In
 
 
 def _compared(name: str, operands: Sequence[Interval], mode: int) -> Interval:
-    """0, 1 or both; the two zeros are equal."""
+    """Compare; the result is 0, 1 or unknown. The two zeros are equal."""
     (low, high, real), (other_low, other_high, other_real) = (places(each) for each in operands)
     low, high, other_low, other_high = (
         np.where(each < 0, each + 1, each) for each in (low, high, other_low, other_high)
@@ -109,7 +109,7 @@ _RULES: dict[str, Callable[[str, Sequence[Interval], int], Interval]] = {
 
 
 def _sign_changed(name: str, a: Interval) -> Interval:
-    """A number's own sign, copied to it, turned, or taken away."""
+    """Copy, invert or clear a number's own sign."""
     if name == "fsgnj.s":
         return a
     low, high, real = places(a)
@@ -122,9 +122,9 @@ def _sign_changed(name: str, a: Interval) -> Interval:
 
 
 def estimate(name: str, operands: Sequence[Interval], *, same: bool, mode: int) -> Interval:
-    """The result of the floating-point instruction ``name``, of any form (sim.analysis.code.numbers).
+    """Return the interval of the result of the floating-point instruction ``name`` (sim.analysis.code.numbers).
 
-    ``same``: the first two operands are one register. ``mode``: the rounding mode, where it rounds.
+    ``same``: the first two operands are one register. ``mode``: the rounding mode.
     """
     if name in ("fsgnj.s", "fsgnjn.s", "fsgnjx.s") and same:
         return _sign_changed(name, operands[0])

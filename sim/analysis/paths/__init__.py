@@ -1,1 +1,1 @@
-"""Abstract execution: all paths of a warp, and what is known on each."""
+"""Abstract execution of all paths of all warps."""

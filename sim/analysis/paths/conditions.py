@@ -1,7 +1,7 @@
-"""What a branch or a thread mask asks, fact from how its operands were computed.
+"""Conditions of branches and thread masks, and value numbering.
 
-Every value that a warp computes has a number; the same computation of the same values has the same number. So a branch
-behind a ``split`` or ``pred`` is known to ask what that has asked, though the two read different registers.
+Every value that a warp computes has a number, and equal computations of equal values have the same number. So a branch
+after a ``split`` or ``pred`` is known to have the same condition, although the two read different registers.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from ..code.numbers import TOP, Interval, hull
 
 __all__ = ["ZERO", "Condition", "JoinedValues", "KnownIntervals", "ValueNumbers"]
 
-#: How many computations back two values are compared where paths meet.
+#: The depth to which the computations of two values are compared where paths join.
 _DEPTH = 4
 
 #: The number of the value 0.
@@ -21,9 +21,10 @@ ZERO = 0
 
 @dataclass(frozen=True)
 class Condition:
-    """``kind`` of the values ``a`` and ``b``: equal (eq), less as signed (lt) or unsigned (ltu), bit 0 of ``a`` (bit).
+    """A comparison of the values with numbers ``a`` and ``b``.
 
-    ``holds``: whether it is that, or that it is not.
+    ``kind``: equal (eq), less signed (lt) or unsigned (ltu), or bit 0 of ``a`` (bit). ``holds``: whether the comparison
+    must be true or false.
     """
 
     kind: str
@@ -32,24 +33,24 @@ class Condition:
     holds: bool
 
     def negated(self) -> Condition:
-        """The opposite."""
+        """Return the opposite condition."""
         return Condition(self.kind, self.a, self.b, not self.holds)
 
 
 class KnownIntervals(dict[int, Interval]):
-    """By the number of a value, an interval in each lane. It forgets everything now and then: loops make new values."""
+    """Intervals by value number. It is cleared when full, since loops keep making new values."""
 
     MOST = 64
 
     def note(self, number: int, interval: Interval) -> None:
-        """Note the interval of a value."""
+        """Record the interval of a value."""
         if len(self) >= self.MOST:
             self.clear()
         self[number] = interval
 
 
 class ValueNumbers:
-    """The numbers of values, and how each was computed."""
+    """The number of each value, and the operation that computed it."""
 
     def __init__(self) -> None:
         self._numbers: dict[tuple, int] = {}
@@ -57,18 +58,18 @@ class ValueNumbers:
         self._next = 1
 
     def fresh(self) -> int:
-        """The number of a value of which nothing is known."""
+        """Return the number of an unknown value."""
         self._next += 1
         return self._next
 
     def of(self, name: str, a: int, b: int | tuple[str, int]) -> int:
-        """The number of ``name`` of the values ``a`` and ``b``; ``b`` may be a constant ("is", number)."""
+        """Return the number of operation ``name`` on ``a`` and ``b``; ``b`` may be a constant ("is", number)."""
         if name == "add" and isinstance(b, tuple):
             return self._sum(a, b[1])
         return self._numbered(name, a, b)
 
     def _sum(self, a: int, constant: int) -> int:
-        """The number of a value plus a constant. Sums of sums are one: a loop makes them no longer each turn."""
+        """Return the number of a value plus a constant. Nested sums are merged: a loop does not make them deeper."""
         source, more = self.base(a)
         constant = constant + more & TOP
         known = self.known(source)
@@ -77,12 +78,12 @@ class ValueNumbers:
         return source if constant == 0 else self._numbered("add", source, ("is", constant))
 
     def base(self, value: int) -> tuple[int, int]:
-        """A value as that of another number, plus a constant, which may be 0."""
+        """Split a value into a base value and an added constant, which may be 0."""
         name, source, constant = self.operation(value)
         return (source, constant[1]) if name == "add" and isinstance(constant, tuple) else (value, 0)
 
     def extended(self, value: int, bits: int) -> int:
-        """The number of a value whose upper ``bits`` are made its sign by two shifts."""
+        """Return the number of a value that two shifts by ``bits`` sign-extend."""
         return self.of("sra", self.of("sll", value, ("is", bits)), ("is", bits))
 
     def _numbered(self, name: str, a: int, b: int | tuple[str, int]) -> int:
@@ -94,23 +95,23 @@ class ValueNumbers:
         return number
 
     def operation(self, value: int) -> tuple:
-        """How the value of that number was computed: what :meth:`of` was asked; ("", 0, 0) if that is not known."""
+        """Return the arguments of :meth:`of` that made a value; ("", 0, 0) if unknown."""
         return self._made.get(value, ("", 0, 0))
 
     def constant(self, number: int) -> int:
-        """The number of the value that a constant is."""
+        """Return the number of a constant."""
         number &= TOP
         return ZERO if number == 0 else self._numbered("is", 0, ("is", number))
 
     def known(self, value: int) -> int | None:
-        """The constant that a value is, if it is one."""
+        """Return the constant that a value is, or None."""
         if value == ZERO:
             return 0
         name, _, number = self.operation(value)
         return number[1] if name == "is" else None
 
     def bit(self, value: int) -> Condition:
-        """What it means that bit 0 of a value is 1."""
+        """Return the condition that bit 0 of a value is 1."""
         name, a, b = self._made.get(value, ("", 0, 0))
         if name == "sltu" and b == ("is", 1):
             return self.equal(a, ZERO)
@@ -126,7 +127,7 @@ class ValueNumbers:
         return operand if isinstance(operand, int) else self.constant(operand[1])
 
     def equal(self, a: int, b: int, *, flags: frozenset[int] = frozenset()) -> Condition:
-        """What it means that two values are equal; ``flags``: values that are 0 or 1."""
+        """Return the condition that two values are equal; ``flags``: values known to be 0 or 1."""
         if a == ZERO:
             a, b = b, a
         if b == ZERO:
@@ -139,9 +140,9 @@ class ValueNumbers:
 
 
 class JoinedValues:
-    """Numbers of values where two paths become one: one value on the first path, another on the second.
+    """The value numbers after two paths join, for pairs of values on the two paths.
 
-    If both were computed in the same way, the joined value is computed in that way from the joined operands.
+    If both values come from the same operation, the joined value is that operation on the joined operands.
     """
 
     def __init__(self, values: ValueNumbers) -> None:
@@ -149,7 +150,7 @@ class JoinedValues:
         self._numbers: dict[tuple[int, int], int] = {}
 
     def number(self, first: int, second: int, depth: int = _DEPTH) -> int:
-        """The number of the value that is ``first`` on the one path and ``second`` on the other."""
+        """Return the number of the value that is ``first`` on one path and ``second`` on the other."""
         if first == second:
             return first
         found = self._numbers.get((first, second))
@@ -167,7 +168,7 @@ class JoinedValues:
         return values.of(name, self.number(a, c, depth - 1), b if constant else self.number(b, d, depth - 1))
 
     def notes(self, first: KnownIntervals, second: KnownIntervals) -> KnownIntervals:
-        """The notes on both paths, as notes on the joined values."""
+        """Join the known intervals of both paths."""
         pairs = [(number, number, number) for number in first if number in second]
         pairs += [(one, other, number) for (one, other), number in self._numbers.items()]
         return KnownIntervals({

@@ -1,4 +1,4 @@
-"""All paths of all warps of a program, and what is counted along them (abstract execution)."""
+"""Exploration of all paths of all warps, with a cost counted along each (abstract execution)."""
 
 from __future__ import annotations
 
@@ -35,10 +35,12 @@ _FAR = 1 << 30
 
 @dataclass(frozen=True)
 class Exploration:
-    """What has come of it. ``clocks``: by warp, the clock of its last path; None for one that never starts.
+    """The result of an exploration.
 
-    ``steps``: instructions that were looked at. ``sure``: every warp has one path only. ``races``: the words that one
-    warp may store to while another touches them. ``reads``: which ranges matter.
+    - ``clocks``: by warp, the clock of its last path; None if it never starts.
+    - ``steps``: the number of instructions analysed. ``sure``: every warp has a single path.
+    - ``races``: words that one warp may store to while another accesses them.
+    - ``reads``: the ranges that the program reads.
     """
 
     clocks: Sequence[Clock | None]
@@ -49,7 +51,7 @@ class Exploration:
 
 
 class _RunningWarp:
-    """One warp: its paths, of which several wait for each other, and what it waits for."""
+    """A running warp: its paths, which wait for each other where they can join, and the event that it waits for."""
 
     def __init__(self, execution: Execution, path: Path, facts: FactFilter) -> None:
         self.execution, self._facts = execution, facts
@@ -59,12 +61,12 @@ class _RunningWarp:
 
     @property
     def path(self) -> Path:
-        """The only one."""
+        """The only path."""
         (path,) = self.paths
         return path
 
     def run(self, count: Callable[[int], None]) -> Event:
-        """To the next event; ``count`` is called with how many instructions were looked at, now and then."""
+        """Run to the next event; now and then, call ``count`` with the number of instructions since the last call."""
         execution, warp = self.execution, self.execution.warp
         while True:
             path = self.path
@@ -95,7 +97,7 @@ class _RunningWarp:
             self._together(count)
 
     def _together(self, count: Callable[[int], None]) -> None:
-        """Until there is one path again, that knows its lanes."""
+        """Advance the paths until one is left, whose active lanes are known."""
         warp = self.execution.warp
         warp.alone = False
         while len(self.paths) > 1 or not self.path.sure:
@@ -115,7 +117,7 @@ class _RunningWarp:
             turns.clear()
 
     def _advance(self, path: Path) -> tuple[int, list[Path]]:
-        """One of several paths, up to where another may meet it: how many steps that was, and what comes of it."""
+        """Advance a path to where another may join it; return the number of steps and the resulting paths."""
         execution = self.execution
         others = {each.pc for each in self.paths}
         execution.warp.install(path)
@@ -142,7 +144,7 @@ class _RunningWarp:
         self.paths.append(path)
 
     def _turn(self, path: Path, before: int) -> bool:
-        """Whether a loop is entered, or entered again."""
+        """Count loop iterations; return whether the path is at a loop header."""
         entry = path.calls[-1][0] if path.calls else None
         if entry is None:
             return False
@@ -157,7 +159,7 @@ class _RunningWarp:
         return True
 
     def _place(self, path: Path) -> tuple[int, ...]:
-        """Where a path is in the order; of the same place first that in more splits."""
+        """Return the place of a path in the order; of equal places, the one in more splits comes first."""
         place: list[int] = []
         program = self.execution.warp.program
         pcs = [back - 4 for _, back in path.calls[1:]] + [path.pc]
@@ -170,7 +172,7 @@ class _RunningWarp:
 
 
 class _Explorer:
-    """Runs the warps one after the other, each as far as it comes without the others."""
+    """Runs the warps one after the other, each until it waits for others."""
 
     def __init__(
         self, config: SmConfig, memory: SparseMemory, argument: int, begin: ClockMaker,
@@ -187,21 +189,21 @@ class _Explorer:
         self._ran: dict[int, _RunningWarp] = {}
         self._clocks: list[Clock | None] = [None] * config.warps
         self._steps = 0
-        #: By barrier the last stretches of those who met there last.
+        #: By barrier, the last stretches of the warps that met there last.
         self._met: dict[int, dict[int, int]] = {}
 
     @property
     def memory(self) -> Memory:
-        """What is known of memory."""
+        """The memory of all warps."""
         return self._memory
 
     def forget(self, first: int, end: int) -> None:
-        """[first, end) may hold anything at the launch, so nothing there is known as an instruction."""
+        """Make [first, end) unknown at the launch; code must not lie there."""
         self._memory.forget(first, end)
         self._program.covers(first, end)
 
     def run(self, start_pc: int) -> Exploration:
-        """From the launch to the end."""
+        """Explore from the launch to the end."""
         self._start(0, start_pc)
         ready = [0]
         while ready:
@@ -225,7 +227,7 @@ class _Explorer:
             raise RefusedError(f"no end after {self._limit} instructions: a loop without a bound, or a long program")
 
     def _start(self, warp: int, pc: int) -> None:
-        """A warp starts with its first lane; its registers are what they were."""
+        """Start a warp with its first lane; registers keep their values."""
         before = self._ran.get(warp)
         config = self._config
         clock = self._make_clock(warp) if before is None else before.path.clock
@@ -245,7 +247,7 @@ class _Explorer:
         clock.start(pc)
 
     def _meet(self, warp: int, event: BarrierArrival) -> list[int]:
-        """A warp comes to a barrier; who can go on."""
+        """Let a warp arrive at a barrier; return the warps that can continue."""
         if event.count == 1:
             return [warp]
         self._refuse_unordered(warp, event)
@@ -259,7 +261,7 @@ class _Explorer:
         return there
 
     def _refuse_unordered(self, warp: int, event: BarrierArrival) -> None:
-        """Warps meet in the order in which they come: which that is nothing tells, if others could come first."""
+        """Refuse a barrier if the order of arrival, which is unknown, decides which warps meet."""
         for state in self._active.values():
             other = state.event
             if isinstance(other, BarrierArrival) and other.barrier == event.barrier and other.count != event.count:
@@ -275,7 +277,7 @@ class _Explorer:
             )
 
     def _spawn(self) -> list[int]:
-        """If one warp only is left, and it wants to start others: who can go on."""
+        """If the only active warp waits to start others, start them; return the warps that can continue."""
         if len(self._active) != 1:
             return []
         ((warp, state),) = self._active.items()
@@ -299,15 +301,15 @@ def explore(
     config: SmConfig, memory: SparseMemory, start_pc: int, argument: int, inputs: Inputs,
     begin: ClockMaker, limit: int, facts: Facts | None = None,
 ) -> Exploration:
-    """Every path of the program in ``memory`` for any ``inputs``, but those that ``facts`` exclude.
+    """Explore every path of the program in ``memory`` for all ``inputs``, except those that ``facts`` exclude.
 
-    ``begin`` gives what is called for the clock of each warp that starts, by its number; it is called again if all
-    begins anew. At most ``limit`` instructions are looked at.
+    ``begin`` returns the function that makes the clock of a warp by its number. It is called again each time that the
+    exploration restarts. At most ``limit`` instructions are analysed.
 
     Raises
     ------
     RefusedError
-        If that cannot be said of it, with the reason.
+        If the program cannot be analysed, with the reason.
     """
     races: set[int] = set()
     areas = inputs.areas

@@ -1,4 +1,4 @@
-"""Which paths the facts of the user leave, and what is said where none is left."""
+"""Paths that flow facts exclude, and the messages when no path is left."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from .path import Path
 
 __all__ = ["FactFilter"]
 
-#: A loop whose end depends on the inputs is given up after so many turns.
+#: Iterations after which the analysis gives up on a loop whose end depends on the inputs.
 _MOST_TURNS = 1000
 
 
 class FactFilter:
-    """The facts of a program while its paths are followed; None: there are no facts."""
+    """Applies flow facts to the paths of a program; ``facts``: None if there are none."""
 
     def __init__(self, program: AnalyzedProgram, facts: Facts | None) -> None:
         self._program, self._facts = program, facts
-        #: The fact that has ended a path in the last step, and where.
+        #: The fact that ended a path in the last step, and the place.
         self._ended: tuple[Fact, int] | None = None
 
     def allow(self, path: Path) -> bool:
-        """Whether no fact says that a path cannot be where it is.
+        """Return whether the facts allow a path at its position.
 
-        How often it has come to the headers of loops is counted, and forgotten where it has left them.
+        It counts the passes of loop headers, until the loop is left.
         """
         self._ended = None
         if self._facts is None or not path.calls:
@@ -54,7 +54,7 @@ class FactFilter:
         return False
 
     def impossible(self, place: int) -> RefusedError:
-        """Why there is no way on behind an instruction."""
+        """Return the reason why no path is left after an instruction."""
         if self._ended is not None:
             fact, pc = self._ended
             what = "the program comes there" if fact.most is None else "the loop goes on then"
@@ -64,12 +64,12 @@ class FactFilter:
         return RefusedError(f"every way on is impossible: the program would fault{doubt}", place)
 
     def most_turns(self, function: Function, header: int) -> int:
-        """After how many turns a loop is given up."""
+        """Return the iterations after which the analysis gives up on a loop."""
         fact = None if self._facts is None else self._facts.of(self._program, function.entry).loops.get(header)
         return _MOST_TURNS if fact is None else max(_MOST_TURNS, fact.passes)
 
     def endless(self, header: int) -> RefusedError:
-        """Why a loop has no bound."""
+        """Return the reason why a loop has no bound."""
         reason = (
             f"a loop whose end depends on the inputs, and {_MOST_TURNS} turns do not end it: it has no bound; "
             "give it one with METRONOME_LOOP_BOUND or --flow-facts"

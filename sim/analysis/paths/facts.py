@@ -1,4 +1,4 @@
-"""What the user says of a program's flow: how often loops are gone through, and what is never executed."""
+"""Flow facts from the user: bounds of loops, and code that is never executed."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from ..code.program import AnalyzedProgram
 
 __all__ = ["Fact", "FactError", "FactMonitor", "Facts", "FunctionFacts", "LoopMark", "Rule", "marks_of"]
 
-#: The section of the ELF that METRONOME_LOOP_BOUND writes to: pc, bound, which one in its source (metronome.h).
+#: The ELF section that METRONOME_LOOP_BOUND writes: pc, bound, and number in its source (metronome.h).
 SECTION = ".metronome.loops"
 _WORDS = 3
 
 
 @dataclass(frozen=True)
 class LoopMark:
-    """A METRONOME_LOOP_BOUND: it stands before the instruction at ``pc``. Copies of one have the same ``number``."""
+    """A METRONOME_LOOP_BOUND before the instruction at ``pc``. Copies of one macro have the same ``number``."""
 
     pc: int
     most: int
@@ -33,10 +33,10 @@ class LoopMark:
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
-    """An element of a file of flow facts. It is of a place by ``address``, or by ``line`` (``file:line``).
+    """An element of a file of flow facts, for the place at an ``address`` or a ``line`` (``file:line``).
 
-    ``most``: so often a loop's body is executed, each time that the loop is entered; None: the place is never executed.
-    ``within``: the function that it is of, by its entry, if it says so. ``text``: as it is written.
+    ``most``: the most iterations of a loop for each entry; None if the place is never executed. ``within``: the entry
+    of the function that it is restricted to. ``text``: as written.
     """
 
     text: str
@@ -48,7 +48,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Fact:
-    """A fact of one place. ``origin``: ``macro`` or ``file``. ``most``: see :class:`Rule`. ``text``: for messages."""
+    """A fact about one place, from a ``macro`` or ``file``. ``most``: as in :class:`Rule`. ``text``: for messages."""
 
     origin: str
     most: int | None
@@ -56,54 +56,54 @@ class Fact:
 
     @property
     def passes(self) -> int:
-        """How often the header of the loop is passed at most: once more than its body, where that is left."""
+        """The most passes of the loop's header: one more than iterations, for the pass that leaves the loop."""
         assert self.most is not None
         return self.most + 1
 
 
 @dataclass
 class FunctionFacts:
-    """The facts of one function: of ``loops`` by their header, of what is ``never`` executed by its pc."""
+    """The facts about one function: ``loops`` by header, and places that are ``never`` executed by pc."""
 
     function: Function
     loops: dict[int, Fact] = field(default_factory=dict)
     never: dict[int, Fact] = field(default_factory=dict)
 
     def add(self, header: int, fact: Fact) -> None:
-        """The least of several bounds counts."""
+        """Add the bound of a loop; the lowest of several counts."""
         before = self.loops.get(header)
         if before is None or before.passes > fact.passes:
             self.loops[header] = fact
 
 
 class FactError(Exception):
-    """A fact that cannot be fact what it is of; one line."""
+    """A flow fact that matches no place, or not a unique one; one line."""
 
 
 class Facts:
-    """The facts of a program: ``marks`` in its code and ``rules`` of a file.
+    """The facts about a program: ``marks`` in its code and ``rules`` from a file.
 
-    ``lines``: the source lines of a pc, ``file:line``, the innermost last.
+    ``lines``: returns the source lines of a pc as ``file:line``, innermost last.
     """
 
     def __init__(self, marks: Sequence[LoopMark], rules: Sequence[Rule], lines: Callable[[int], Sequence[str]]) -> None:
         self._marks, self._rules, self._lines = marks, rules, lines
         self._program: AnalyzedProgram | None = None
         self.tables: dict[int, FunctionFacts] = {}
-        #: Facts that have ended a path: the bound rests on them. By header or pc.
+        #: By header or pc, the facts that ended a path, so that the bound rests on them.
         self.used: dict[int, Fact] = {}
-        #: Why the macros in a loop do not count, by its header: the code does not tell what they are of.
+        #: By header, the reason why the macros in a loop do not count.
         self.unclear: dict[int, str] = {}
-        #: Rules that are of something.
+        #: The rules that match a place.
         self.found: set[Rule] = set()
 
     def of(self, program: AnalyzedProgram, entry: int) -> FunctionFacts:
-        """The facts of the function that is entered at ``entry``.
+        """Return the facts about the function with an ``entry``.
 
         Raises
         ------
         FactError
-            If it cannot be fact of which of two nested loops a rule is.
+            If a rule matches two nested loops.
         """
         if program is not self._program:
             self._program = program
@@ -150,7 +150,7 @@ class Facts:
         else:
             headers = sorted({header for around in function.loops.values() for header in around})
             places = [
-                each for each in headers if each == rule.address or self._is_of(program, function, each, rule.line)
+                each for each in headers if each == rule.address or self._matches(program, function, each, rule.line)
             ]
             for each in places:
                 if any(other != each and other in function.loops[each] for other in places):
@@ -165,11 +165,11 @@ class Facts:
             self.found.add(rule)
 
     def _at(self, pc: int, line: str | None) -> bool:
-        """Whether the instruction at ``pc`` is of a source line."""
+        """Return whether the instruction at ``pc`` belongs to a source line."""
         return line is not None and any(_same_line(each, line) for each in self._lines(pc)[-1:])
 
-    def _is_of(self, program: AnalyzedProgram, function: Function, header: int, line: str | None) -> bool:
-        """Whether a loop is of a source line: its header is, or a branch that ends it or goes on with it."""
+    def _matches(self, program: AnalyzedProgram, function: Function, header: int, line: str | None) -> bool:
+        """Return whether a loop's header, or a branch that ends or repeats it, belongs to a source line."""
         if line is None:
             return False
         if self._at(header, line):
@@ -186,7 +186,7 @@ class Facts:
         return False
 
     def require_places(self, program: AnalyzedProgram, entries: Iterable[int]) -> None:
-        """Raise FactError, with what is nearest, for a rule that is of nothing in the functions at ``entries``."""
+        """Raise FactError for a rule that matches nothing in the functions at ``entries``; name the nearest place."""
         if not self._rules:
             return
         loops: dict[int, str] = {}
@@ -201,18 +201,18 @@ class Facts:
             if rule not in self.found:
                 what = "no loop" if rule.most is not None else "no code"
                 raise FactError(f"{rule.text} is of {what}; {_nearest(rule, code if rule.most is None else loops)}")
-        # What is looked at later on counts as found then.
+        # Rules count as found again where the analysis comes to them.
         self.found.clear()
         self.tables.clear()
 
     @property
     def unused_rules(self) -> list[Rule]:
-        """Rules that are of nothing that has been looked at."""
+        """Rules that match no code that the analysis came to."""
         return [rule for rule in self._rules if rule not in self.found]
 
 
 def _same_line(own: str, asked: str) -> bool:
-    """Whether a ``file:line`` of the program is one that was asked for, in any spelling, or by the end of its path."""
+    """Return whether two ``file:line`` are the same place, in any spelling, or by the end of the path."""
     if own == asked or own.endswith(f"/{asked}"):
         return True
     (file, _, line), (asked_file, _, asked_line) = own.rpartition(":"), asked.rpartition(":")
@@ -222,7 +222,7 @@ def _same_line(own: str, asked: str) -> bool:
 
 
 def _nearest(rule: Rule, places: Mapping[int, str]) -> str:
-    """Which of ``places``, a source line by its pc, is nearest to a rule, in words."""
+    """Name the one of ``places``, source lines by pc, that is nearest to a rule."""
     if not places:
         return "the program has none"
     if rule.line is None:
@@ -240,16 +240,16 @@ def _nearest(rule: Rule, places: Mapping[int, str]) -> str:
 
 
 class FactMonitor:
-    """Watches a run of the golden model (:class:`sim.machine.golden.watch.Recorder`) for what contradicts the facts.
+    """Watches a run of the golden model (:class:`sim.machine.golden.watch.Recorder`) for contradictions of the facts.
 
-    ``contradiction``: the first one, with its pc; None as long as there is none.
+    ``contradiction``: the first one and its pc, or None.
     """
 
     def __init__(self, facts: Facts, warps: int) -> None:
         self._counts: list[dict[int, int]] = [{} for _ in range(warps)]
         self._headers: dict[int, Fact] = {}
         self._never: dict[int, Fact] = {}
-        #: By pc, the headers of the loops that are left there.
+        #: By pc, the headers of loops that do not contain it.
         self._outside: dict[int, list[int]] = {}
         for table in facts.tables.values():
             self._never |= table.never
@@ -282,17 +282,17 @@ class FactMonitor:
             self.contradiction = text, pc
 
     def access(self, addresses: np.ndarray, data: np.ndarray | None) -> None:
-        """See :class:`sim.machine.golden.watch.Recorder`: nothing is looked at."""
+        """See :class:`sim.machine.golden.watch.Recorder`: ignored."""
 
     def arguments(self, warp: int, first: int, second: int) -> None:
-        """See :class:`sim.machine.golden.watch.Recorder`: nothing is looked at."""
+        """See :class:`sim.machine.golden.watch.Recorder`: ignored."""
 
     def volatile(self, pc: int) -> None:
-        """See :class:`sim.machine.golden.watch.Recorder`: nothing is looked at."""
+        """See :class:`sim.machine.golden.watch.Recorder`: ignored."""
 
 
 def marks_of(image: ElfImage) -> list[LoopMark]:
-    """What METRONOME_LOOP_BOUND has left in an ELF; none in an image without sections."""
+    """Read the marks of METRONOME_LOOP_BOUND from an ELF; an image without sections has none."""
     if not image.content:
         return []
     import io

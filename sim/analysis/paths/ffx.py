@@ -1,4 +1,4 @@
-"""Flow facts in a file: FFX, the XML of OTAWA, as far as it speaks of loops and of what is never executed.
+"""Flow facts from a file in FFX, the XML format of OTAWA: bounds of loops, and code that is never executed.
 
 The format is FFX (sections 5 to 8): ``loop`` with ``maxcount`` and ``totalcount``, and ``executed="false"`` of a
 ``block``, ``loop`` or ``function``. A place is an ``address``, a ``label`` with an ``offset``, an ``offset`` from the
@@ -30,7 +30,7 @@ class _Reader:
         self.ignored: list[str] = []
 
     def read(self, element: ElementTree.Element, within: int | None, source: str | None) -> None:
-        """The facts inside of an element, which is in the function at ``within``."""
+        """Read the facts inside an element, which is in the function at ``within``."""
         for child in element:
             if child.tag not in _PLACES:
                 self.ignored.append(f"{self._path}: <{child.tag}> is ignored: it is not of a loop")
@@ -66,7 +66,7 @@ class _Reader:
         ))
 
     def _source(self, source: str) -> str:
-        """A source file as it is to be looked for: where its path leads to, if it is more than an end of one."""
+        """Return the path of a source file to search for; resolve it unless it is only the end of a path."""
         path = os.path.normpath(source)
         if os.path.isabs(path):
             return os.path.realpath(path)
@@ -76,7 +76,7 @@ class _Reader:
         return path
 
     def _count(self, element: ElementTree.Element) -> int | None:
-        """How often the loop's body is executed: an entry cannot have more than all of them together."""
+        """Return the most iterations of a loop for each entry: maxcount, or totalcount if lower."""
         counts = []
         for name in ("maxcount", "totalcount") if element.tag == "loop" else ():
             text = element.get(name)
@@ -106,7 +106,7 @@ class _Reader:
         return within + offset
 
     def _number(self, element: ElementTree.Element, name: str, text: str) -> int:
-        """A decimal number, an octal one with 0 before it, or a hexadecimal one with 0x."""
+        """Parse a decimal number, an octal one with prefix 0, or a hexadecimal one with prefix 0x."""
         digits = text.strip().removeprefix("-")
         base = 16 if digits[:2].lower() == "0x" else 8 if digits[:1] == "0" and digits != "0" else 10
         try:
@@ -128,12 +128,12 @@ def _shown(attributes: Mapping[str, str]) -> list[tuple[str, str]]:
 
 
 def read_ffx(path: Path, image: ElfImage) -> tuple[list[Rule], list[str]]:
-    """The facts in a file, and what of it is ignored, a line each.
+    """Read the facts in a file; return them and a line for each ignored element.
 
     Raises
     ------
     FactError
-        If it is no FFX, or says something that cannot be understood of this program.
+        If it is not FFX, or does not fit the program.
     """
     try:
         root = ElementTree.fromstring(path.read_bytes())

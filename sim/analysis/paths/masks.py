@@ -1,4 +1,4 @@
-"""Thread masks when it is not known which lanes are active, and conditions that make intervals narrower."""
+"""Thread masks with unknown lanes, and refinement of a path by a condition."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from .path import Path
 
 __all__ = ["bits_of", "interval_of", "mask_between", "outcome", "refine", "word_of"]
 
-#: So many sums and differences of others are looked through, at most.
+#: The most nested sums and differences that a refinement follows.
 _SUMS = 16
 
 
 def word_of(lanes: np.ndarray) -> int:
-    """Lanes as a thread mask."""
+    """Return lanes as a thread mask."""
     return int.from_bytes(np.packbits(lanes, bitorder="little").tobytes(), "little")
 
 
 def bits_of(word: int, threads: int) -> np.ndarray:
-    """A thread mask as lanes."""
+    """Return a thread mask as lanes."""
     return (word >> np.arange(threads) & 1).astype(bool)
 
 
 def mask_between(low: int, high: int, threads: int) -> tuple[np.ndarray, np.ndarray]:
-    """The lanes that may be, and that must be, in a thread mask between two numbers."""
+    """Return the lanes that may be, and must be, in any thread mask between two numbers."""
     low, high = low & TOP, high & TOP
     same = ~((1 << (low ^ high).bit_length()) - 1)
     return bits_of(high | ~same & TOP, threads), bits_of(low & same, threads)
 
 
 def outcome(kind: str, a: Interval, b: Interval) -> tuple[np.ndarray, np.ndarray]:
-    """Of each lane whether the condition holds for certain, and whether it does not, for intervals of operands."""
+    """Return the lanes in which a comparison is certainly true, and those in which it is certainly false."""
     if kind == "eq":
         same = (a[0] == a[1]) & (b[0] == b[1]) & (a[0] == b[0])
         return same, ~meet(a, b)[1]
@@ -43,7 +43,7 @@ def outcome(kind: str, a: Interval, b: Interval) -> tuple[np.ndarray, np.ndarray
 
 
 def interval_of(path: Path, value: int, values: ValueNumbers) -> Interval:
-    """What the value of that number lies in, by any register that holds it, or did; of any form."""
+    """Return the interval of a value, from all registers that hold it or held it."""
     lanes, constant = len(path.may), values.known(value)
     if constant is not None:
         return np.full(lanes, constant, np.int64), np.full(lanes, constant, np.int64)
@@ -55,9 +55,9 @@ def interval_of(path: Path, value: int, values: ValueNumbers) -> Interval:
 
 
 def refine(path: Path, condition: Condition, values: ValueNumbers) -> bool:
-    """In every active lane the condition is true; False if that cannot be.
+    """Assume that a condition is true in every active lane; return False if that is impossible.
 
-    A lane that cannot be active any more is not. ``values``: how the operands were computed.
+    Lanes in which it cannot be true become inactive.
     """
     if not _refine(path, condition, values):
         return False
@@ -84,7 +84,7 @@ def refine(path: Path, condition: Condition, values: ValueNumbers) -> bool:
 
 
 def _refine_distances(path: Path, value: int, values: ValueNumbers) -> bool:
-    """Refine the registers that have a value plus a constant, too: a loop may count on before it asks."""
+    """Also refine values at a constant distance: a loop may increment its counter before the branch tests it."""
     if values.known(value) is not None:
         return True
     base, added = values.base(value)
@@ -101,7 +101,7 @@ def _refine_distances(path: Path, value: int, values: ValueNumbers) -> bool:
 
 
 def _note_no_zero(path: Path, value: int, values: ValueNumbers) -> None:
-    """A value of either sign is not 0, which its interval cannot tell: ``sltu`` of 0 and it is 1."""
+    """Record that a value of either sign is not 0. Its interval cannot say so, but ``sltu`` of 0 and the value is 1."""
     low, high = signed(interval_of(path, value, values))
     if bool(((low < 0) & (high > 0))[path.may].any()):
         one = np.ones(len(path.may), np.int64)
@@ -109,7 +109,7 @@ def _note_no_zero(path: Path, value: int, values: ValueNumbers) -> None:
 
 
 def _refine_sums(path: Path, base: int, number: np.ndarray, values: ValueNumbers, *, holds: bool) -> bool:
-    """The value of the number ``base`` is ``number``, or is not; and so all registers that hold it plus a constant."""
+    """Assume that value ``base`` is ``number``, or is not; refine all values that are ``base`` plus a constant."""
     for each in set(path.numbers) | set(path.intervals):
         source, added = values.base(each)
         if source == base and not _refine_equal(path, each, number + added & TOP, values, holds=holds):
@@ -118,13 +118,13 @@ def _refine_sums(path: Path, base: int, number: np.ndarray, values: ValueNumbers
 
 
 def _certain(path: Path, value: int, values: ValueNumbers) -> np.ndarray | None:
-    """The value of that number in each active lane; None if it is not known."""
+    """Return a value in each active lane; None if it is not known in all."""
     low, high = interval_of(path, value, values)
     return low if bool((low == high)[path.may].all()) else None
 
 
 def _source(path: Path, values: ValueNumbers, value: int, number: np.ndarray) -> tuple[int, np.ndarray] | None:
-    """If a value is a sum or difference with one that is known: the other operand, and what that is compared to."""
+    """If a value is a sum or difference with one known operand, return the other operand and its value."""
     name, first, second = values.operation(value)
     if name not in ("add", "sub") or isinstance(second, tuple):
         return None
@@ -138,14 +138,14 @@ def _source(path: Path, values: ValueNumbers, value: int, number: np.ndarray) ->
 
 
 def _refine_equal(path: Path, value: int, number: np.ndarray, values: ValueNumbers, *, holds: bool) -> bool:
-    """In every active lane the value of that number is ``number``, or is not."""
+    """Assume that in every active lane a value is ``number``, or is not."""
     interval = interval_of(path, value, values)
     interval, possible = meet(interval, (number, number)) if holds else without(interval, number)
     return _possible(path, possible) and _hold(path, value, interval)
 
 
 def _possible(path: Path, possible: np.ndarray) -> bool:
-    """Only lanes that are ``possible`` can be active; False if no way is left."""
+    """Deactivate lanes that are not ``possible``; return False if that is impossible."""
     if bool((path.must & ~possible).any()) or not bool((path.may & possible).any()):
         return False
     if bool((path.may & ~possible).any()):
@@ -154,7 +154,7 @@ def _possible(path: Path, possible: np.ndarray) -> bool:
 
 
 def _hold(path: Path, value: int, interval: Interval) -> bool:
-    """The value of that number lies in this interval, and so each register that has it; False if one cannot."""
+    """Narrow a value, and each register that holds it, to an interval; return False if that is impossible."""
     if value == ZERO:
         return True
     if value in path.intervals:
@@ -184,7 +184,7 @@ def _refine(path: Path, condition: Condition, values: ValueNumbers) -> bool:
 
 
 def _ordered(condition: Condition, first: Interval, second: Interval) -> tuple[Interval, Interval, np.ndarray]:
-    """What is left of two operands of which one is less, or is not; and in which lanes that can be."""
+    """Narrow two operands by an order comparison; return them and the lanes in which it is possible."""
     order = unsigned if condition.kind == "ltu" else signed
     (low, high), (other_low, other_high) = order(first), order(second)
     if condition.holds:
@@ -192,7 +192,7 @@ def _ordered(condition: Condition, first: Interval, second: Interval) -> tuple[I
     else:
         low, other_high = np.maximum(low, other_low), np.minimum(other_high, high)
     possible = (low <= high) & (other_low <= other_high)
-    # Where nothing is possible it does not matter; elsewhere both orders hold.
+    # Lanes where it is impossible do not matter; elsewhere low <= high.
     first, some = meet(first, from_integers(low, np.maximum(low, high)))
     second, others = meet(second, from_integers(other_low, np.maximum(other_low, other_high)))
     return first, second, possible & some & others
@@ -203,14 +203,14 @@ def _where(where: np.ndarray, a: Interval, b: Interval) -> Interval:
 
 
 def _narrow(path: Path, register: int, interval: Interval) -> bool:
-    """The register of the active lanes lies in this interval; False if it cannot."""
+    """Narrow a register to an interval in the active lanes; return False if that is impossible."""
     least, greatest = interval
     first, step = path.on.numbers(register)[0], path.on.step(register)
     if bool((greatest > TOP).any()):
-        # Steps are of integers.
+        # Steps apply to integers only.
         step = 0
     if step:
-        # Only every so many numbers are possible.
+        # Round the ends to multiples of the step.
         every = (1 << step) - 1
         least, greatest = least + (first - least & every), greatest - (greatest - first & every)
     if not _possible(path, least <= greatest):

@@ -1,7 +1,7 @@
-"""Memory when not everything in it is known, and who has touched a word when: what no order of the warps can change.
+"""Memory with unknown contents, and the races between warps.
 
-A byte is known, or anything. A word that is loaded while another warp may store to it, and nothing orders the two, is
-anything from the start (``races``): whoever finds such a word runs the analysis again.
+Each byte is known or unknown. If a warp may store to a word while another warp accesses it, and nothing orders the two,
+the word is a race: it is unknown from the start. When the analysis finds new races, it runs again.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from ..code.reads import RangeReads
 __all__ = ["Memory", "Overlay", "VectorClocks", "part_of"]
 
 _WORD = 4
-#: word address -> the interval of the number in it, of any form (sim.analysis.code.numbers).
+#: Word address -> the interval of its value (sim.analysis.code.numbers).
 Overlay = dict[int, tuple[int, int]]
 
 
 class VectorClocks:
-    """Stretches of the warps between what orders them, and which of them come before which others."""
+    """Vector clocks: which stretches of the warps, between two synchronizations, are ordered."""
 
     def __init__(self, warps: int) -> None:
         self._clock = np.zeros((warps, warps), np.int64)
@@ -44,9 +44,9 @@ class VectorClocks:
         self._seen.append(self._clock[warp].copy())
 
     def meet(self, warps: list[int]) -> dict[int, int]:
-        """What any of ``warps`` has done until now comes before what any of them does from now on.
+        """Order everything that ``warps`` did so far before everything that they do from now on.
 
-        Returns for :meth:`behind` by warp which of its stretches has ended.
+        Return, by warp, the stretch that ended, for :meth:`ordered_after`.
         """
         ended = {warp: int(self._clock[warp, warp]) for warp in warps}
         self._clock[warps] = self._clock[warps].max(axis=0)
@@ -55,11 +55,11 @@ class VectorClocks:
         return ended
 
     def ordered_after(self, warp: int, ended: dict[int, int]) -> bool:
-        """Whether all that had ``ended`` comes before what ``warp`` does now."""
+        """Return whether the stretches in ``ended`` come before the current one of ``warp``."""
         return all(self._clock[warp, other] >= stretch for other, stretch in ended.items())
 
     def unordered(self, stretches: np.ndarray, warp: int) -> bool:
-        """Whether one of ``stretches`` (0: none) may be at the same time as what ``warp`` does now."""
+        """Return whether one of ``stretches`` (0: none) is unordered with the current one of ``warp``."""
         seen = self._clock[warp]
         return any(
             self._warp[each] != warp and self._own[each] > seen[self._warp[each]]
@@ -68,7 +68,7 @@ class VectorClocks:
 
 
 class _Cells(Pages):
-    """A cell a word: the stretch of the last store, and of each warp's last load."""
+    """For each word, the stretches of the last store and of each warp's last load."""
 
     def __init__(self, warps: int) -> None:
         self.stores = np.zeros(0, np.int32)
@@ -82,7 +82,7 @@ class _Cells(Pages):
         self.stores, self.loads = stores, loads
 
     def _fill(self, slot: int, page: int) -> None:
-        """Nobody has been there."""
+        """No warp has accessed the page."""
 
 
 class Memory:
@@ -94,20 +94,20 @@ class Memory:
         self._memory, self._local, self.reads = memory, local, reads
         self._unknown = Marks()
         self._intervals: Overlay = {}
-        #: Where ``main`` begins, as long as it has not been entered; ranges that hold again then.
+        #: The start of ``main`` until it is entered, and the ranges that apply again at that time.
         self.main: int | None = None
         self.late: list[Range] = []
-        #: By address, of numbers of one or two bytes: the size, the least and the greatest as they were assumed.
+        #: By address, the size and ends of assumed ranges of one or two bytes.
         self._parts: dict[int, tuple[int, int, int]] = {}
         self._cells = _Cells(config.warps)
         self.times = VectorClocks(config.warps)
-        #: Word addresses; those that are found are added.
+        #: The word addresses of races, extended as they are found.
         self.races = races
         for word in races:
             self._unknown.mark(word, word + _WORD)
 
     def forget(self, first: int, end: int) -> None:
-        """The bytes of [first, end) may be anything."""
+        """Make the bytes of [first, end) unknown."""
         self._unknown.mark(first, end)
         for address in [each for each in self._parts if first - 1 <= each < end]:
             del self._parts[address]
@@ -117,7 +117,7 @@ class Memory:
                 self._intervals.pop(word, None)
 
     def assume(self, inputs: Range) -> None:
-        """The numbers of a range lie in it, but those of races. They come from outside: nobody stores them."""
+        """Assume a range of inputs, except for races. No warp stores these values: they come from outside."""
         addresses = np.arange(inputs.first, inputs.end, inputs.size, dtype=np.uint32)
         low, high = (np.full(len(addresses), int(each[0])) for each in inputs.interval)
         self._put(addresses, inputs.size, *(low, high) if inputs.size == _WORD else unsigned((low, high)))
@@ -127,7 +127,7 @@ class Memory:
                     self._parts[address] = inputs.size, int(inputs.low), int(inputs.high)
 
     def note(self, warp: int, addresses: np.ndarray, *, store: bool) -> None:
-        """``warp`` touches the words at ``addresses``; two that nothing orders make a race."""
+        """Record that ``warp`` accesses the words at ``addresses``, and find races."""
         words = np.unique(addresses >> np.uint32(2)) << np.uint32(2)
         cells = self._cells.places(words, int(words[0]), int(words[-1])) >> 2
         stores, now = self._cells.stores[cells], self.times.now[warp]
@@ -145,7 +145,7 @@ class Memory:
             self.races.update(words[bad].tolist())
 
     def word(self, address: int, overlay: Overlay | None = None) -> tuple[int, int]:
-        """The least and greatest number in the word at ``address``."""
+        """Return the interval of the word at ``address``."""
         if overlay and address in overlay:
             return overlay[address]
         if bool(self._unknown.read(np.array([address], np.uint32), _WORD)[0]):
@@ -166,7 +166,7 @@ class Memory:
     def load(
         self, addresses: np.ndarray, size: int, *, signed: bool, overlay: Overlay
     ) -> Interval:
-        """The interval of the ``size`` bytes at each of ``addresses``, extended (int64)."""
+        """Return the interval of the ``size`` bytes at each of ``addresses``, extended (int64)."""
         if len(addresses) > 1 and bool((addresses == addresses[0]).all()):
             low, high = self.load(addresses[:1], size, signed=signed, overlay=overlay)
             return np.broadcast_to(low, len(addresses)), np.broadcast_to(high, len(addresses))
@@ -193,7 +193,7 @@ class Memory:
         return low, high
 
     def _part(self, address: int, size: int, *, signed: bool) -> tuple[int, int]:
-        """What a number of ``size`` bytes of which something is not known lies in, extended."""
+        """Return the interval of ``size`` bytes that are not all known, extended."""
         bits = 8 * size
         top = TOP if signed else (1 << bits) - 1
         known, low, high = self._parts.get(address, (0, 0, 0))
@@ -208,7 +208,7 @@ class Memory:
         return int(found[0][0]), int(found[1][0])
 
     def store(self, addresses: np.ndarray, size: int, low: np.ndarray, high: np.ndarray) -> None:
-        """Store to each of ``addresses``; they are different, or the last one counts."""
+        """Store to each of ``addresses``. If an address occurs twice, the last store counts."""
         if self.reads.unread:
             self.reads.store(addresses, size)
         if self._parts:
@@ -219,14 +219,14 @@ class Memory:
         self._put(addresses, size, low, high)
 
     def arrive(self) -> None:
-        """``main`` is entered."""
+        """Enter ``main``: assume again the ranges of its variables."""
         self.main = None
         self.reads.arrive(self.late)
         for each in self.late:
             self.assume(each)
 
     def between(self, first: int, end: int, size: int, *, signed: bool, overlay: Overlay) -> tuple[int, int]:
-        """What lies in any place of [first, end) from which ``size`` aligned bytes can be loaded."""
+        """Return the interval of all aligned values of ``size`` bytes in [first, end)."""
         self.reads.load_between(first, end)
         addresses = np.arange(-(-first // size) * size, end - size + 1, size, dtype=np.int64)
         try:
@@ -235,7 +235,7 @@ class Memory:
             return 0, TOP if signed or size == _WORD else (1 << 8 * size) - 1
         found = low[:1], high[:1]
         while len(low) > 1:
-            # The hull of halves, of their halves, and so on.
+            # Halve the array until one interval is left.
             half = len(low) + 1 >> 1
             low, high = found = hull((low[:half], high[:half]), (low[-half:], high[-half:]))
         return int(found[0][0]), int(found[1][0])
@@ -259,13 +259,13 @@ class Memory:
                     self.forget(address & ~3, (address & ~3) + _WORD)
 
     def flush(self, overlay: Overlay) -> None:
-        """What was stored on one path is what is in memory."""
+        """Write the stores of a path to memory, when it is the only path left."""
         for address, (low, high) in overlay.items():
             self.store(np.array([address], np.uint32), _WORD, np.array([low]), np.array([high]))
 
 
 def part_of(word: tuple[int, int], offset: int, size: int, *, signed: bool) -> tuple[int, int]:
-    """``size`` bytes of a word."""
+    """Return the interval of ``size`` bytes of a word."""
     low, high = word
     if size == _WORD:
         return word

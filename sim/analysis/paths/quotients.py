@@ -1,7 +1,8 @@
-"""Quotients by powers of two and absolute values, as compilers compute them from signed numbers without a branch.
+"""Branch-free quotients by powers of two and absolute values, as compilers compute them from signed numbers.
 
-They add to a number below zero what makes a shift round towards zero, or take it from zero. Of an interval that has
-both signs the two sides are looked at by themselves, which the operations one by one cannot see.
+For a quotient, code adds a constant to negative numbers so that a shift rounds towards zero. For an absolute value, it
+subtracts negative numbers from zero. An interval of both signs is split at zero, which rules for single operations
+cannot do.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ __all__ = ["by_sign", "note_sign"]
 
 
 def note_sign(path: Path, code: Instruction, values: ValueNumbers) -> None:
-    """Note the number whose sign an instruction takes: it is asked of later, when perhaps no register holds it."""
+    """Record the interval of a number whose sign is extracted: later no register may hold the number."""
     if code.first is None or code.second is not None or code.rule not in ("sra", "srl"):
         return
     if code.constant not in (31, 15, 7):
@@ -32,7 +33,7 @@ def note_sign(path: Path, code: Instruction, values: ValueNumbers) -> None:
 
 
 def by_sign(path: Path, code: Instruction, values: ValueNumbers) -> Interval | None:
-    """An interval of the result of an instruction that makes a quotient or an absolute value; None of any other."""
+    """Return the interval of a quotient or absolute value; None for any other instruction."""
     if code.first is None:
         return None
     a = path.numbers[code.first]
@@ -52,7 +53,7 @@ def _absolute(path: Path, a: int, b: int, values: ValueNumbers) -> Interval | No
     if values.operation(b) != ("sra", number, ("is", 31)):
         return None
     below, above = _parts_by_sign(interval_of(path, number, values))
-    # A loop whose turns it counts is often left out where it is 0.
+    # The value is often an iteration count of a loop that is skipped if it is 0.
     no_zero = path.intervals.get(values.of("sltu", ZERO, number))
     if no_zero is not None:
         above = np.maximum(above[0], no_zero[0]), above[1]
@@ -60,7 +61,7 @@ def _absolute(path: Path, a: int, b: int, values: ValueNumbers) -> Interval | No
 
 
 def _rounded_up(path: Path, number: int, added: int, values: ValueNumbers) -> Interval | None:
-    """A number with as much ``added`` if it is below zero that a shift to the right rounds it towards zero."""
+    """Return the interval of a number plus, if it is negative, the constant that makes a shift round towards zero."""
     name, source, constant = values.operation(added)
     if name != "srl" or not isinstance(constant, tuple):
         return None
@@ -68,7 +69,7 @@ def _rounded_up(path: Path, number: int, added: int, values: ValueNumbers) -> In
     if source == number:
         sign = constant[1] == 31
     elif made == "sll" and first == number and isinstance(bits, tuple) and bits[1] <= constant[1]:
-        # All these bits are copies of the sign if the number has fewer bits.
+        # These bits are copies of the sign if the number is small enough.
         low, high = signed(interval_of(path, number, values))
         bound = 1 << constant[1] - bits[1]
         sign = bool(((low >= -bound) & (high < bound))[path.may].all())
@@ -78,7 +79,7 @@ def _rounded_up(path: Path, number: int, added: int, values: ValueNumbers) -> In
 
 
 def _half(path: Path, shifted: int, constant: int, values: ValueNumbers) -> Interval | None:
-    """The half, towards zero, of a number of one or two bytes that was loaded without its sign."""
+    """Return the interval of half a number, towards zero, of one or two bytes that were zero-extended."""
     name, total, bits = values.operation(shifted)
     if name != "sll" or bits != ("is", constant - 1) or constant - 1 not in (16, 24):
         return None
@@ -94,13 +95,13 @@ def _half(path: Path, shifted: int, constant: int, values: ValueNumbers) -> Inte
 
 
 def _moved(interval: Interval, constant: int) -> Interval:
-    """The numbers, with a constant added to those below zero."""
+    """Add a constant to the negative numbers of an interval."""
     below, above = _parts_by_sign(interval)
     return hull(_if_some("add", (np.full_like(below[0], constant),) * 2, below), above)
 
 
 def _parts_by_sign(interval: Interval) -> tuple[Interval, Interval]:
-    """The signed numbers below zero, and the others; in a lane without such numbers, the least above the greatest."""
+    """Split an interval into its negative and other signed numbers; an empty part has low > high."""
     low, high = signed(interval)
     nothing = np.full_like(low, TOP), np.zeros_like(low)
     below, above = (low, np.minimum(high, -1)), (np.maximum(low, 0), high)
@@ -111,7 +112,7 @@ def _parts_by_sign(interval: Interval) -> tuple[Interval, Interval]:
 
 
 def _if_some(rule: str, a: Interval, b: Interval) -> Interval:
-    """Apply ``rule`` in the lanes where the second interval holds something; elsewhere the result holds nothing."""
+    """Apply ``rule`` in the lanes where the second interval is not empty; elsewhere the result is empty."""
     some = b[0] <= b[1]
     low, high = RULES[rule](a, (np.where(some, b[0], 0), np.where(some, b[1], 0)))
     return np.where(some, low, b[0]), np.where(some, high, b[1])

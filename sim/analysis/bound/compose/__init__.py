@@ -1,1 +1,1 @@
-"""From what each warp asks for to the time of all together: several ways, side by side (docs/wcet.md)."""
+"""Composition of the costs of all warps into one time, in several ways (docs/wcet.md)."""

@@ -1,4 +1,4 @@
-"""A warp's issue slots by implicit path enumeration: its graph is that of the control instructions it can execute."""
+"""A warp's issue slots by implicit path enumeration on the graph of its control instructions."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ Edge = tuple[int, int]
 #: Edges of a warp's graph, and how often each is taken.
 EdgeCounts = dict[Edge, int]
 
-#: Nodes that are no control instructions: where the warp begins, where it ends, and places that are jumped to.
+#: Nodes that are not control instructions: the begin and end of the warp, and jump targets.
 _BEGIN, _END, _PLACE = -2, -1, 1 << 33
 
 
 def slots_by_program(shared: SharedState, taken: EdgeCounts) -> tuple[int, int]:
-    """Instructions, and NOPs behind jumps, of a walk (:func:`walk_of`)."""
+    """Return the instructions, and the NOPs after jumps, of a walk (:func:`walk_of`)."""
     stretches, edges = parts_of(taken)
     instructions = sum(count * ((last - first) // 4 + 1) for (first, last), count in stretches.items())
     return instructions, sum(count * nops_behind(shared, *edge) for edge, count in edges.items())
 
 
 def parts_of(taken: EdgeCounts) -> tuple[EdgeCounts, EdgeCounts]:
-    """Of a walk how often it goes through each stretch, from its first pc to its last, the control instruction.
+    """Return how often a walk executes each basic block, by its first and last pc, and takes each jump.
 
-    And how often each control instruction goes on where; -1: the warp ends or waits.
+    A jump is a pair of a control instruction and the next pc, -1 if the warp ends or waits.
     """
     stretches = {(place - _PLACE, pc): count for (place, pc), count in taken.items() if place >= _PLACE}
     edges = {
@@ -36,13 +36,13 @@ def parts_of(taken: EdgeCounts) -> tuple[EdgeCounts, EdgeCounts]:
 
 
 def walk_of(shared: SharedState, pipeline: Pipeline) -> EdgeCounts:
-    """The dearest walk that takes no edge more often than any path does."""
+    """Return the most expensive walk that takes no edge more often than any path does."""
     edges: dict[tuple[int, int], tuple[int, int]] = {}
     facts: dict[tuple[int, int], tuple[int, int]] = {}
     blocks: dict[tuple[int, int], tuple[int, int]] = {}
 
     def block(place: int) -> None:
-        """From a place that is jumped to, to the next control instruction."""
+        """Add the block from a jump target to the next control instruction."""
         pc = place
         while not shared.program.at(pc).decoded.row.control:
             pc += 4
@@ -62,7 +62,7 @@ def walk_of(shared: SharedState, pipeline: Pipeline) -> EdgeCounts:
         facts[pc, end] = 0, count
     again = len(pipeline.starts) - 1
     if again:
-        # A warp that has ended is started again.
+        # A warp that ended may be started again.
         edges[_END, _BEGIN] = 0, 0
         facts[_END, _BEGIN] = again, again
     costs = edges | blocks
@@ -74,5 +74,5 @@ def walk_of(shared: SharedState, pipeline: Pipeline) -> EdgeCounts:
 
 
 def nops_behind(shared: SharedState, pc: int, following: int) -> int:
-    """NOPs behind a control instruction that goes on there."""
+    """Return the NOPs after a control instruction that continues at ``following``."""
     return shared.costs.of(shared.program.at(pc).decoded.word).nops(pc, following)

@@ -11,7 +11,7 @@ from metronome.sim.analysis.access_order.records import Access, Grid, Place
 from metronome.sim.program import kernels as kernel
 from tests.sim.analysis.access_order.programs import by_warp, compiled, differences, listing_of, predicted
 from tests.sim.analysis.access_order.stepped import Stepped
-from tests.support.tiers import some_more, some_slow
+from tests.support.tiers import some_more
 
 KERNELS = [
     "sgemm_group", "transpose", "psum", "hotspot", "vecadd", "saxpy", "sgemm", "conv3", "sfilter", "conv_columns",
@@ -76,7 +76,7 @@ def test_the_machine_looks_up_what_is_listed(machine, name):
 
 
 @pytest.mark.parametrize("machine", some_more(MACHINES, 1))
-@pytest.mark.parametrize("interleave", some_slow([True, False], 1))
+@pytest.mark.parametrize("interleave", some_more([True, False], 1))
 def test_stacks_divergence_local_memory_and_what_is_not_cached(tmp_path, machine, interleave):
     config = dataclasses.replace(MACHINES[machine], interleave_stacks=interleave)
     launch = compiled(tmp_path, MIXED, config)

@@ -235,7 +235,9 @@ def test_turns_of_a_loop(tmp_path: Path, name: str):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", some_long([2, 5, 136, 191], 2))
+@pytest.mark.parametrize("seed", [
+    2, pytest.param(5, marks=pytest.mark.more), *(pytest.param(each, marks=pytest.mark.long) for each in (136, 191))
+])
 def test_random_programs(seed: int):
     """136: as many turns as an absolute value says, if that is not 0. 191: a quotient where ways have met."""
     found = check(seed, runs=6)

@@ -22,7 +22,7 @@ from metronome.sim.machine.golden.float_ops import compute
 from metronome.sim.machine.golden.integer import SIGNED, UNSIGNED
 
 SEED = 41
-LANES = 200
+LANES = 120
 #: Words at which something ends.
 _ENDS = (0, 1, 2, 31, 255, 0x7FFF_FFFF, 0x8000_0000, 0x8000_0001, TOP - 1, TOP, 0x3F80_0000, 0xBF80_0000, 0x7F80_0000,
          0xFF80_0000, 0x7F7F_FFFF, 0x007F_FFFF, 0x8000_0100)

@@ -21,6 +21,9 @@ from tests.sim.analysis.assembled import (
     runs_of,
     words,
 )
+from tests.support.tiers import some_more
+
+pytestmark = pytest.mark.slow
 
 A1, A2, A3, A4 = (A0 + each for each in (1, 2, 3, 4))
 VALUES = range(-3, 16)
@@ -77,7 +80,7 @@ def check(seed):
     return bound, longest
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", some_more(range(12), 5))
 def test_no_run_is_longer(seed):
     check(seed)
 

@@ -66,7 +66,7 @@ def _holds(config, launch, runs=RUNS):
 
 
 @pytest.mark.parametrize("name", [
-    "psort", "psort_group", pytest.param("blackscholes", marks=pytest.mark.slow),
+    "psort", "psort_group", pytest.param("blackscholes", marks=pytest.mark.more),
     pytest.param("kmeans", marks=pytest.mark.more),
 ])
 def test_kernels(name):

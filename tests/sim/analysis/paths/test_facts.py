@@ -28,7 +28,7 @@ uint32_t inputs[16] = {1}; /* not zeroed at the start */
 uint32_t out[64];
 """
 TAIL = """
-int main(void) { const uint32_t n = 8; return spawn_threads(1, &n, 0, work, 0); }
+int main(void) { const uint32_t n = 4; return spawn_threads(1, &n, 0, work, 0); }
 """
 WORK = "static void work(__attribute__((unused)) const void *arg) {"
 
@@ -297,7 +297,7 @@ def test_what_is_ignored_is_told(tmp_path: Path):
 
 
 def test_the_monitor_counts_entries_apart(tmp_path: Path):
-    launch = _filled(_launch(tmp_path, LOOP, "METRONOME_LOOP_BOUND(7);"), SHORT)
+    launch = _filled(_launch(tmp_path, LOOP.replace("n = 4", "n = 8"), "METRONOME_LOOP_BOUND(7);"), SHORT)
     facts = facts_of(launch.image, None)
     all_paths(machine(TINY), launch, facts=facts)
     assert isinstance(facts, Facts)

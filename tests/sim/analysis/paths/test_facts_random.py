@@ -12,7 +12,6 @@ from metronome.sim.analysis.bound.bound import contradicted
 from metronome.sim.analysis.bound.search import Search
 from metronome.sim.analysis.code.inputs import Inputs
 from tests.sim.analysis.programs import all_paths, bound_of, compiled, machine, one_run, request_of
-from tests.support.tiers import long_but
 
 SEED = 20_261_124
 RUNS = 8
@@ -68,8 +67,9 @@ int main(void) {{ const uint32_t n = 12; return spawn_threads(1, &n, 0, work, 0)
         )
 
 
-@pytest.mark.parametrize("number", long_but(range(24), range(2)))
-@pytest.mark.slow
+@pytest.mark.parametrize("number", [
+    pytest.param(each, marks=[pytest.mark.slow, pytest.mark.more, pytest.mark.long][min(each, 2)]) for each in range(24)
+])
 def test_no_run_is_beyond(tmp_path: Path, number):
     program = Program(number)
     print("seed", SEED + number, program.text)

@@ -52,6 +52,9 @@ from tests.sim.analysis.assembled import (
     runs_of,
     words,
 )
+from tests.support.tiers import some_more
+
+pytestmark = pytest.mark.slow
 
 ROOM = {"store_buffer": 64, "dcache_mshrs": 16, "load_parts": 32}
 
@@ -61,7 +64,7 @@ def assert_tight(bound, run, times):
     assert bound.cycles < times * run
 
 
-@pytest.mark.parametrize("policy", ["lrr", "gtlo", "srr", "prr"])
+@pytest.mark.parametrize("policy", some_more(["lrr", "gtlo", "srr", "prr"], 2))
 def test_a_miss_makes_more_nops_behind_every_later_jump(policy):
     """The NOP of one miss moves the window of fetches behind a jump that is followed at decode, for good."""
     program = Assembled()
@@ -168,7 +171,7 @@ def test_a_range_of_a_stack_has_a_line_for_each_lane():
     holds(config, program, [words(*range(0, 64, 4)) + ZEROS, 2 * ZEROS], latency=1)
 
 
-@pytest.mark.parametrize("policy", ["lrr", "srr", "prr"])
+@pytest.mark.parametrize("policy", some_more(["lrr", "srr", "prr"], 2))
 def test_what_is_not_cached_goes_one_by_one_behind_the_common_beginning(policy):
     program = Assembled(depends=False)
     program.li(T0, INPUTS)
@@ -187,7 +190,7 @@ def test_what_is_not_cached_goes_one_by_one_behind_the_common_beginning(policy):
 
 
 @pytest.mark.parametrize("policy", ["lrr", "srr"])
-@pytest.mark.parametrize("latency", [300, 1000])
+@pytest.mark.parametrize("latency", some_more([300, 1000], 1))
 def test_loads_in_the_queue_wait_for_stores_behind_the_common_beginning(policy, latency):
     program = Assembled(depends=False)
     program.li(T0, INPUTS)
@@ -340,7 +343,7 @@ def test_a_warp_that_is_started_often_begins_with_nops(policy):
         assert bound.parts["waits"] > 40 * 4 * 4
 
 
-@pytest.mark.parametrize("policy", ["lrr", "srr"])
+@pytest.mark.parametrize("policy", some_more(["lrr", "srr"], 1))
 def test_a_register_that_is_loaded_on_one_path_and_divided_on_the_other(policy):
     program = Assembled()
     program.li(T0, INPUTS)

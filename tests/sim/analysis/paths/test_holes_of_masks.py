@@ -51,6 +51,9 @@ from tests.sim.analysis.assembled import (
     one,
     words,
 )
+from tests.support.tiers import some_more
+
+pytestmark = pytest.mark.slow
 
 A1, A2, A3, A4, A6 = (A0 + each for each in (1, 2, 3, 4, 6))
 FOUR = dataclasses.replace(TINY, threads=4)
@@ -239,7 +242,7 @@ def test_what_is_outside_of_a_split_on_two_paths():
     assert longest > 600
 
 
-@pytest.mark.parametrize("swapped", [False, True])
+@pytest.mark.parametrize("swapped", some_more([False, True], 1))
 def test_the_older_of_two_masks(swapped):
     """Which of two registers has it differs on two paths."""
     program = Assembled(depends=False)
@@ -270,7 +273,7 @@ def test_the_older_of_two_masks(swapped):
     assert longest > 600
 
 
-@pytest.mark.parametrize("policy", ["lrr", "srr", "prr"])
+@pytest.mark.parametrize("policy", some_more(["lrr", "srr", "prr"], 2))
 @pytest.mark.parametrize("cache", [{}, {"dcache_bytes": 0}], ids=["cache", "none"])
 def test_a_load_from_one_of_two_places_waits_for_a_store(policy, cache):
     program = Assembled(depends=False)

@@ -38,6 +38,9 @@ from tests.sim.analysis.assembled import (
     launch_of,
     one,
 )
+from tests.support.tiers import some_more
+
+pytestmark = pytest.mark.slow
 
 A1, A2, A3, A4 = (A0 + each for each in range(1, 5))
 LARGE = {"store_buffer": 64, "load_parts": 32}
@@ -66,7 +69,7 @@ def check(config, program, latency):
     return holds(config, launch_of(config, program, ONES, 1 << 16), latency=latency)
 
 
-@pytest.mark.parametrize("policy", ["lrr", "srr", "prr", "gtlo"])
+@pytest.mark.parametrize("policy", some_more(["lrr", "srr", "prr", "gtlo"], 2))
 @pytest.mark.parametrize(("changes", "latency"), [(LARGE, 60), ({}, 20)], ids=["large", "TINY"])
 def test_a_store_is_waited_for_at_each_load(policy, changes, latency):
     """Lines of the common beginning made it look as if all lines stayed."""
@@ -172,7 +175,7 @@ def test_loads_gather_while_the_lookup_waits():
     check(config, program, 5)
 
 
-@pytest.mark.parametrize("policy", ["lrr", "srr", "prr"])
+@pytest.mark.parametrize("policy", some_more(["lrr", "srr", "prr"], 2))
 def test_stores_of_the_common_beginning_answer_loads_behind_it(policy):
     """So these bring no line into the cache, and each of the loads behind them misses."""
     registers = range(9, 28)

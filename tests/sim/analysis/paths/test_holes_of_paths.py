@@ -46,6 +46,9 @@ from tests.sim.analysis.assembled import (
     one,
     words,
 )
+from tests.support.tiers import some_more
+
+pytestmark = pytest.mark.slow
 
 A1, A2 = A0 + 1, A0 + 2
 
@@ -290,8 +293,8 @@ def test_a_branch_to_the_next_instruction():
     assert not bound.exact
 
 
-@pytest.mark.parametrize("policy", ["lrr", "srr", "prr"])
-@pytest.mark.parametrize("ways", [1, 2])
+@pytest.mark.parametrize("policy", some_more(["lrr", "srr", "prr"], 2))
+@pytest.mark.parametrize("ways", some_more([2, 1], 1))
 def test_inputs_behind_the_code_that_are_jumps(policy, ways):
     """Two lines come on one wrong path, and push out two of the loop."""
     program = Assembled(depends=False)

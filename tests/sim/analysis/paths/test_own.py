@@ -58,6 +58,8 @@ from tests.sim.analysis.assembled import (
 from tests.sim.analysis.programs import compiled, machine
 from tests.support.tiers import some_long
 
+pytestmark = pytest.mark.slow
+
 A1, A2, A3, A4, A5, A6 = (A0 + each for each in (1, 2, 3, 4, 5, 6))
 LONG, SHORT = 150, 5
 FOUR = dataclasses.replace(one(), threads=4)

@@ -19,7 +19,6 @@ from metronome.sim.analysis.code import costs
 from metronome.sim.analysis.paths import masks
 from metronome.sim.predict.predictor import predict
 from tests.sim.analysis.programs import compiled, machine, request_of
-from tests.support.tiers import some_long
 
 pytestmark = pytest.mark.slow
 
@@ -294,7 +293,10 @@ def measured(programs, options, folder):
         yield cycles, least
 
 
-@pytest.mark.parametrize("name", some_long(STEPS, 10))
+@pytest.mark.parametrize("name", [
+    pytest.param(name, marks=[pytest.mark.more] * (number >= 6) if number < 10 else pytest.mark.long)
+    for number, name in enumerate(STEPS)
+])
 def test_a_step_that_is_wrong_is_found(name, tmp_path):
     spoil, programs, options = STEPS[name]
     programs = [programs] if isinstance(programs, str) else programs
