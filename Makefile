@@ -73,7 +73,7 @@ lint: setup
 	$(BIN)/lint-imports
 
 clean:
-	rm -rf build .pytest_cache .ruff_cache .mypy_cache *.egg-info
+	rm -rf build .pytest_cache .ruff_cache .mypy_cache .import_linter_cache *.egg-info
 	find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +
 
 distclean: clean

@@ -62,8 +62,7 @@ class KeptOptions:
         int | None, typer.Option("--jobs", metavar="N", help="Runs at a time; default: the cores of this machine."),
     ] = None
     scheduler: Annotated[
-        str | None,
-        typer.Option("--scheduler", metavar="ADDRESS", help="Run on this Dask cluster: tcp://host:8786."),
+        str | None, typer.Option("--scheduler", metavar="ADDRESS", help="Run on this Dask cluster: tcp://host:8786.")
     ] = None
     forget_others: Annotated[
         bool,

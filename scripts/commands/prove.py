@@ -48,8 +48,7 @@ class CaseOptions:
         str | None, _list("NAME,..", "swas, baseline, vortex; all that have the property.", "--scheme", "--mode")
     ] = None
     policy: Annotated[
-        str | None,
-        _list("NAME,..", f"By default all for P3, else lrr: {POLICY_NAMES}.", "--policy", "--issue"),
+        str | None, _list("NAME,..", f"By default all for P3, else lrr: {POLICY_NAMES}.", "--policy", "--issue")
     ] = None
     prediction: Annotated[str | None, _list("NAME,..", "not_taken, btfn; both by default.")] = None
     warps: Annotated[str | None, _list("N,..", "Sizes, 2 to 64; 2,4,8 by default.")] = None

@@ -40,9 +40,7 @@ class MachineOptions:
     """The machine as the command line names it."""
 
     preset: PresetOption = DEFAULT_PRESET
-    warps: Annotated[
-        int | None, typer.Option("--warps", metavar="N", help="Warps, instead of the preset's.")
-    ] = None
+    warps: Annotated[int | None, typer.Option("--warps", metavar="N", help="Warps, instead of the preset's.")] = None
     threads: Annotated[
         int | None, typer.Option("--threads", metavar="N", help="Threads of a warp, instead of the preset's.")
     ] = None
