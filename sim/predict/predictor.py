@@ -26,7 +26,7 @@ from .model import machine
 from .model.compiled import compiling
 from .model.records import CODE, CONFIG, STEP
 from .running import OrderMattersError, Running, StoppedError
-from .setup import new_machine
+from .setup import Executed, new_machine
 from .streams import Streams, record
 
 __all__ = ["Prediction", "Recordings", "predict", "prepare", "refuse", "result_of"]
@@ -77,8 +77,8 @@ def prepare() -> None:
     one = np.zeros(1, np.int64)
     nobody = np.zeros(WARPS, np.int64)
     nothing = new_machine(
-        np.zeros(1, CONFIG), icache=1, dcache=1, code=np.zeros(1, CODE), steps=np.zeros(1, STEP), first=nobody,
-        known=nobody, addresses=np.zeros((1, 1), np.uint32), shared=one,
+        np.zeros(1, CONFIG), Executed(np.zeros(1, STEP), nobody, nobody, np.zeros((1, 1), np.uint32)),
+        icache=1, dcache=1, code=np.zeros(1, CODE), shared=one,
     )
     nothing.port["cycle"] = -1
     with compiling():

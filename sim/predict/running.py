@@ -23,7 +23,7 @@ from .choosing import Chooser
 from .model import machine, policies
 from .model.code import CodeTable
 from .model.records import RING
-from .setup import LOG, configured, new_machine
+from .setup import LOG, Executed, configured, new_machine
 from .stepping import PLACES, Stepper
 from .streams import Streams
 
@@ -72,10 +72,10 @@ class Running:
         self._chooser = None if policy is None else Chooser(config, policy)
         settings = configured(config, request, ring=0 if streams else PLACES - 1, supplied=supplied)
         self.machine = new_machine(
-            settings, icache=int(settings["icache_sets"][0]) * config.icache_ways,
+            settings, Executed(told.steps, told.first, told.known, told.addresses),
+            icache=int(settings["icache_sets"][0]) * config.icache_ways,
             dcache=int(settings["dcache_sets"][0]) * config.dcache_ways,
-            code=streams.code if streams and supplied else self.codes.table, steps=told.steps, first=told.first,
-            known=told.known, addresses=told.addresses,
+            code=streams.code if streams and supplied else self.codes.table,
             shared=streams.shared if streams else np.zeros(1, np.int64),
             lists=streams.lists if streams else told.lists.table, events=_EVENTS if watcher else 0,
         )

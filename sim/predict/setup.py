@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,10 +15,19 @@ from ..run.types import RunRequest
 from .model import policies
 from .model.records import CONFIG, CONTROL, FRONT, ISSUE, ISSUED, LSU, OBSERVER, PORT, Machine
 
-__all__ = ["LOG", "configured", "data_cache", "new_machine"]
+__all__ = ["LOG", "Executed", "configured", "data_cache", "new_machine"]
 
 #: Entries of the log of issues that are kept before they are taken out.
 LOG = 1 << 16
+
+
+class Executed(NamedTuple):
+    """What the warps execute: the fields of the same names in :class:`Machine`."""
+
+    steps: np.ndarray
+    first: np.ndarray
+    known: np.ndarray
+    addresses: np.ndarray
 
 
 def data_cache(config: SmConfig) -> dict[str, int]:
@@ -74,8 +83,8 @@ def configured(config: SmConfig, request: RunRequest, *, ring: int, supplied: bo
 
 
 def new_machine(
-    config: np.ndarray, *, icache: int, dcache: int, code: np.ndarray, steps: np.ndarray, first: np.ndarray,
-    known: np.ndarray, addresses: np.ndarray, shared: np.ndarray, lists: np.ndarray | None = None, events: int = 0,
+    config: np.ndarray, executed: Executed, *, icache: int, dcache: int, code: np.ndarray, shared: np.ndarray,
+    lists: np.ndarray | None = None, events: int = 0,
 ) -> Machine:
     """A machine before its first cycle, with caches of so many lines, and room for so many ``events``."""
 
@@ -84,8 +93,8 @@ def new_machine(
 
     return Machine(
         config=config, front=np.zeros(1, FRONT), issue=np.zeros(1, ISSUE), control=np.zeros(1, CONTROL),
-        lsu=np.zeros(1, LSU), port=np.zeros(1, PORT), observer=np.zeros(1, OBSERVER), code=code, steps=steps,
-        first=first, known=known, addresses=addresses, shared=shared, writers=places(4 * len(shared)),
+        lsu=np.zeros(1, LSU), port=np.zeros(1, PORT), observer=np.zeros(1, OBSERVER), code=code,
+        **executed._asdict(), shared=shared, writers=places(4 * len(shared)),
         icache_line=places(icache), icache_code=places(icache), icache_used=places(icache),
         dcache_line=places(dcache), dcache_used=places(dcache), dcache_owner=places(dcache),
         lists=np.zeros((1, 5), np.int64) if lists is None else lists, issued=np.zeros(LOG, ISSUED),

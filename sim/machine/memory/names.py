@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 __all__ = ["DRAM_MODELS", "MEMORY_MODELS", "Entry", "models_with"]
 
-_DRAM = ("timing", "ratio", "mapping", "bank_hash", "observer")
+_DRAM = ("timing", "ratio", "mapping", "observer")
 
 
 class Entry(NamedTuple):

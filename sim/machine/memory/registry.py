@@ -91,6 +91,7 @@ def create_model(
     entry = _ADVERSARIAL if name == "random" and options.adversarial else MEMORY_MODELS[name]
     values = vars(options) | {
         "latency": latency, "seed": seed, "timing": TIMINGS[options.timing], "ratio": options.clock,
+        "mapping": AddressMapping(options.mapping, options.bank_hash),
         "outstanding": tags, "observer": observer,
     }
     kind: Any = getattr(importlib.import_module(f".{entry.module}", __package__), entry.kind)

@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from .dram.clock import ClockRatio
 from .dram.device import ALL_BANKS, Command
-from .dram.mapping import BANKS_PER_GROUP, DEFAULT_HASH, DEFAULT_MAPPING, GROUPS, AddressMapping
+from .dram.mapping import BANKS_PER_GROUP, GROUPS, AddressMapping
 from .dram.timing import DDR4_2400R, DramTiming
 from .model import Console, LatencyModel
 from .slots import SlotSchedule
@@ -31,7 +31,7 @@ class TdmMemory(LatencyModel):
 
     def __init__(
         self, memory: SparseMemory, console: Console | None = None, *, timing: DramTiming = DDR4_2400R,
-        ratio: Fraction | int = 1, mapping: str = DEFAULT_MAPPING, bank_hash: str = DEFAULT_HASH,
+        ratio: Fraction | int = 1, mapping: AddressMapping | None = None,
         outstanding: int = 64,
         observer: Callable[[Command], None] | None = None,
     ) -> None:
@@ -42,7 +42,7 @@ class TdmMemory(LatencyModel):
         self.outstanding = outstanding
         self.schedule = SlotSchedule(timing)
         self._clock = ClockRatio(ratio)
-        self._mapping = AddressMapping(mapping, bank_hash)
+        self._mapping = mapping or AddressMapping()
         self._observer = observer
         self.lookahead = self._clock.latency(timing.rcd + min(timing.read_latency, timing.write_latency))
         #: Of each group, the number of its first slot that is still free.

@@ -86,8 +86,7 @@ def tick(m, cycle, offered, accepted):
     The priority for a pc is: activation, resolution, decode redirect, miss, + 4.
     """
     config, front, control = m.config[0], m.front[0], m.control[0]
-    remember(config, front, cycle, front.eligible, front.selected, control.active, control.waiting, control.activates,
-             m.lsu[0].lost)
+    remember(config, front, control, cycle, m.lsu[0].lost)
     if control.change:
         change(config, front, control.change)
     _follow_control(m)

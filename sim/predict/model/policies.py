@@ -234,14 +234,14 @@ def pick(config, front, control, eligible):
 
 
 @inlined
-def remember(config, front, cycle, eligible, selected, active, waiting, activates, lost):
-    """What the policy keeps of this cycle; ``activates``: the warps that start now; ``lost``: that lost locality."""
-    policy = config.policy
+def remember(config, front, control, cycle, lost):
+    """Update the state of the policy at the end of the cycle; ``lost``: the warps that have lost locality."""
+    policy, selected, eligible, active = config.policy, front.selected, front.eligible, control.active
     if policy == SRR:
         if active:
             front.pointer = after(front.pointer, active, config.warps)
     elif policy == PRR:
-        takers = active & ~waiting
+        takers = active & ~control.waiting
         if takers and (selected == front.pointer or not takers >> front.pointer & 1):
             front.pointer = after(front.pointer, takers, config.warps)
     elif policy == GTO:
@@ -250,9 +250,9 @@ def remember(config, front, cycle, eligible, selected, active, waiting, activate
                 front.age[w] = 0
             elif eligible >> w & 1 and front.age[w] < OLDEST:
                 front.age[w] += 1
-    elif policy == GTO_DISPATCH and activates:
+    elif policy == GTO_DISPATCH and control.activates:
         for w in range(config.warps):
-            if activates >> w & 1:
+            if control.activates >> w & 1:
                 front.activated[w] = cycle
     elif policy == TWO_LEVEL:
         if selected != NONE:
@@ -262,6 +262,6 @@ def remember(config, front, cycle, eligible, selected, active, waiting, activate
             front.passed = selected
         front.slot = front.slot + 1 if active and front.slot + 1 < front.frame else 0
     elif policy == CCWS:
-        keep_scores(config, front, active, active & ~waiting, lost, selected)
+        keep_scores(config, front, active, active & ~control.waiting, lost, selected)
     if selected != NONE:
         front.last = selected

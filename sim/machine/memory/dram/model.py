@@ -10,7 +10,7 @@ from ..model import Completion, Console, MemoryModel
 from ..store import SparseMemory
 from .clock import ClockRatio
 from .device import Command
-from .mapping import DEFAULT_HASH, DEFAULT_MAPPING, AddressMapping
+from .mapping import AddressMapping
 from .scheduler import Entry, Scheduler
 from .timing import DDR4_2400R, QUEUE_DEPTH, DramTiming
 
@@ -34,7 +34,7 @@ class DramMemory(MemoryModel):
 
     def __init__(
         self, memory: SparseMemory, console: Console | None = None, *, timing: DramTiming = DDR4_2400R,
-        ratio: Fraction | int = 1, mapping: str = DEFAULT_MAPPING, bank_hash: str = DEFAULT_HASH,
+        ratio: Fraction | int = 1, mapping: AddressMapping | None = None,
         queue_depth: int = QUEUE_DEPTH, cap: int = CAP,
         observer: Callable[[Command], None] | None = None,
     ) -> None:
@@ -45,7 +45,7 @@ class DramMemory(MemoryModel):
         super().__init__(memory, console)
         self.timing = timing
         self._clock = ClockRatio(ratio)
-        self._mapping = AddressMapping(mapping, bank_hash)
+        self._mapping = mapping or AddressMapping()
         self._depth = queue_depth
         self._scheduler = Scheduler(timing, cap=cap, done=self._done, observer=observer)
         self.lookahead = self._clock.latency(min(timing.read_latency, timing.write_latency))

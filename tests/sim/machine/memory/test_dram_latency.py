@@ -22,7 +22,7 @@ BANK = 512
 
 
 def latencies(*requests, **options):
-    model = DramMemory(SparseMemory(), bank_hash="none", **options)
+    model = DramMemory(SparseMemory(), mapping=AddressMapping(bank_hash="none"), **options)
     answers = drive(model, [Request(cycle, LINE + line, write) for cycle, line, write in requests])
     return [answer.latency for answer in answers], model.statistics(0)
 
@@ -146,7 +146,7 @@ def test_refresh_closes_rows():
 
 
 def test_idle_memory_refreshes_too():
-    model = DramMemory(SparseMemory(), bank_hash="none")
+    model = DramMemory(SparseMemory(), mapping=AddressMapping(bank_hash="none"))
     assert model.next_due is None
     model.request(1_000_000, 0, LINE, False, 0, bytes(64))
     assert model.statistics(1_000_000)["refreshes"] == 1_000_000 // 9364
@@ -171,7 +171,7 @@ def test_full_queue_stops_the_port():
     Accepted in 0 and 1: full. The first RD in 17 frees a place: the next request is accepted in 17 (it arrives in 18).
     The second: PRE 40, ACT 56, RD in 72.
     """
-    model = DramMemory(SparseMemory(), bank_hash="none", queue_depth=2)
+    model = DramMemory(SparseMemory(), mapping=AddressMapping(bank_hash="none"), queue_depth=2)
     answers = drive(model, [Request(0, LINE + number * ROW) for number in range(4)])
     assert [answer.accepted for answer in answers] == [0, 1, 17, 72]
     # ACTs in 1, 56, 111, 166: tRAS 39 + tRP 16 apart.
@@ -225,7 +225,7 @@ def test_mapping_is_a_bijection(order, bank_hash):
 
 @pytest.mark.parametrize("cycle", [4, 10])
 def test_a_request_that_cannot_be(cycle):
-    model = DramMemory(SparseMemory(), bank_hash="none", queue_depth=1)
+    model = DramMemory(SparseMemory(), mapping=AddressMapping(bank_hash="none"), queue_depth=1)
     model.request(5, 0, LINE, False, 0, bytes(64))
     assert model.ready_from == 5 + 17  # RD in 6 + 16
     with pytest.raises(ValueError, match=f"cycle must be at least 22, not {cycle}"):

@@ -6,12 +6,15 @@ from fractions import Fraction
 import pytest
 
 from metronome.sim.machine.memory.dram.clock import ClockRatio
+from metronome.sim.machine.memory.dram.mapping import AddressMapping
 from metronome.sim.machine.memory.dram.timing import TIMINGS
 from metronome.sim.machine.memory.slots import SlotSchedule
 from metronome.sim.machine.memory.store import SparseMemory
 from metronome.sim.machine.memory.tdm import TdmMemory
 from tests.sim.machine.memory.port import LINE, Request, drive
 from tests.support.tiers import more_but
+
+UNHASHED = AddressMapping(bank_hash="none")
 
 
 @pytest.mark.parametrize(("name", "slot", "busy", "refresh", "rotations"), [
@@ -52,16 +55,16 @@ def test_latency_by_hand():
         Request(75, LINE + 2),      # arrives in 76, slot 38 + 76 = 114
         Request(151, LINE + 1, True),  # arrives in 152; slot 19 + 152 = 171, end 203
     ]
-    answers = drive(TdmMemory(SparseMemory(), bank_hash="none"), requests)
+    answers = drive(TdmMemory(SparseMemory(), mapping=UNHASHED), requests)
     assert [answer.due for answer in answers] == [112, 55, 188, 150, 203]
 
 
 def test_refresh_by_hand():
     """The last rotation of the first frame begins in 115 * 76 = 8740; group 0 then waits for 9296 = 116 * 76 + 480."""
-    answers = drive(TdmMemory(SparseMemory(), bank_hash="none"), [Request(8739, LINE), Request(8740, LINE + 4)])
+    answers = drive(TdmMemory(SparseMemory(), mapping=UNHASHED), [Request(8739, LINE), Request(8740, LINE + 4)])
     assert [answer.due for answer in answers] == [8740 + 36, 9296 + 36]
     # The bound for one request to a group: arrival a clock after its slot, the last before the refresh.
-    model = TdmMemory(SparseMemory(), bank_hash="none")
+    model = TdmMemory(SparseMemory(), mapping=UNHASHED)
     (answer,) = drive(model, [Request(8740, LINE)])
     assert answer.latency == model.worst_case_latency(1) == 592
 
@@ -70,7 +73,7 @@ def test_refresh_by_hand():
     (1, 76 + 480 - 1 + 36 + 1), (8, 8 * 76 + 480 + 36), (116, 116 * 76 + 480 + 36), (117, 117 * 76 + 2 * 480 + 36),
 ])
 def test_bound_by_hand(outstanding, expected):
-    assert TdmMemory(SparseMemory(), bank_hash="none").worst_case_latency(outstanding) == expected
+    assert TdmMemory(SparseMemory(), mapping=UNHASHED).worst_case_latency(outstanding) == expected
 
 
 @pytest.mark.parametrize("ratio", [Fraction(text) for text in ("1", "3/2", "2/3", "5", "1/5", "7/3")])
@@ -100,12 +103,12 @@ def bursts(rng, count, tags):
 def check_bound(seed, count, tags, **options):
     """The worst latency of ``count`` requests: below the bound, and at least 90 % of it."""
     rng = random.Random(seed)
-    model = TdmMemory(SparseMemory(), bank_hash="none", outstanding=tags, **options)
+    model = TdmMemory(SparseMemory(), mapping=UNHASHED, outstanding=tags, **options)
     bound = model.worst_case_latency(tags)
     worst = 0
     for _ in range(max(1, count // 50_000)):
         requests = list(bursts(rng, min(count, 50_000), tags))
-        model = TdmMemory(SparseMemory(), bank_hash="none", outstanding=tags, **options)
+        model = TdmMemory(SparseMemory(), mapping=UNHASHED, outstanding=tags, **options)
         answers = drive(model, requests, tags=tags)
         worst = max(worst, *(answer.latency for answer in answers))
         statistics = model.statistics(answers[-1].due)
@@ -144,8 +147,8 @@ def test_other_groups_are_not_felt():
         Request(cycle + 50, LINE + 4 * rng.randrange(1 << 16) + rng.randint(1, 3)) for cycle in range(0, 60_000, 75)
     ]
     both = sorted([*alone, *noise], key=lambda request: request.cycle)
-    quiet = drive(TdmMemory(SparseMemory(), bank_hash="none"), alone)
-    loud = drive(TdmMemory(SparseMemory(), bank_hash="none"), both)
+    quiet = drive(TdmMemory(SparseMemory(), mapping=UNHASHED), alone)
+    loud = drive(TdmMemory(SparseMemory(), mapping=UNHASHED), both)
     assert quiet == [answer for answer, request in zip(loud, both, strict=True) if request.line % 4 == LINE % 4]
 
 
