@@ -6,12 +6,12 @@ hardware and the golden model cannot disagree about them.
 
 from __future__ import annotations
 
-import enum
 from dataclasses import dataclass, fields, replace
 
 from . import config_checks as checks
 from .config_checks import is_power_of_two, kind_of, require
-from .described import DescribedEnum, setting
+from .config_names import Channels, Coordination, FaultCause, Prediction
+from .described import setting
 from .memory_map import DEFAULT_MAP, MemoryMap, require_map, require_stacks
 
 __all__ = [
@@ -43,57 +43,6 @@ WATCHING = ("probe", "assertions", "oracles", "all_counters")
 
 #: The largest cache or scratchpad: 16 MiB.
 MAX_BYTES = 1 << 24
-
-
-class FaultCause(DescribedEnum):
-    """Why the SM stopped. Numbers below 16 are RISC-V's own ``mcause`` codes (privileged spec, table 14)."""
-
-    FETCH_MISALIGNED = 0, "a jump to an address that is no multiple of 4"
-    FETCH_ACCESS = 1, "memory answered a fetch with an error"
-    ILLEGAL_INSTRUCTION = 2, "no instruction of the ISA"
-    BREAKPOINT = 3, "ebreak"
-    LOAD_MISALIGNED = 4, "a load from an address that is no multiple of its size"
-    LOAD_ACCESS = 5, "memory answered a load with an error"
-    STORE_MISALIGNED = 6, "a store to an address that is no multiple of its size"
-    STORE_ACCESS = 7, "memory answered a store with an error"
-    ENVIRONMENT_CALL = 11, "ecall"
-    DIVERGENT_BRANCH = 24, "the lanes of a warp disagree on a branch"
-    STACK_OVERFLOW = 25, "a split, and the divergence stack is full"
-    STACK_UNDERFLOW = 26, "a join to an entry that is not on the divergence stack"
-    UNKNOWN_CSR = 27, "an access to a CSR that is not there, or a write to one that is read only"
-    UNEXPECTED_ACCESS = 28, "a load or store that is not the next one of its warp in the list of morder"
-    MISSING_ACCESS = 29, "the next load or store in the list of morder does not come"
-
-
-class Coordination(enum.StrEnum):
-    """How fetch and issue are coordinated (design.md section 3)."""
-
-    #: One scheduler for fetch and issue; what breaks the flow becomes NOPs (Crouzet 2024, section IV).
-    SWAS = "swas"
-    #: Two schedulers; wrong-path instructions are dropped (Crouzet 2024, section V-B).
-    BASELINE = "baseline"
-    #: As baseline, but a warp fetches one instruction at a time and does not go past control flow.
-    VORTEX = "vortex"
-
-
-class Prediction(enum.StrEnum):
-    """Static branch prediction of the front end (design.md section 3)."""
-
-    #: Fetch goes on at pc + 4 (Crouzet 2024).
-    NOT_TAKEN = "not_taken"
-    #: Backward taken, forward not taken: a backward branch, and every ``jal``, redirects the fetch at decode.
-    BTFN = "btfn"
-
-
-class Channels(enum.StrEnum):
-    """What stands between the coalescer and the data cache (memory.md, "Channels")."""
-
-    #: Nothing: accesses are looked up in the order of issue.
-    NONE = "none"
-    #: A queue a warp: an access that waits holds back its own warp.
-    FREE = "free"
-    #: A queue a warp: accesses are looked up in the order that a list in memory gives (memory.md, "Order from a list").
-    ORDERED = "ordered"
 
 
 @dataclass(frozen=True, kw_only=True)

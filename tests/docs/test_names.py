@@ -15,7 +15,8 @@ FENCE = re.compile(r"^ *```(\w*)\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
 FOLDERS = ("hdl", "sim", "tb", "riscv_kernels", "scripts", "tests", "docs")
 PACKAGES = FOLDERS[:-2]
 #: Files that docs/extending.md makes as examples.
-NEW = {"hdl/policies/burst.py"}
+NEW = {"hdl/policies/burst.py", "sim/machine/memory/posted.py", "sim/show/trace/issue_log.py",
+       *(f"riscv_kernels/reverse/{name}" for name in ("kernel.c", "host.py", "__init__.py"))}
 KNOWN = {str(path.relative_to(ROOT)): path.read_text("utf-8") for path in PAGES}
 
 

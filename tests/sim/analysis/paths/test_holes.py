@@ -6,10 +6,7 @@ import pytest
 
 from metronome.hdl.isa.csrs import Csr
 from metronome.hdl.presets import TINY
-from metronome.sim.analysis.bound.assumptions import UserStatements
-from metronome.sim.analysis.bound.bound import longest_time
 from metronome.sim.analysis.code.refusals import RefusedError
-from metronome.sim.machine.memory.registry import MemoryOptions
 from metronome.sim.predict.predictor import predict
 from metronome.sim.program.assembler.asm import (
     add,
@@ -222,34 +219,6 @@ def test_random_memory_pauses():
     bound = bound_of(config, launch, "random", 1, memory_latency=1)
     for seed in range(2):
         assert predict(config, asked(config, launch, "random", 1, seed=seed)).result.total_cycles <= bound.cycles
-
-
-def test_a_full_queue_of_dram_accepts_nothing():
-    program = Assembled()
-    program.li(T5, DATA)
-    program.turns(10, sw(T5, 0, T5), sw(T5, 256, T5), addi(T5, T5, 64))
-    program.add(tmc(0))
-    config = one()
-    launch = launch_of(config, program)
-    cycles = {
-        depth: longest_time(
-            config, asked(config, launch, "dram", memory_options=MemoryOptions(queue_depth=depth)), launch,
-            UserStatements(memory_latency=200),
-        ).cycles
-        for depth in (1, 2, 32)
-    }
-    # Each of 20 lines waits for all those before it.
-    assert cycles[1] >= cycles[2] + 10 * 200 >= cycles[32] + 20 * 200
-
-
-def test_adversarial_memory_has_no_bound():
-    config = one()
-    program = Assembled()
-    program.add(tmc(0))
-    launch = launch_of(config, program)
-    request = asked(config, launch, "random", memory_options=MemoryOptions(adversarial=True))
-    with pytest.raises(RefusedError, match="adversarial"):
-        longest_time(config, request, launch, UserStatements(memory_latency=100))
 
 
 def test_a_division_that_is_under_way_at_the_end():

@@ -213,13 +213,6 @@ def test_the_front_end_is_that_of_the_scheme(mode):
     assert texts[0] != texts[1]
 
 
-def test_the_joined_unit_has_the_loop_inside():
-    unit, _ = make_unit("select_loop", CONFIG)
-    ports = set(unit.signature.members)
-    assert {"frontend__active", "issue__operands", "frontend__mem", "issue__load"} <= ports
-    assert not ports & {"frontend__ready", "issue__ready", "issue__select", "frontend__heads", "frontend__miscounted"}
-
-
 def test_a_broken_netlist_is_one_clear_error(tmp_path, cache):
     with pytest.raises(SynthesisError) as info:
         netlist("module \\top\n  cell \\missing \\c\n  end\nend\n", print)

@@ -8,7 +8,8 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from metronome.hdl.config import Coordination, Prediction
-from metronome.sim.fpga.synth import Options, Route, SynthesisError, SynthResult, price
+from metronome.hdl.presets import TINY
+from metronome.sim.fpga.synth import Options, Route, SynthesisError, SynthResult, make_unit, price
 from metronome.sim.fpga.synth.price_figure import figure
 
 SEEDS = [Options(seed=seed) for seed in (1, 2, 3)]
@@ -137,3 +138,10 @@ def test_one_row_with_the_real_tools_and_again_from_the_cache(tmp_path, monkeypa
     assert [step.partition("(")[2] for step in steps] == [
         "elaborate)", "synthesize)", "place and route, seed 1)", "elaborate)",
     ]
+
+
+def test_the_joined_unit_has_the_loop_inside():
+    unit, _ = make_unit("select_loop", TINY.for_chip(policies=("lrr",)))
+    ports = set(unit.signature.members)
+    assert {"frontend__flow", "issue__operands", "frontend__mem", "issue__load"} <= ports
+    assert not ports & {"frontend__ready", "issue__ready", "issue__select", "frontend__heads", "frontend__miscounted"}
