@@ -1,4 +1,4 @@
-"""Interval rules of floating-point instructions. Rounding is monotonic, so the ends of the operands determine the result.
+"""Interval rules of floating-point instructions. Rounding is monotonic, so the ends of the operands suffice.
 
 The golden model computes with the ends. A result that may be a NaN is unknown.
 """
