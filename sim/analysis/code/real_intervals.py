@@ -1,6 +1,7 @@
-"""Interval rules of floating-point instructions. Rounding is monotonic, so the ends of the operands suffice.
+"""Interval rules of floating-point instructions.
 
-The golden model computes with the ends. A result that may be a NaN is unknown.
+Rounding is monotonic, so the ends of the operands determine the result. The golden model
+computes with the ends. A result that may be a NaN is unknown.
 """
 
 from __future__ import annotations
