@@ -1,4 +1,4 @@
-"""Runs a program once on the golden model, and lists its accesses to global memory in the total order."""
+"""Lists a program's accesses to global memory in the total order, from one run of the golden model."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ _DEPENDS = {
     DependenceKind.ADDRESS: "where it loads or stores depends on the inputs",
     DependenceKind.ORDER: "whom it waits for, what is measured, or who goes first, depends on the inputs",
 }
-#: CSRs that are one for all warps.
+#: CSRs that all warps share.
 _SHARED = (Csr.MSCRATCH, Csr.MPOLICY)
 
 
 class _Recorder:
-    """Takes down the accesses of a run (:class:`sim.machine.golden.watch.Recorder`)."""
+    """Records the accesses of a run (:class:`sim.machine.golden.watch.Recorder`)."""
 
     def __init__(self, iss: Iss, image: ElfImage, inputs: Inputs) -> None:
         self._iss, self._config = iss, iss.config
@@ -52,16 +52,15 @@ class _Recorder:
         self._barriers = Barriers(self.order)
         self.groups = WorkGroups(iss, image)
         self.accesses: list[Access] = []
-        #: What bar, wspawn and writes of mregion and mpolicy have said since the last instruction: warp, and two
-        #: numbers.
+        #: The arguments of bar, wspawn and writes of mregion and mpolicy in this instruction: warp, and two numbers.
         self._said: list[tuple[int, int, int]] = []
-        #: Warps whose wspawn waits for others to end, each with how many it starts.
+        #: Warps whose wspawn waits for others to end, and how many warps each starts.
         self._spawners: dict[int, int] = {}
         self._addresses = np.zeros(0, np.uint32)
         self._pcs: set[int] = set()
         self._stored: set[int] = set()
 
-    # What the golden model tells.
+    # Calls from the golden model.
 
     def access(self, addresses: np.ndarray, data: np.ndarray | None) -> None:
         """See :class:`sim.machine.golden.watch.Recorder`."""
@@ -73,7 +72,7 @@ class _Recorder:
         self._said.append((warp, first, second))
 
     def volatile(self, pc: int) -> None:
-        """See :class:`sim.machine.golden.watch.Recorder`: what is read is marked, as an input is."""
+        """See :class:`sim.machine.golden.watch.Recorder`: a volatile read is marked like an input."""
 
     def executed(self, pc: int, warps: int, epoch: int, masks: np.ndarray) -> None:
         """See :class:`sim.machine.golden.watch.Recorder`."""
@@ -114,7 +113,7 @@ class _Recorder:
                 ))
 
     def _simt(self, pc: int, code: Decoded) -> None:
-        """A barrier lets warps go on; a wspawn starts some, now or when others have ended."""
+        """Follow barriers, after which warps continue, and wspawn, which starts warps now or when others have ended."""
         if code.row.op is SimtOp.BAR:
             for warp, asked, count in self._said:
                 barrier = asked % self._config.barriers
@@ -125,7 +124,7 @@ class _Recorder:
         elif code.row.op is SimtOp.WSPAWN:
             self._spawners |= {warp: count for warp, count, _ in self._said}
         for warp in list(self._spawners):
-            # Whether it had to wait for others to end is a matter of time: it is behind all that they did either way.
+            # Whether it waited for others to end depends on time; in either case it comes after everything they did.
             if self._iss.waiting[warp] is None:
                 started = [other for other in self._everyone[: self._spawners.pop(warp)] if other != warp]
                 self._meet([warp, *started], self._everyone)
@@ -149,7 +148,7 @@ class _Recorder:
             raise RefusedError(f"it writes {name}, while others are active: the schedule decides what they read", pc)
 
     def listing(self) -> Listing:
-        """What was seen, in order."""
+        """Return the accesses in order."""
         for pc in sorted(self._pcs):
             if self._follower.was_marked(pc):
                 raise RefusedError("it executes what depends on the inputs", pc)
@@ -163,12 +162,12 @@ class _Recorder:
 
 
 def lines_of(config: SmConfig, addresses: np.ndarray) -> tuple[int, ...]:
-    """The lines of the lanes' ``addresses`` in global memory, in the order in which the coalescer makes them."""
+    """Return the lines of the lanes' ``addresses`` in global memory, in the coalescer's order."""
     return tuple(dict.fromkeys((to_bus_all(config, addresses) // LINE_BYTES).tolist()))
 
 
 def analyze(config: SmConfig, request: RunRequest, launch: Launch) -> Listing:
-    """The accesses of ``launch``, which ``request`` runs; they are those of every run.
+    """Return the accesses of ``launch``, which ``request`` runs. They are the same in every run.
 
     Raises
     ------

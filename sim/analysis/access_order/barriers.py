@@ -1,4 +1,4 @@
-"""Who meets whom at the barriers; a program is refused if the schedule decides that."""
+"""The warps that meet at each barrier. A program is refused if the schedule decides which warps meet."""
 
 from __future__ import annotations
 
@@ -9,31 +9,31 @@ __all__ = ["Barriers"]
 
 
 class Barriers:
-    """By barrier: the warps that wait, and those that met there last.
+    """By barrier, the warps that wait, and those that met there last.
 
-    Whoever comes for the next meeting has to come behind the last one in every run: it met there, too, or is behind
-    somebody who did. Else it could have been among them.
+    A warp that arrives must come after the last meeting in every run: it took part in that meeting, or is ordered after
+    a warp that did. Otherwise, it could have been part of the last meeting.
     """
 
     def __init__(self, order: HappensBefore) -> None:
         self._order = order
         self._waiting: dict[int, list[int]] = {}
         self._counts: dict[int, int] = {}
-        #: A mark of each of those who have met, behind the meeting.
+        #: By barrier, a mark of each warp that met, after the meeting.
         self._met: dict[int, list[int]] = {}
 
     def arrive(self, warp: int, barrier: int, count: int, pc: int) -> list[int]:
-        """``warp`` waits at ``barrier`` for ``count`` warps in all. Returns those that go on, none or all of them.
+        """Let ``warp`` wait at ``barrier`` for ``count`` warps in all; return the warps that continue, if any.
 
         Raises
         ------
         RefusedError
-            If the schedule decides who they are.
+            If the schedule decides which warps meet.
         """
         if count == 1:
             return []
         met = self._met.get(barrier)
-        if met is not None and not self._order.behind_one(warp, met):
+        if met is not None and not self._order.after_one(warp, met):
             raise RefusedError(f"the schedule decides with whom warp {warp} meets at its barrier", pc)
         waiting = self._waiting.setdefault(barrier, [])
         if waiting and self._counts[barrier] != count:
@@ -45,5 +45,5 @@ class Barriers:
         return self._waiting.pop(barrier)
 
     def met(self, barrier: int, warps: list[int]) -> None:
-        """``warps`` have met."""
+        """Record that ``warps`` have met."""
         self._met[barrier] = [self._order.mark(warp) for warp in warps]

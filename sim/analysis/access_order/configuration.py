@@ -34,12 +34,12 @@ class Entry:
 
 
 def entries_of(accesses: Iterable[Access]) -> list[Entry]:
-    """The entries of ``accesses``, which are in order."""
+    """Return the entries of ``accesses``, which are in order."""
     return [Entry(each.pc, each.store, each.warp, len(each.lines)) for each in accesses]
 
 
 def encode(entries: Iterable[Entry]) -> bytes:
-    """The configuration: the entries, one of zeros, and zeros to the end of the line."""
+    """Return the configuration: the entries, an entry of zeros, and zeros to the end of the line."""
     packed = b"".join(
         ENTRY.pack(each.pc | each.store, each.lines << WARP_BITS | each.warp) for each in entries
     ) + _END
@@ -47,12 +47,12 @@ def encode(entries: Iterable[Entry]) -> bytes:
 
 
 def decode(data: bytes) -> list[Entry]:
-    """The entries of a configuration; what is behind its end does not matter.
+    """Return the entries of a configuration, up to its end.
 
     Raises
     ------
     ValueError
-        If it has no end, or an entry that none can be.
+        If it has no end, or an invalid entry.
     """
     entries: list[Entry] = []
     for start in range(0, len(data) - ENTRY_BYTES + 1, ENTRY_BYTES):

@@ -1,9 +1,8 @@
-"""The hits and misses of a sequence of accesses in an abstract cache of any size.
+"""Hits and misses of a sequence of accesses in a cache of any size.
 
 The cache is that of docs/memory.md: write-through, allocation for loads only, the least recently used way is replaced,
 the set is the exclusive or of all groups of set bits of the line's number. A load that misses takes its way in its
-lookup: a later one of the line hits, whether memory has answered or not. Nothing here depends on time, so the write
-buffer answers no load.
+lookup, so a later load of the line hits even before memory answers. The write buffer is left out: it depends on time.
 """
 
 from __future__ import annotations
@@ -50,11 +49,11 @@ class CacheSize:
 
     @property
     def sets(self) -> int:
-        """How many sets; 0 without a cache."""
+        """The number of sets; 0 without a cache."""
         return self.bytes // (LINE_BYTES * self.ways)
 
     def __str__(self) -> str:
-        """As on the command line: 16K/4, or none."""
+        """Return the size as on the command line: 16K/4, or none."""
         if not self.bytes:
             return "none"
         kib, rest = divmod(self.bytes, 1024)
@@ -72,7 +71,7 @@ class Lookup(NamedTuple):
 
 @dataclass
 class Counts:
-    """Line accesses: ``hits`` and ``misses`` of loads, ``stores``, and of these how many hit."""
+    """Counts of line accesses: ``hits`` and ``misses`` of loads, all ``stores``, and ``store_hits`` among them."""
 
     hits: int = 0
     misses: int = 0
@@ -90,7 +89,7 @@ class Counts:
         return self.misses / self.loads if self.loads else None
 
     def count(self, store: bool, hit: bool) -> None:
-        """One more."""
+        """Count a line access."""
         if store:
             self.stores += 1
             self.store_hits += hit
@@ -109,12 +108,12 @@ class LruCache:
         self._sets: list[dict[int, None]] = [{} for _ in range(size.sets)]
 
     def set_of(self, line: int) -> int:
-        """As the predictor has it, and so the hardware."""
+        """Return the set of a line, as in the predictor and the hardware."""
         index: int = as_python(set_of)(self._sizes, line)
         return index
 
     def look_up(self, line: int, store: bool) -> bool:
-        """Whether it hits, which counts as a use; a load that does not comes in."""
+        """Look up a line, and return whether it hits. A hit counts as a use; a load that misses allocates the line."""
         if not self._sets:
             return False
         held = self._sets[self.set_of(line)]
@@ -131,7 +130,7 @@ class LruCache:
 
 @dataclass(frozen=True)
 class Estimate:
-    """What is expected of one cache, by pc and in all."""
+    """The expected hits and misses in one cache, by pc and in total."""
 
     size: CacheSize
     by_pc: Mapping[int, Counts]
@@ -139,14 +138,14 @@ class Estimate:
 
 
 def lookups(listing: Listing) -> Iterator[Lookup]:
-    """The line accesses of the measured region, in order."""
+    """Yield the line accesses of the measured region, in order."""
     for each in listing.accesses:
         for line in each.lines:
             yield Lookup(each.pc, each.store, line, line < listing.user_line)
 
 
 def estimate(sequence: Iterable[Lookup], size: CacheSize) -> Estimate:
-    """Hits and misses of ``sequence`` in a cache that is empty at first."""
+    """Return the hits and misses of ``sequence`` in an initially empty cache."""
     cache, by_pc, total = LruCache(size), dict[int, Counts](), Counts()
     for pc, store, line, uncached in sequence:
         hit = not uncached and cache.look_up(line, store)
@@ -156,12 +155,12 @@ def estimate(sequence: Iterable[Lookup], size: CacheSize) -> Estimate:
 
 
 def estimate_of(listing: Listing, config: SmConfig) -> Estimate:
-    """Hits and misses of the accesses of ``listing`` in the data cache of a machine."""
+    """Return the hits and misses of ``listing`` in the data cache of a machine."""
     return estimate(lookups(listing), CacheSize.of(config))
 
 
 class Mismatch(NamedTuple):
-    """A pc whose misses were expected to be others."""
+    """A pc whose measured misses differ from the estimate."""
 
     pc: int
     estimated: int
@@ -169,7 +168,7 @@ class Mismatch(NamedTuple):
 
 
 def compare(expected: Estimate, measured: Mapping[int, int]) -> list[Mismatch]:
-    """The pcs of which other misses were ``measured`` than ``expected``; a pc that is not there had none."""
+    """Return the pcs whose ``measured`` misses differ from those ``expected``; a missing pc had none."""
     estimated = {pc: counts.misses for pc, counts in expected.by_pc.items()}
     return [
         Mismatch(pc, estimated.get(pc, 0), measured.get(pc, 0)) for pc in sorted(estimated.keys() | measured.keys())

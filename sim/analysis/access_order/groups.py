@@ -1,4 +1,4 @@
-"""Which warp of which work-group a hardware warp stands for, as riscv_kernels/runtime/spawn.S lays it out."""
+"""The work-group, and the warp in it, that each hardware warp runs (riscv_kernels/runtime/spawn.S)."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ __all__ = ["WorkGroups"]
 #: Registers of context.h: s9, the warps of a group, and s10, the number of the block.
 _GROUP_WARPS, _BLOCK = 25, 26
 _RETURN = 1
-#: Of the launch record: dimension, grid and block, from here on.
+#: Dimension, grid and block in the launch record, and their offset.
 _SIZES, _SIZES_AT = struct.Struct("<7I"), 16
 _GROUPS, _THREADS, _RECORD = "__groups_worker", "__threads_worker", "__spawn_context"
 
 
 class WorkGroups:
-    """By warp: the block that it runs. From the call of the kernel's function to the next one it is the same.
+    """By warp, the block that it runs. It changes at each call of the kernel's function.
 
-    A program without our runtime has no work-groups.
+    A program without Metronome's runtime has no work-groups.
     """
 
     def __init__(self, iss: Iss, image: ElfImage) -> None:
@@ -39,15 +39,15 @@ class WorkGroups:
         self.grids: list[Grid] = []
 
     def of(self, warp: int) -> Place:
-        """What ``warp`` stands for now."""
+        """Return the place of ``warp`` now."""
         return self._places[warp]
 
     def start(self, warp: int) -> None:
-        """``warp`` begins."""
+        """Start ``warp``, outside work-groups."""
         self._places[warp] = self._outside[warp]
 
     def executed(self, pc: int, code: Decoded, warps: list[int]) -> None:
-        """``warps`` have executed an instruction, of which only the jumps of the workers matter."""
+        """Follow an instruction of ``warps``. Only jumps of the runtime's workers matter."""
         if code.unit is not Unit.BRANCH or code.row.op is not BranchOp.JALR:
             return
         for name, worker in self._workers.items():
@@ -56,7 +56,7 @@ class WorkGroups:
                     self._jump(warp, groups=name == _GROUPS, enters=code.writes == _RETURN)
 
     def _jump(self, warp: int, *, groups: bool, enters: bool) -> None:
-        """The worker of ``warp`` calls the kernel's function (``enters``), or is done."""
+        """Follow a worker that calls the kernel's function (``enters``), or is done."""
         if not enters:
             self.start(warp)
             return

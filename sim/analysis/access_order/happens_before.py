@@ -1,4 +1,4 @@
-"""Whether anything but the schedule orders two accesses: races between warps, and the ends of the measured region."""
+"""Order of accesses independent of the schedule: races between warps, and the ends of the measured region."""
 
 from __future__ import annotations
 
@@ -16,50 +16,50 @@ __all__ = ["HappensBefore"]
 
 
 class HappensBefore:
-    """Follows what orders the warps of a run: barriers, starts, ends.
+    """Tracks the synchronization of the warps in a run: barriers, starts and ends.
 
-    A race or an access of which nothing says whether it lies in the region is refused when it comes.
+    It refuses races, and accesses that may lie inside or outside the region.
     """
 
     def __init__(self, config: SmConfig) -> None:
         self._order = Order(config.warps)
         self._cells = Cells(config.warps)
-        # Below it the console and the counters are: nobody races there.
+        # Below are the console and the counters, for which races do not matter.
         self._io_end = config.memory_map.user
-        #: How often the region has begun or ended, and how much of that each warp knows.
+        #: The number of begins and ends of the region, and the number that each warp is ordered after.
         self._turns = 0
         self._known = np.zeros(config.warps, np.int64)
-        #: The last access of each warp; the same when the region last began or ended.
+        #: The last access of each warp, now and when the region last began or ended.
         self._last = np.zeros(config.warps, np.int64)
         self._frozen = self._last.copy()
 
     @property
     def in_region(self) -> bool:
-        """The region is open."""
+        """Whether the region is open."""
         return bool(self._turns & 1)
 
     @property
     def regions(self) -> int:
-        """How often it has begun."""
+        """How often the region has begun."""
         return (self._turns + 1) // 2
 
     def meet(self, warps: Sequence[int], others: Sequence[int] = ()) -> None:
-        """``warps`` go on behind all that they, and ``others``, have done so far."""
+        """Order ``warps`` after everything that they and ``others`` have done."""
         self._order.meet(list(warps), list(others))
         self._known[list(warps)] = self._known[[*warps, *others]].max()
 
     def mark(self, warp: int) -> int:
-        """A place in what ``warp`` does, for :meth:`behind_one`."""
+        """Return a mark of the current position of ``warp``, for :meth:`after_one`."""
         return self._order.note(warp, 0, 0, leaves=False)
 
-    def behind_one(self, warp: int, marks: Sequence[int]) -> bool:
-        """``warp`` is behind one of the ``marks`` in every run."""
+    def after_one(self, warp: int, marks: Sequence[int]) -> bool:
+        """Return whether ``warp`` comes after one of the ``marks`` in every run."""
         return not bool(self._order.unordered(warp, np.array(marks)).all())
 
     def region(self, warp: int, value: int, pc: int) -> bool:
-        """``warp`` begins (1) or ends (0) the region. Returns whether it has been the first to.
+        """Begin (1) or end (0) the region in ``warp``; return whether the warp is the first to do so.
 
-        All accesses before have to be ordered before this.
+        All earlier accesses must be ordered before this.
         """
         first = bool(value) != self.in_region
         if not first and not self._turns:
@@ -77,7 +77,7 @@ class HappensBefore:
         return first
 
     def access(self, warp: int, pc: int, addresses: np.ndarray, size: int, store: bool) -> None:
-        """A load or store of ``size`` bytes at ``addresses``, of global and of local memory.
+        """Check a load or store of ``size`` bytes at ``addresses``, in global or local memory.
 
         Raises
         ------
@@ -105,7 +105,7 @@ class HappensBefore:
             known.reads[cells, warp] = number
 
     def _refuse(self, warp: int, pc: int, places: np.ndarray, numbers: np.ndarray, store: bool, verb: str) -> None:
-        """``numbers``: who was there before, one or a row of them for each of ``places``."""
+        """Refuse a race with earlier accesses; ``numbers``: one, or a row of them, for each of ``places``."""
         races = self._order.unordered(warp, numbers)
         if not races.any():
             return

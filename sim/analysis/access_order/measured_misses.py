@@ -1,4 +1,4 @@
-"""What the lookup of a run has done, laid to the accesses of a listing: misses by pc, and the order."""
+"""Misses and order of lookups in a run, compared with the accesses of a listing."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Lookups", "Measured", "Verified", "measured"]
 
 @dataclass(frozen=True)
 class Lookups:
-    """The line accesses of a run in the order in which they were looked up; ``missed``: loads that made a request."""
+    """The line accesses of a run in the order of their lookups; ``missed``: loads that made a request."""
 
     warp: np.ndarray
     line: np.ndarray
@@ -24,14 +24,14 @@ class Lookups:
 
     @classmethod
     def of_hardware(cls, events: np.ndarray) -> Lookups:
-        """From ``RunResult.events``."""
+        """Read ``RunResult.events``."""
         event = events["lookup"][events["lookup"]["access"] != 0]
         answered = event["hit"] | event["merge"] | event["forward"]
         return cls(event["warp"], event["line"], event["store"], (event["store"] == 0) & (answered == 0))
 
     @classmethod
     def of_prediction(cls, events: np.ndarray) -> Lookups:
-        """From what a :class:`sim.run.types.Watcher` is told."""
+        """Read the events of a :class:`sim.run.types.Watcher`."""
         event = events[events["access"] != 0]
         answered = event["hit"] | event["merge"] | event["forward"]
         return cls(event["access_warp"], event["line"], event["store"], (event["store"] == 0) & (answered == 0))
@@ -39,9 +39,10 @@ class Lookups:
 
 @dataclass
 class Measured:
-    """``misses`` of loads in the region by pc; ``strangers``: lookups that are not the warp's next in the listing.
+    """The ``misses`` of loads in the region by pc, and deviations from the listing.
 
-    ``disorder``: accesses of the region that were not looked up in the order of the listing.
+    ``strangers``: lookups that are not the warp's next access in the listing. ``disorder``: accesses of the region that
+    were not looked up in the order of the listing.
     """
 
     misses: Counter[int] = field(default_factory=Counter)
@@ -50,7 +51,7 @@ class Measured:
 
 
 def measured(listing: Listing, lookups: Lookups) -> Measured:
-    """Each warp's lookups are its accesses, in program order."""
+    """Match each warp's lookups with its accesses, in program order."""
     waiting: dict[int, deque[tuple[Access, int]]] = {}
     for access in listing.sequence:
         waiting.setdefault(access.warp, deque()).extend((access, line) for line in access.lines)
@@ -74,7 +75,7 @@ def measured(listing: Listing, lookups: Lookups) -> Measured:
 
 @dataclass(frozen=True)
 class Verified:
-    """A run beside its estimate: the ``pcs`` whose misses differ, and what is :class:`Measured` of the order."""
+    """A run compared with its estimate: the ``pcs`` whose misses differ, and the deviations in :class:`Measured`."""
 
     pcs: list[Mismatch]
     strangers: int
@@ -83,10 +84,10 @@ class Verified:
 
     @classmethod
     def of(cls, expected: Estimate, found: Measured) -> Verified:
-        """``found`` against what was ``expected``."""
+        """Compare ``found`` with the ``expected`` estimate."""
         return cls(compare(expected, found.misses), found.strangers, found.disorder, found.misses.total())
 
     @property
     def mismatches(self) -> int:
-        """How much differs."""
+        """The number of differences."""
         return len(self.pcs) + self.strangers + self.disorder

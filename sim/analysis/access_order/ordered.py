@@ -1,4 +1,4 @@
-"""A launch whose accesses go to the data cache in the order of a listing."""
+"""Launches whose accesses reach the data cache in the order of a listing."""
 
 from __future__ import annotations
 
@@ -21,35 +21,35 @@ from .records import Listing
 
 __all__ = ["LIST_ADDRESS", "LIST_NAME", "ordered_launch", "ordered_machine", "with_order"]
 
-#: Where the list lies, and its name among what is loaded.
+#: The address of the list, and its name among loaded files.
 LIST_ADDRESS = 0x4000_0000
 LIST_NAME = "order"
 _ZERO, _T0 = asm.REGISTERS["zero"], asm.REGISTERS["t0"]
 
 
 def ordered_machine(config: SmConfig, **fields: Any) -> SmConfig:
-    """The same machine with ordered channels that have room for a load or store, and with other ``fields``.
+    """Return the machine with ordered channels deep enough for a load or store, and with other ``fields``.
 
     Raises
     ------
     ValueError
-        As of :class:`SmConfig`, for a policy, say, that ordered channels exclude.
+        As of :class:`SmConfig`, for example for a policy that ordered channels exclude.
     """
     depth = max(fields.pop("channel_depth", config.channel_depth), config.threads)
     return dataclasses.replace(config, channels=Channels.ORDERED, channel_depth=depth, **fields)
 
 
 def ordered_launch(config: SmConfig, request: RunRequest, launch: Launch) -> tuple[Launch, Listing | None]:
-    """``launch``, that of ``request``, as ``config`` runs it: with ordered channels it has its list of accesses.
+    """Return ``launch``, of ``request``, with its list of accesses if ``config`` has ordered channels.
 
-    Also what that list is made of; None without ordered channels.
+    Also return the listing; None without ordered channels.
 
     Raises
     ------
     RefusedError
-        If the program has none that is the same in every run.
+        If the list is not the same in every run.
     ImageError
-        If the list has no place.
+        If there is no room for the list.
     """
     if not config.ordered:
         return launch, None
@@ -58,16 +58,16 @@ def ordered_launch(config: SmConfig, request: RunRequest, launch: Launch) -> tup
 
 
 def with_order(launch: Launch, listing: Listing, config: SmConfig) -> Launch:
-    """``launch`` with the list of the region's accesses loaded, and two instructions that write its address to morder.
+    """Return ``launch`` with the list of the region's accesses, and instructions that write its address to morder.
 
-    They are executed before the program, whose own instructions stay as and where they are.
+    They execute before the program, whose own instructions do not change.
 
     Raises
     ------
     RefusedError
         If the program has several measured regions.
     ImageError
-        If something is loaded to the list's place, or the instructions have none.
+        If something else is loaded there, or there is no room for the instructions.
     """
     if listing.regions > 1:
         raise RefusedError(f"it begins the measured region {listing.regions} times: a list ends with the first one")

@@ -1,4 +1,4 @@
-"""The epoch of each warp: what makes the order of accesses extend program order, barriers, and starts of warps.
+"""The epoch of each warp, by which the order of accesses respects program order, barriers and warp starts.
 
 docs/analyze.md, "The order".
 """
@@ -11,25 +11,25 @@ __all__ = ["Epochs"]
 
 
 class Epochs:
-    """By warp: its epoch, and the pc of its last access in that epoch."""
+    """By warp, its epoch, and the pc of its last access in that epoch."""
 
     def __init__(self, warps: int) -> None:
         self._epoch = [0] * warps
         self._last = [-1] * warps
 
     def access(self, warp: int, pc: int) -> int:
-        """The epoch of an access: the next one if the warp has not come to it from a lower pc (a loop)."""
+        """Return the epoch of an access: a new one unless the pc is above that of the last access (a loop)."""
         if pc <= self._last[warp]:
             self._epoch[warp] += 1
         self._last[warp] = pc
         return self._epoch[warp]
 
     def meet(self, warps: Sequence[int], others: Sequence[int] = ()) -> None:
-        """``warps`` go on behind all that they, and ``others``, have done so far."""
+        """Order ``warps`` after everything that they and ``others`` have done."""
         epoch = 1 + max(self._epoch[warp] for warp in (*warps, *others))
         for warp in warps:
             self._epoch[warp], self._last[warp] = epoch, -1
 
     def turn(self) -> None:
-        """The measured region begins or ends: all go on above all that was."""
+        """Begin or end the measured region: order all warps after everything so far."""
         self.meet(range(len(self._epoch)))

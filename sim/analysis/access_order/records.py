@@ -1,4 +1,4 @@
-"""What the analyzer knows of a program: its accesses to global memory, each with its place in the total order."""
+"""A program's accesses to global memory, each with its place in the total order."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ Key = tuple[int, int, int, int, int]
 
 
 class Place(NamedTuple):
-    """What a warp stands for: the warp ``member`` of work-group number ``group``, which is at ``block`` of the grid.
+    """The place of a warp: number ``member`` in work-group ``group``, which is ``block`` of the grid.
 
-    Outside of work-groups the block is None, the group 0, and the member is the hardware warp.
+    Outside work-groups, the block is None, the group is 0, and the member is the hardware warp.
     """
 
     group: int
@@ -24,12 +24,12 @@ class Place(NamedTuple):
     block: tuple[int, int, int] | None
 
 
-#: Of a listing that has one block only: the machine.
+#: The only block of a listing without work-groups: the machine.
 NO_BLOCK = (0, 0, 0)
 
 
 class Grid(NamedTuple):
-    """A launch: the sizes of the grid in blocks, and of a block in threads."""
+    """The sizes of a launch: the grid in blocks, and a block in threads."""
 
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
@@ -37,10 +37,10 @@ class Grid(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """What one warp's load or store asks of global memory.
+    """A warp's load or store in global memory.
 
-    ``lines``: the numbers of its lines in memory, in the order in which the coalescer makes them. ``epoch``: the phase
-    of the warp (docs/analyze.md, "The order"). ``listed``: it lies in the measured region.
+    ``lines``: its line numbers, in the coalescer's order. ``epoch``: the phase of the warp (docs/analyze.md, "The
+    order"). ``listed``: whether it lies in the measured region.
     """
 
     warp: int
@@ -53,7 +53,7 @@ class Access:
 
     @property
     def key(self) -> Key:
-        """Its place in the order; no two accesses have the same."""
+        """Its place in the order, unique to the access."""
         return self.epoch, self.pc, self.place.group, self.place.member, self.warp
 
 
@@ -61,8 +61,8 @@ class Access:
 class Listing:
     """A program's accesses.
 
-    ``sequence``: those of the whole run, in the total order. ``grids``: the different launches, in the order in which
-    they begin. ``user_line``: the first line that may be in the cache. ``regions``: how often the region begins.
+    ``sequence``: the accesses of the whole run, in the total order. ``grids``: the different launches, in the order of
+    their first begin. ``user_line``: the first cacheable line. ``regions``: how often the region begins.
     """
 
     sequence: Sequence[Access]
@@ -72,10 +72,10 @@ class Listing:
 
     @cached_property
     def accesses(self) -> tuple[Access, ...]:
-        """Those of the measured region, in the total order."""
+        """The accesses in the measured region, in the total order."""
         return tuple(each for each in self.sequence if each.listed)
 
     @cached_property
     def pcs(self) -> dict[int, bool]:
-        """The loads and stores of the region by pc, ascending: whether it is a store."""
+        """By pc of each load and store in the region, ascending, whether it is a store."""
         return dict(sorted({each.pc: each.store for each in self.accesses}.items()))

@@ -1,4 +1,4 @@
-"""The listing of Huangfu 2017, section III-D, with what this machine has beyond it (docs/analyze.md, "The listing")."""
+"""The listing of Huangfu 2017, section III-D, extended for this machine (docs/analyze.md, "The listing")."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _ONE = (1, 1, 1)
 
 
 def _list(values: Iterable[object]) -> str:
-    """As the paper writes lists."""
+    """Format a list as in the paper."""
     return f"[ {' , '.join(map(str, values))} ]"
 
 
 def _instances(accesses: Sequence[Access]) -> str:
-    """What one warp does at one pc: the lines of each time, then L or S; None if it never comes there."""
+    """Format a warp's accesses at one pc: the lines of each, then L or S; None without accesses."""
     if not accesses:
         return "None"
     times = [_list(line * LINE_BYTES for line in each.lines) for each in accesses]
@@ -36,7 +36,7 @@ def _warp(name: str, accesses: Sequence[Access], pcs: Sequence[int]) -> Iterator
 
 
 def text_of(listing: Listing, config: SmConfig) -> Iterator[str]:
-    """The lines of the listing; without work-groups the machine ``config`` is the block."""
+    """Yield the lines of the listing. Without work-groups, the machine ``config`` is the block."""
     pcs = list(listing.pcs)
     yield f"-num_pcs {len(pcs)}"
     yield f"-pc_addrs {_list(pcs)}"
@@ -44,7 +44,7 @@ def text_of(listing: Listing, config: SmConfig) -> Iterator[str]:
         yield f"-grid {_list(grid.grid)}"
         yield f"-block {_list(grid.block)}"
     in_groups = any(each.place.block for each in listing.accesses)
-    # Outside first: a warp is there before it runs a block.
+    # Accesses outside blocks come first, since a warp makes them before it runs a block.
     def of_block(access: Access) -> tuple[bool, int, tuple[int, int, int]]:
         return access.place.block is not None, access.place.group, access.place.block or NO_BLOCK
 

@@ -49,7 +49,7 @@ _MEMORY = Assumption(
 
 @dataclass(frozen=True, kw_only=True)
 class UserStatements:
-    """What the user states about a program. Nothing checks it for all runs.
+    """The user's statements about a program. Nothing checks them for all runs.
 
     - ``ranges``: the ranges of its inputs.
     - ``facts``: its flow facts, which are used only where the analysis of paths finds no bound itself.

@@ -124,7 +124,7 @@ class _CycleUses:
 
 @dataclass(frozen=True)
 class _Composition:
-    """The ``bounds`` of each way of composing, and what the analysis of paths found beside them."""
+    """The ``bounds`` of each way of composing, and other results of the analysis of paths."""
 
     bounds: list[Composed]
     loops: dict[int, int]

@@ -6,6 +6,7 @@ import dataclasses
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Self
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from ...show.trace.cycles import Cycles
 from ...show.trace.profile import Profile
 from ..code.decoding import Decoded
 from ..paths.clock import Access, Clock
-from .compose.implicit import nops_behind, parts_of
+from .compose.implicit import nops_after, parts_of
 from .compose.parts import Composed
 from .compose.work_conserving import POLICIES, Demand
 from .counts import SharedState
@@ -38,11 +39,10 @@ class AttributedPipeline(Pipeline):
         self.past: Counter[int] = Counter()
         self.met: Counter[int] = Counter()
 
-    def copy(self) -> AttributedPipeline:
+    def copy(self) -> Self:
         """See :class:`sim.analysis.paths.clock.Clock`."""
         twin = super().copy()
-        assert isinstance(twin, AttributedPipeline)
-        twin.own, twin.past, twin.met = Counter(self.own), self.past, self.met
+        twin.own = Counter(self.own)
         return twin
 
     def join(self, other: Clock) -> None:
@@ -118,7 +118,7 @@ def cost_of(composed: Composed, demand: Demand, policy: str) -> CostByInstructio
             for pc in range(first, last + 4, 4):
                 instructions[pc] += count
         for (pc, following), count in edges.items():
-            behind = count * nops_behind(demand.shared, pc, following)
+            behind = count * nops_after(demand.shared, pc, following)
             if behind:
                 nops[pc] += behind
     if policy in POLICIES or strict:

@@ -1,4 +1,4 @@
-"""What a warp asks of what all warps share, and what is known of all of them together."""
+"""The demand of one warp on shared resources, and the state that all warps share in the analysis."""
 
 from __future__ import annotations
 
@@ -20,23 +20,24 @@ from .prefix import NOTHING, Prefix
 
 __all__ = ["SharedState", "WarpCounts", "few_lines"]
 
-#: LoadedLines of a range that are looked at one by one, at most.
+#: The most lines of a range that are listed one by one.
 _MANY = 1 << 12
 
 
 def few_lines(within: tuple[int, int] | None) -> range | None:
-    """The lines from the first to the last of ``within``; None if there are many, or it is not known which."""
+    """Return the lines from the first to the last of ``within``; None if there are many, or they are unknown."""
     return None if within is None or within[1] - within[0] >= _MANY else range(within[0], within[1] + 1)
 
 
 @dataclass
 class WarpCounts:
-    """What a warp asks for, at most. All are numbers of instructions but for NOPs, ``excess`` and accesses to lines.
+    """Upper bounds of a warp's demand. Fields without an explanation are numbers of instructions or line accesses.
 
-    ``nops``: NOPs behind jumps. ``started``: NOPs in its buffer when it was started. ``excess``: cycles beyond the
-    first that an access takes in the load/store unit. ``answers``: parts of loads; ``missing``: those that may wait for
-    memory, of which so many ``parts`` are under way at once. ``uncached``: accesses to lines that are not cached.
-    ``results``: instructions that write in a fixed cycle, by how many cycles behind the issue that is.
+    - ``nops``: NOPs after jumps. ``started``: NOPs in its buffer when it was started.
+    - ``excess``: the cycles after the first that accesses take in the load/store unit.
+    - ``answers``: the parts of loads. ``missing``: the parts that may wait for memory. ``parts``: the most of them
+      under way at once. ``uncached``: accesses to uncached lines.
+    - ``results``: by latency, the number of instructions that write in a fixed cycle.
     """
 
     instructions: int = 0
@@ -56,16 +57,16 @@ class WarpCounts:
     results: dict[int, int] = field(default_factory=dict)
 
     def copy(self) -> WarpCounts:
-        """Of another path that is the same so far."""
+        """Return an independent copy."""
         return dataclasses.replace(self, results=dict(self.results))
 
     @property
     def slots(self) -> int:
-        """Issue slots, but for NOPs behind misses."""
+        """The issue slots, without NOPs for misses."""
         return self.instructions + self.nops + self.started
 
     def join(self, other: WarpCounts) -> None:
-        """The greater of each two."""
+        """Take the maximum of each field."""
         for each in _NAMES:
             mine, theirs = getattr(self, each), getattr(other, each)
             if theirs > mine:
@@ -79,17 +80,17 @@ _NAMES = [each.name for each in dataclasses.fields(WarpCounts) if each.name != "
 
 @dataclass
 class SharedState:
-    """What is known of all warps together: lines of code and data that are touched on any path.
+    """The state of all warps together: the lines of code and data that any path accesses, and more.
 
-    - ``loads_anywhere``, ``stores_anywhere``: of some load or store the lines are not known; ``store_ranges``: but from
-      which line to which they are.
-    - ``meetings``: how often warps have gone on together; ``active``: so many are active at once, at most.
-    - ``loops``: how often a loop is gone through at most, entered once, by its header.
-    - ``followed``: by the pc of a control instruction the places of words that tell what is fetched behind it.
-    - ``code``, ``awaited``: lines of code, and of data that loads may find missing, behind the common ``prefix``;
-      ``prefix_lost``: whether a warp has parted in it.
-    - ``local``: whether local memory is accessed; ``uncached``: whether what is not cached may be.
-    - ``gone``: lines that another may push out of the data cache; None: any may be. It is a guess until all is known.
+    - ``loads_anywhere``, ``stores_anywhere``: whether the lines of a load or store are unknown. ``store_ranges``: the
+      ranges of lines of other stores.
+    - ``meetings``: how often warps have continued together. ``active``: the most warps active at once.
+    - ``loops``: by loop header, the most passes for each entry of the loop.
+    - ``followed``: by the pc of a control instruction, the places of words that decide what is fetched after it.
+    - ``code``, ``awaited``: after the common ``prefix``, the lines of code, and the lines of data that loads may find
+      missing. ``prefix_lost``: whether a warp has forked inside the prefix.
+    - ``local``, ``uncached``: whether local memory or uncached lines may be accessed.
+    - ``gone``: the lines that may be evicted from the data cache, as assumed in this pass; None if any line may.
     """
 
     config: SmConfig
@@ -116,12 +117,12 @@ class SharedState:
     _seen: set[tuple[int, bool]] = field(default_factory=set)
 
     def stays(self, line: int) -> bool:
-        """Whether the data cache keeps a line once it has come."""
+        """Return whether the data cache keeps a line once it has loaded it."""
         cached = line >= self.config.memory_map.user // LINE_BYTES
         return cached and self.gone is not None and line not in self.gone
 
     def pushed_out(self) -> frozenset[int] | None:
-        """What ``gone`` is by all that is loaded: the lines of the sets that more may be in than there are ways."""
+        """Return ``gone`` by all loads of this pass: the lines of sets that need more lines than they have ways."""
         config = self.config
         if self.loads_anywhere or not config.dcache_bytes:
             return None
@@ -132,7 +133,7 @@ class SharedState:
         return frozenset(line for lines in there.values() if len(lines) > config.dcache_ways for line in lines)
 
     def stored_and_loaded(self) -> set[int] | None:
-        """The lines that a load may find missing and a store may touch, too; None: any."""
+        """Return the lines that a load may find missing and a store may write; None if any line may be one."""
         if self.loads_anywhere or self.stores_anywhere:
             return None
         return {
@@ -140,16 +141,16 @@ class SharedState:
             if line in self.stores or any(first <= line <= last for first, last in self.store_ranges)
         }
 
-    def fetch(self, pc: int, *, behind_prefix: bool) -> None:
-        """The instruction at ``pc`` is executed: it and what may be fetched behind it on a wrong path."""
-        if (pc, behind_prefix) in self._seen:
+    def fetch(self, pc: int, *, after_prefix: bool) -> None:
+        """Record the execution of the instruction at ``pc``, and the lines that may be fetched after it."""
+        if (pc, after_prefix) in self._seen:
             return
-        self._seen.add((pc, behind_prefix))
+        self._seen.add((pc, after_prefix))
         lines = {place // LINE_BYTES for place in fetched(pc, self.program.look, self._follows)}
         if self.config.prediction is Prediction.BTFN and self.program.at(pc).decoded.row.control:
             self.followed[pc] = followed(pc, self.program.look, self._follows)
         self.all_code |= lines
-        if behind_prefix:
+        if after_prefix:
             self.code |= lines
 
     def _follows(self, decoded: Decoded) -> bool:

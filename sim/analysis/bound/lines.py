@@ -1,4 +1,4 @@
-"""The lines of data that one warp loads, along a path: which are in the cache for certain, which may still come."""
+"""The lines of data that a warp loads along a path: certainly in the cache, or possibly still to come."""
 
 from __future__ import annotations
 
@@ -10,43 +10,43 @@ from .counts import SharedState, WarpCounts, few_lines
 
 __all__ = ["UNTRACKED", "LoadedLines"]
 
-#: Parts under way of a load whose end nothing tells.
+#: The parts under way of a load whose end is unknown.
 UNTRACKED = 1 << 20
 
 
 class LoadedLines:
-    """What is known of the data cache by what this warp has loaded and waited for (docs/wcet.md, "Memory").
+    """The state of the data cache that follows from the loads this warp has waited for (docs/wcet.md, "Memory").
 
-    A line that stays is in the cache as soon as something has been executed that depends on a load of it. Until then
-    it may come, no later than in a cycle that is counted as if the warp were alone.
+    A line that stays is certainly in the cache after an instruction that depends on a load of it. Before that, it
+    arrives no later than in a known cycle, counted as if the warp were alone.
     """
 
     def __init__(self, shared: SharedState, counts: WarpCounts, present: Iterable[int] = ()) -> None:
         self._shared, self.counts = shared, counts
         self._present = {line for line in present if shared.stays(line)}
-        #: Line -> the cycle in which what depends on its coming can be issued.
+        #: Line -> the cycle in which an instruction that depends on its arrival can issue.
         self._comes: dict[int, int] = {}
-        #: Register -> the lines of the load that it waits for, and the most parts of that under way.
+        #: Register -> the lines of the load that it waits for, and the most parts of the load under way.
         self._loads: dict[int, tuple[frozenset[int], int]] = {}
-        #: The first and the last line of loads to places that are not known -> how many lines they touch at most.
+        #: The first and last line of loads from unknown places -> the most lines that they access.
         self._ranged: dict[tuple[int, int], int] = {}
 
     def copy(self, counts: WarpCounts) -> LoadedLines:
-        """The same on another path, whose counts these are."""
+        """Return an independent copy for another path with these ``counts``."""
         twin = LoadedLines(self._shared, counts)
         twin._present, twin._comes = set(self._present), dict(self._comes)
         twin._loads, twin._ranged = dict(self._loads), dict(self._ranged)
         return twin
 
     def join(self, other: LoadedLines) -> None:
-        """From here on the path is this one or the ``other``."""
+        """Keep what holds on both paths."""
         self._present &= other._present
-        # A line that was asked for on one path only may have to be asked for again.
+        # A line requested on one path only may have to be requested again.
         comes = self._comes.keys() & other._comes.keys()
         self._comes = {line: max(self._comes[line], other._comes[line]) for line in comes}
         for register, (lines, parts) in other._loads.items():
             mine = self._loads.get(register)
-            # If nothing is under way on one path, nothing is known of the other's lines there.
+            # If the load is not under way on one path, its lines are unknown there.
             self._loads[register] = (frozenset(), parts) if mine is None else (mine[0] & lines, max(mine[1], parts))
         for register in self._loads.keys() - other._loads.keys():
             self._loads[register] = frozenset(), self._loads[register][1]
@@ -54,22 +54,22 @@ class LoadedLines:
             self._ranged[within] = max(count, self._ranged.get(within, 0))
 
     def met(self) -> None:
-        """The warp goes on with others: what it has waited for until now is their time, too."""
+        """Note that the warp meets others, whose time then includes its waits so far."""
         self._ranged.clear()
 
     def read(self, registers: Iterable[int]) -> None:
-        """An instruction is issued that depends on ``registers``."""
+        """Note the issue of an instruction that depends on ``registers``."""
         for register in registers:
             load = self._loads.pop(register, None)
             if load is not None:
                 self._present |= load[0]
 
     def drained(self) -> None:
-        """Nothing that was loaded is under way any more."""
+        """Note that no load is under way."""
         self.read(list(self._loads))
 
     def load(self, register: int | None, time: int, access: Access, excess: int) -> int:
-        """When what depends on a load can be issued, which was issued at ``time``."""
+        """Note a load issued at ``time``; return when a dependent instruction can issue."""
         ready = time + LOAD + excess
         missed = ready + MISS + self._shared.memory.base
         if access.lines is None:
@@ -95,7 +95,7 @@ class LoadedLines:
         self._shared.awaited.update(lines)
         if not all(map(self._shared.stays, lines)):
             return missed
-        # Each line of the range makes this warp wait once, whichever of the loads touches it first.
+        # Each line of the range makes this warp wait once, at the first load that accesses it.
         self._ranged[within] = self._ranged.get(within, 0) + access.most
         return ready
 
@@ -108,6 +108,6 @@ class LoadedLines:
 
     @property
     def ranged(self) -> int:
-        """Cycles for which the warp waits for lines at places that are not known."""
+        """The cycles that the warp waits for lines at unknown places."""
         waits = sum(min(count, last - first + 1) for (first, last), count in self._ranged.items())
         return waits * (MISS + self._shared.memory.base)

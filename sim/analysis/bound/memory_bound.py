@@ -1,4 +1,4 @@
-"""How long memory takes at most, for any requests: what a bound may assume of a memory model."""
+"""Upper bounds of the latency of a memory model, for any requests."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ __all__ = ["MemoryBound", "memory_bound"]
 
 @dataclass(frozen=True)
 class MemoryBound:
-    """From the acceptance of a request to its answer, in cycles.
+    """Bounds of the cycles from the acceptance of a request to its answer.
 
-    ``base``: of one request that waits for no other. ``service``: more for each of others that is served before it.
-    ``stolen``: the share of all cycles in which memory serves nobody (refreshes), and ``pause`` the longest such time.
-    ``latency``: the most that any request takes, with every tag of the port under way. ``places``: so many requests are
-    accepted until one is answered; 0: as many as there can be.
+    - ``base``: for a request that waits for no other. ``service``: the extra cycles for each request served before it.
+    - ``stolen``: the share of cycles in which memory serves no request (refreshes). ``pause``: the longest such time.
+    - ``latency``: for any request, with every tag of the port under way.
+    - ``places``: the requests accepted before one is answered; 0 if unlimited.
     """
 
     base: int
@@ -36,7 +36,7 @@ class MemoryBound:
 
 
 def memory_bound(config: SmConfig, request: RunRequest, given: int | None) -> MemoryBound:
-    """The bound of the memory of a run; ``given``: the longest latency, of a model that has none of its own.
+    """Return the bound of the memory of a run; ``given``: the latency that the user states, for other models.
 
     Raises
     ------
@@ -53,7 +53,7 @@ def memory_bound(config: SmConfig, request: RunRequest, given: int | None) -> Me
             )
         if request.memory == "random" and request.memory_options.adversarial:
             raise RefusedError("memory 'random' has no bound if it is adversarial: how long it pauses is not told")
-        # Behind each request it may accept none for a while.
+        # After each request it may pause before it accepts another.
         service = LONGEST_PAUSE if request.memory == "random" else 0
         depth = request.memory_options.queue_depth if request.memory == "dram" else under_way
         places = depth if depth < under_way else 0
@@ -72,7 +72,7 @@ def memory_bound(config: SmConfig, request: RunRequest, given: int | None) -> Me
     assert isinstance(model, TdmMemory)
     schedule = model.schedule
     one, two = model.worst_case_latency(1), model.worst_case_latency(2)
-    # The schedule counts in clocks of memory; one cycle more wherever that is rounded.
+    # The schedule counts memory clocks: add a cycle wherever a conversion rounds.
     pause = schedule.refresh / Fraction(request.memory_options.clock)
     return MemoryBound(
         base=one - int(pause) + 1, service=two - one + 1, stolen=Fraction(schedule.refresh, schedule.frame),

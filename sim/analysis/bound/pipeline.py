@@ -1,13 +1,15 @@
-"""One warp's pipeline as if it were alone, and what it asks of what all warps share: counted along a path.
+"""The time of one warp as if it were alone, and its demand on shared resources, counted along a path.
 
-Times are a max-plus system: an instruction is issued in the cycle behind the one before it, or when what it waits for
-is there, whichever is later. So where two paths meet, the later of each two times is an upper bound; and a delay from
-outside makes everything behind it later by no more than itself (docs/wcet.md, "A warp alone").
+Times form a max-plus system: an instruction issues in the cycle after the one before it, or when its operands are
+ready, whichever is later. So when two paths join, the maximum of each time is an upper bound. An external delay delays
+everything after it by no more than itself (docs/wcet.md, "A warp alone").
 """
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable
+from typing import Self
 
 from metronome.hdl.config import LINE_BYTES
 from metronome.hdl.isa.ops import BranchOp, Unit
@@ -22,19 +24,20 @@ from .turns import Turns
 
 __all__ = ["Pipeline"]
 
-#: A load waits for the port of the registers as long as its warp's own results take it: until the one behind the last.
+#: A load waits for the registers' port while its warp's own results use it: until the cycle after the last of them.
 _BEHIND = 1
 
 
 class Pipeline:
     """A clock (:class:`sim.analysis.paths.clock.Clock`) of one warp.
 
-    ``time``: the cycle behind the last issue, alone, with misses of its own loads but not of its code. ``chain``:
-    cycles in which nothing could be issued for certain, of this warp and those that it has waited for, one after the
-    other; ``span``: all cycles of them. ``strict``: the warp has its turn in one cycle of as many as there are active
-    warps, and waits for it; all times are of turns then.
+    - ``time``: the cycle after the last issue of the warp alone, with misses of its loads but not of its code.
+    - ``chain``: the cycles in which this warp, and the warps that it waited for, one after the other, could not issue.
+      ``span``: all cycles of that chain.
+    - ``strict``: the warp issues only at its turn, one cycle in as many as there are active warps. All times are then
+      times of turns.
 
-    Behind the beginning that all runs have in common (:mod:`sim.analysis.bound.prefix`) everything is counted anew.
+    All counts start again after the common beginning (:mod:`sim.analysis.bound.prefix`).
     """
 
     def __init__(self, shared: SharedState, warp: int = 0, *, strict: bool = False) -> None:
@@ -45,40 +48,34 @@ class Pipeline:
         self.lines = LoadedLines(shared, self.counts)
         self.time = 0
         self.chain = 0
-        #: Waits for lines at places that are not known, until it last met others.
+        #: Waits for lines at unknown places, before it last met others.
         self._ranged = 0
         self._ready = [0] * 64
         self._loads: set[int] = set()
         self._units: dict[object, int] = {}
         self._written = 0
-        #: Whether a store of the warp may not be completed.
+        #: Whether a store of the warp may be incomplete.
         self._stored = False
         self._begun = (0, 0)
-        #: The least slots of any path so far, their number when the warp last met others, and the chain's waits by it.
+        #: The fewest slots of any path so far, that number when the warp last met others, and the chain's waits then.
         self._least, self._least_begun, self._least_chain = 0, 0, 0
         self._turns: dict[int, int] = {}
-        #: A control instruction and where it goes on -> how often, at most; where the warp was started.
+        #: A control instruction and the next pc -> how often, at most; the pcs at which the warp was started.
         self.edges: dict[tuple[int, int], int] = {}
         self.starts: list[int] = []
         self.segments = Segments()
-        #: So many more instructions of the warp are the same in every run; the places of the last of them.
+        #: The instructions left in the common beginning, and the places of the last ones executed.
         self._left = shared.prefix.executed[warp] if shared.prefix.executed else 0
         self._places: list[int] = []
 
-    def copy(self) -> Pipeline:
+    def copy(self) -> Self:
         """See :class:`sim.analysis.paths.clock.Clock`."""
-        twin = type(self)(self._shared, strict=self._strict)
-        twin._turn, twin._span = self._turn.copy(), self._span
+        twin = copy.copy(self)
+        twin._turn, twin._turns, twin.segments = self._turn.copy(), dict(self._turns), self.segments.copy()
         twin.counts = self.counts.copy()
         twin.lines = self.lines.copy(twin.counts)
-        twin.time, twin.chain, twin._written, twin._begun = self.time, self.chain, self._written, self._begun
-        twin._ranged = self._ranged
-        twin._stored = self._stored
-        twin._least, twin._least_begun, twin._least_chain = self._least, self._least_begun, self._least_chain
         twin._ready, twin._loads, twin._units = list(self._ready), set(self._loads), dict(self._units)
         twin.edges, twin.starts = dict(self.edges), list(self.starts)
-        twin.segments = self.segments.copy()
-        twin._turns, twin._left, twin._places = dict(self._turns), self._left, self._places
         if self._left > 0:
             self._shared.prefix_lost = True
         return twin
@@ -103,7 +100,7 @@ class Pipeline:
     def issue(self, pc: int, code: Decoded, following: int, access: Access | None) -> None:
         """See :class:`sim.analysis.paths.clock.Clock`."""
         shared = self._shared
-        shared.fetch(pc, behind_prefix=not self._left)
+        shared.fetch(pc, after_prefix=not self._left)
         cost = shared.costs.of(code.word)
         slots = self.counts.slots
         time = self._earliest(cost)
@@ -119,24 +116,24 @@ class Pipeline:
         elif following in shared.loops:
             self._turns[following] = 0
         self.counts.nops += nops
-        self.time = self._behind(time, 1 + (RESOLUTION if cost.waits else 0)) + nops * self._slot
+        self.time = self._after(time, 1 + (RESOLUTION if cost.waits else 0)) + nops * self._slot
         self._least += self.counts.slots - slots
         if self._left > 0:
             self._leave(pc, following)
 
     @property
     def _slot(self) -> int:
-        """The cycles from one slot to the next, if the warp waits for nothing."""
+        """The cycles from one slot to the next without waits."""
         return self._turn.active if self._strict else 1
 
-    def _behind(self, time: int, gap: int) -> int:
-        """When the warp can issue what it can ``gap`` cycles behind an instruction."""
+    def _after(self, time: int, gap: int) -> int:
+        """Return when the warp can issue at least ``gap`` cycles after ``time``."""
         return time + (self._turn.after(gap) if self._strict else gap)
 
     def _results(self, cost: Cost, time: int, access: Access | None) -> None:
-        """When what depends on an instruction can be issued."""
+        """Compute when a dependent instruction can issue."""
         excess = 0 if access is None else self._access(cost.store, access)
-        ready = self._behind(time, cost.result)
+        ready = self._after(time, cost.result)
         if self._strict:
             self._turn.issue(cost)
         if access is not None and not cost.store:
@@ -145,7 +142,7 @@ class Pipeline:
                 ready = self.lines.load(cost.writes, time, access, excess)
             if self._strict and cost.writes is not None:
                 self._turn.load(cost.writes, time, ready, own=ready == own)
-                # The turns tell when; beside them counts what another path, on which it is no load, has for it.
+                # The turns decide when; another path, on which it is not a load, may add its own time.
                 ready = 0
         if cost.writes is not None:
             self._ready[cost.writes] = ready
@@ -155,7 +152,7 @@ class Pipeline:
                 self._loads.discard(cost.writes)
 
     def _earliest(self, cost: Cost) -> int:
-        """When the instruction is issued: its operands are there, its unit is free, and it is the warp's turn."""
+        """Return when an instruction issues: its operands are ready, its unit is free, and it is the warp's turn."""
         ready, time = self._ready, self.time
         registers = range(64) if cost.drains else cost.reads
         loads = [register for register in registers if register in self._loads]
@@ -170,14 +167,14 @@ class Pipeline:
         if loads and self._strict:
             time = self._turn.take(loads, time)
         elif loads:
-            # The load may have come only now, and this warp's own results were in its way.
+            # The load may arrive only now, delayed by this warp's own results at the port.
             time = max(time, self._written + _BEHIND)
         if cost.fences and self._stored:
-            # A store of the warp may wait for an older one to its line, or for a load of it.
-            time = self._behind(time, 2 * (STORE + self._shared.memory.base) + MISS)
+            # A store may wait for an older store to its line, or for a load of it.
+            time = self._after(time, 2 * (STORE + self._shared.memory.base) + MISS)
             self._stored = False
         if cost.busy:
-            self._units[cost.unit] = self._behind(time, cost.busy)
+            self._units[cost.unit] = self._after(time, cost.busy)
         return time
 
     def _count(self, cost: Cost) -> None:
@@ -191,7 +188,7 @@ class Pipeline:
         counts.flushes += cost.flushes
 
     def _loop(self, pc: int, code: Decoded, following: int) -> None:
-        """How often a loop is gone through: it begins anew where it is entered from before."""
+        """Count the passes of a loop; they start again when the loop is entered."""
         loops = self._shared.loops
         back = 0 <= following <= pc and code.writes is None and code.unit is Unit.BRANCH
         if back and code.row.op is not BranchOp.JALR:
@@ -201,7 +198,7 @@ class Pipeline:
             self._turns[following] = 0
 
     def _access(self, store: bool, access: Access) -> int:
-        """What the LSU does; returns the cycles that it takes longer than with one line."""
+        """Count an access; return the cycles in the LSU beyond those for one line."""
         shared, counts = self._shared, self.counts
         turns = access.most + access.turns
         shared.local |= bool(access.turns)
@@ -230,7 +227,7 @@ class Pipeline:
         return excess
 
     def _uncached(self, access: Access) -> int:
-        """How many of the lines may be ones that are not cached, of which one access is made after the other."""
+        """Return how many of the lines may be uncached; such accesses are made one after the other."""
         user = self._shared.config.memory_map.user // LINE_BYTES
         if access.lines is not None:
             return sum(line < user for line in access.lines)
@@ -238,24 +235,24 @@ class Pipeline:
 
     @property
     def within(self) -> bool:
-        """Whether the warp is in the beginning that all runs have in common."""
+        """Whether the warp is in the common beginning of all runs."""
         return self._left > 0
 
     def _leave(self, pc: int, following: int) -> None:
-        """An instruction was issued that is in the prefix; behind the last one everything is counted anew."""
+        """Note an instruction of the prefix; after the last one, all counts start again."""
         self._places = [*self._places[-2 * DEPTH :], pc]
         self._left -= 1
         if self._left:
             return
         shared = self._shared
-        # What is fetched on a wrong path may come behind the prefix.
+        # Fetches on a wrong path may arrive after the prefix.
         for place in self._places:
-            shared.fetch(place, behind_prefix=True)
+            shared.fetch(place, after_prefix=True)
         self._anew()
         self.starts = [following] if following >= 0 else []
 
     def _anew(self) -> None:
-        """Nothing is under way, and of the slots in the buffer nothing is known: they may all be NOPs."""
+        """Start all counts again. Nothing is under way, and all slots in the buffer may be NOPs."""
         self.counts = WarpCounts(started=DEPTH)
         self.lines = LoadedLines(self._shared, self.counts, self._shared.prefix.data)
         self._ready, self._units, self._written = [0] * 64, {}, 0
@@ -266,12 +263,12 @@ class Pipeline:
         self.segments = Segments()
         self.chain = self._span = self._ranged = 0
         self._least, self._least_begun, self._least_chain = DEPTH, 0, 0
-        # The first turn may be one round away, and each NOP takes one.
+        # The first turn may be one round away, and each NOP takes a round.
         self.time = (DEPTH + self._strict) * self._slot
         self._begun = 0, 0
 
     def start(self, pc: int) -> None:
-        """The warp is started: its buffer holds d NOPs."""
+        """Start the warp; its buffer holds d NOPs."""
         self.starts.append(pc)
         self.counts.started += DEPTH
         self._least += DEPTH
@@ -279,10 +276,10 @@ class Pipeline:
 
     @staticmethod
     def meet(clocks: Iterable[Clock], active: int | None) -> None:
-        """The warps go on together: who waited for whom is not known."""
+        """Let the warps continue together. It is unknown which waited for which."""
         pipelines = [each for each in clocks if isinstance(each, Pipeline)]
         shared = pipelines[0]._shared
-        # Somebody goes on in the prefix: they have met in it.
+        # If a warp is still in the prefix, they have met in it.
         within = any(each.within for each in pipelines)
         shared.meetings += not within
         chain, span = max(each.idle for each in pipelines), max(each.span for each in pipelines)
@@ -296,26 +293,26 @@ class Pipeline:
             if active is not None:
                 each._turn.begin(active)
                 shared.active = max(shared.active, active)
-                # Whoever is started begins with d NOPs; there was no turn for them yet.
+                # A started warp begins with d NOPs, which also take turns.
                 each.time += DEPTH * active if each._strict else 0
 
     @property
     def idle(self) -> int:
-        """``chain``, and what this warp has added since it last met others."""
+        """``chain``, plus the waits of this warp since it last met others."""
         time, slots = self._begun
         return self.chain + (self.time - time) - (self.counts.slots - slots) + self.lines.ranged
 
     @property
     def most_idle(self) -> int:
-        """``idle`` of whichever path: no path takes longer than ``time``, and each has the ``_least`` slots."""
+        """The most ``idle`` of any path: none takes longer than ``time``, and each has at least ``_least`` slots."""
         return self._least_chain + self.time - self._begun[0] - (self._least - self._least_begun) + self.lines.ranged
 
     @property
     def span(self) -> int:
-        """All cycles of this warp alone and of those that it has waited for, one after the other."""
+        """All cycles of this warp alone and of the warps that it waited for, one after the other."""
         return self._span + self.time - self._begun[0] + self.lines.ranged
 
     @property
     def alone(self) -> int:
-        """Cycles in which this warp alone could issue nothing."""
+        """The cycles in which this warp, alone, could not issue."""
         return self.time - self.counts.slots + self._ranged + self.lines.ranged

@@ -1,4 +1,4 @@
-"""How every run of a program begins: up to the first instruction whose effect on time depends on the inputs."""
+"""The common beginning of all runs, up to the first instruction whose effect on time depends on the inputs."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ __all__ = ["NOTHING", "Prefix", "common_prefix"]
 
 @dataclass(frozen=True)
 class Prefix:
-    """What happens in the first ``cycles`` of every run, whatever the inputs.
+    """The first ``cycles`` of every run, for all inputs.
 
-    ``executed``: by warp, the instructions that are issued in them. ``code``: the lines that these lie in; ``data``:
-    the lines that loads have asked for, if they are cached. All of them have been requested by then.
-
-    At its end so many ``accesses`` are selected and perhaps not through the lookup, if none is to local memory; so many
-    ``loads`` may be among them. So many ``requests`` of the load/store unit wait for memory.
+    - ``executed``: by warp, the number of instructions issued. ``code``: their lines. ``data``: the cached lines that
+      loads requested. All of these lines have been requested by the end of the prefix.
+    - ``accesses``, ``loads``: the most accesses, and loads among them, that may not have left the lookup at the end, if
+      none is to local memory.
+    - ``requests``: the requests of the load/store unit that wait for memory at the end.
     """
 
     cycles: int = 0
@@ -42,14 +42,14 @@ class Prefix:
 
 #: Opcode and funct3 of fence.i.
 _FENCE_I = 0x100F
-#: From stage X, in which an access joins the queue, to its lookup if nothing is in the way (memory.md).
+#: Cycles from stage X, in which an access joins the queue, to its lookup without delay (memory.md).
 _QUEUE_TO_LOOKUP = 2
-#: Of a program of which nothing is known beforehand.
+#: The prefix if the beginning is unknown.
 NOTHING = Prefix()
 
 
 class _PrefixWatcher:
-    """A watcher (:class:`sim.run.types.Watcher`) of a run, until an instruction of ``places`` is executed."""
+    """A watcher (:class:`sim.run.types.Watcher`) of a run until an instruction of ``places`` executes."""
 
     def __init__(self, config: SmConfig, places: Iterable[int]) -> None:
         self._config, self._places = config, np.array(sorted(places), np.int64)
@@ -62,8 +62,7 @@ class _PrefixWatcher:
         self._code: set[int] = set()
         self._data: set[int] = set()
         self._requests = 0
-        #: Loads and stores that may wait, and the loads among them; of the last cycles that were seen, which came to
-        #: stage X in each.
+        #: The accesses that may wait, and the loads among them; those that entered stage X in each of the last cycles.
         self._waiting = np.zeros(2, np.int64)
         self._came = np.zeros((_QUEUE_TO_LOOKUP, 2), np.int64)
         self._flushed = False
@@ -80,18 +79,18 @@ class _PrefixWatcher:
             events, runs = events[:first], runs[:first]
         self._executed += np.bincount(events["executed"][runs], minlength=self._config.warps)
         self._follow_accesses(events, runs)
-        # What was fetched before a fence.i is not in the I-cache, though it may be executed behind it.
+        # Lines fetched before a fence.i are not in the I-cache, though they may be executed after it.
         self._flushed |= bool((runs & (events["executed_word"] & 0x707F == _FENCE_I)).any())
         lines = (events["executed_pc"][runs].astype(np.int64) & 0xFFFF_FFFF) // LINE_BYTES
         self._code.update(np.unique(lines).tolist())
         loads = (events["access"] != 0) & (events["store"] == 0) & (events["uncached"] == 0)
-        # A load that is answered from the write buffer asks for nothing.
+        # A load that the write buffer answers makes no request.
         loads &= events["forward"] == 0
-        # The lookups of the last cycles are of loads that were issued before the end.
+        # Lookups in the last cycles belong to loads issued before the end.
         self._data.update(np.unique(events["line"][loads]).tolist())
 
     def _follow_accesses(self, events: np.ndarray, runs: np.ndarray) -> None:
-        """Accesses that may not be through the lookup; requests that are not answered."""
+        """Count accesses that may not have left the lookup, and requests without an answer."""
         answered_at_once = (events["store"] == 0) & ((events["hit"] != 0) | (events["forward"] != 0))
         made = (events["access"] != 0) & (events["merge"] == 0) & ~answered_at_once
         source = 1 << self._config.mem_tag_bits - 1
@@ -101,7 +100,7 @@ class _PrefixWatcher:
         words = events["executed_word"][runs]
         kinds = {word: _access(word) for word in np.unique(words).tolist()}
         access[runs] = np.array([kinds[word] for word in words.tolist()], np.int64).reshape(-1, 2)
-        # Where the lookup is empty, nothing is in the queue but what came in the last cycles.
+        # If the lookup is empty, the queue holds only accesses of the last cycles.
         empty = np.flatnonzero((events["access"] == 0) & (events["wait"] == 0))
         came = np.concatenate([self._came, access])
         if len(empty):
@@ -111,7 +110,7 @@ class _PrefixWatcher:
         self._came = came[-_QUEUE_TO_LOOKUP:]
 
     def prefix(self) -> Prefix:
-        """What was seen."""
+        """Return the prefix that was seen."""
         if self._end is None:
             return NOTHING
         return Prefix(
@@ -123,7 +122,7 @@ class _PrefixWatcher:
 
 
 def _access(word: int) -> tuple[bool, bool]:
-    """Whether it is a load or a store, and whether it is a load."""
+    """Return whether a word is a load or store, and whether it is a load."""
     decoded = decode(word & 0xFFFF_FFFF)
     if decoded is None or decoded.unit is not Unit.LSU:
         return False, False
@@ -131,12 +130,12 @@ def _access(word: int) -> tuple[bool, bool]:
 
 
 def common_prefix(config: SmConfig, request: RunRequest, places: Iterable[int]) -> Prefix:
-    """The beginning that all runs have in common, by a prediction of one of them.
+    """Return the common beginning of all runs, by a prediction of one of them.
 
-    ``places``: the pcs of all instructions of that run whose effect on time depends on the inputs
-    (:func:`sim.analysis.code.dependence.dependences`). Until the first of them is issued, every run executes the same
-    instructions at the same addresses, and no latency depends on data. Nothing is known of a program whose loads
-    may find what depends on the order of its warps.
+    ``places``: the pcs of all instructions in that run whose effect on time depends on the inputs
+    (:func:`sim.analysis.code.dependence.dependences`). Until the first of them issues, every run executes the same
+    instructions at the same addresses, and no latency depends on data. The prefix is empty if loads may depend on the
+    order of the warps.
     """
     begin = _PrefixWatcher(config, places)
     prediction = predict(config, request, watcher=begin)

@@ -1,4 +1,4 @@
-"""Looks for inputs for which a program is slow: it hunts for a run above its bound, and shows how tight that is."""
+"""Search for slow inputs of a program, to find a run above its bound and to show how tight the bound is."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from ..code.inputs import Inputs, Range
 __all__ = ["Observed", "Search", "with_inputs"]
 
 _WORD = 4
-#: Slow inputs that are kept for the hardware.
+#: The number of slow inputs kept for the hardware.
 _KEPT = 64
 
 
 @dataclass
 class Observed:
-    """What was seen: of so many ``runs`` the longest took ``cycles``, with these ``inputs`` by name.
+    """The observed ``runs``: the longest took ``cycles``, with these ``inputs`` by name.
 
-    ``ended``: how many ended by themselves; the others faulted or came to the limit, and say nothing.
-    ``hardware``: runs of the hardware among them. ``contradiction``: what a run does against a flow fact, and where.
+    ``ended``: the runs that ended normally; others, which faulted or reached the limit, do not count. ``hardware``: the
+    runs on the hardware. ``contradiction``: how and where a run contradicts a flow fact.
     """
 
     runs: int = 0
@@ -39,14 +39,14 @@ class Observed:
 
 
 def with_inputs(launch: Launch, inputs: dict[str, bytes]) -> Launch:
-    """``launch`` with other contents of its buffers and files."""
+    """Return ``launch`` with other contents of its buffers and files."""
     return Inputs(launch).filled(inputs)
 
 
 class Search:
-    """Searches the inputs of one launch on one machine, with the predictor as what is measured.
+    """Searches the inputs of one launch on one machine; the predictor gives the time of each run.
 
-    It tries no input that is outside of ``ranges``. ``check`` says what a run does against flow facts, and where.
+    It tries no input outside ``ranges``. ``check`` returns how and where a run contradicts flow facts.
     """
 
     def __init__(
@@ -61,9 +61,9 @@ class Search:
         self.observed = Observed()
 
     def confirm(self, run: Callable[[RunRequest], RunResult], count: int) -> None:
-        """The ``count`` slowest inputs so far, by ``run`` on the hardware; none may be cleared before main."""
+        """Run the ``count`` slowest inputs so far on the hardware; the start-up code must not clear any."""
         for _, inputs in self._slowest[:count]:
-            # The hardware finds them at the launch: none of them is overwritten before main.
+            # The hardware has the inputs in memory from the launch on.
             launch = dataclasses.replace(self._inputs.filled(inputs), at_main={})
             result = run(dataclasses.replace(self._request, launch=launch))
             self.observed.hardware += 1
@@ -80,9 +80,9 @@ class Search:
         return result.total_cycles
 
     def run(self, count: int, tell: Callable[[int], None] = lambda done: None) -> Observed:
-        """``count`` runs: the launch's own inputs, corner values, random ones, then changes of the slowest.
+        """Make ``count`` runs: with the launch's own inputs, corner values, random ones, then changes of the slowest.
 
-        With ranges every other one is random within them, from the first on.
+        With ranges, every second input is random within them, beginning with the first.
         """
         for number, inputs in zip(range(count), self._candidates(count), strict=False):
             self.measure(inputs)
@@ -90,7 +90,7 @@ class Search:
         return self.observed
 
     def measure(self, inputs: dict[str, bytes]) -> int | None:
-        """The cycles with these inputs; None if the program does not end by itself."""
+        """Return the cycles with these inputs; None if the program does not end normally."""
         request = dataclasses.replace(self._request, launch=self._inputs.filled(inputs))
         if self.observed.contradiction is None:
             self.observed.contradiction = self._check(request)
@@ -106,7 +106,7 @@ class Search:
         if not self._inputs.ranges:
             yield self._own
             if self._own:
-                # Else nothing varies: there is one run.
+                # Without inputs there is one run.
                 yield from others
             return
         yield self._drawn()
@@ -117,13 +117,13 @@ class Search:
             yield self._drawn()
 
     def _drawn(self) -> dict[str, bytes]:
-        """Random inputs: what has a range, each number of it as likely."""
+        """Draw random inputs, uniformly where there is a range."""
         return self._inputs.drawn(
             {name: self._words(len(data)) for name, data in self._own.items()}, self._random
         )
 
     def _outside(self, count: int) -> Iterator[dict[str, bytes]]:
-        """What may lie outside of the ranges."""
+        """Yield inputs that may lie outside the ranges."""
         yield from self._corners()
         for _ in range(count // 4):
             yield {name: self._words(len(data)) for name, data in self._own.items()}
@@ -135,7 +135,7 @@ class Search:
             yield {name: (value.to_bytes(4, "little") * len(data))[: len(data)] for name, data in self._own.items()}
         for step in (1, -1, 16, -16, 0x0100_0193):
             yield {name: _steps(len(data), step) for name, data in self._own.items()}
-        # The slowest lane is another one in each warp, or the same.
+        # Make different lanes slow in each warp, or the same ones.
         for stride in (2, 4, 8, 32):
             yield {
                 name: np.where(np.arange(len(data) // _WORD + 1) % stride == 0, 0xFFFF_FFFF, 0)
@@ -157,7 +157,7 @@ class Search:
         return words.tobytes()[:size]
 
     def _changed(self, inputs: dict[str, bytes]) -> dict[str, bytes]:
-        """Some words, or a stretch of them, are others."""
+        """Change some words or stretches of words."""
         changed = dict(inputs)
         name = list(changed)[int(self._random.integers(len(changed)))]
         data = bytearray(changed[name])
@@ -178,5 +178,5 @@ class Search:
 
 
 def _steps(size: int, step: int) -> bytes:
-    """The multiples of a number, a word each."""
+    """Return the multiples of a number, one in each word."""
     return (np.arange(size // _WORD + 1, dtype=np.int64) * step).astype(np.uint32).tobytes()[:size]

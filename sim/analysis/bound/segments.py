@@ -1,4 +1,4 @@
-"""The segments of a path (Huangfu 2017, section IV-A): instructions that are issued together."""
+"""The segments of a path (Huangfu 2017, section IV-A): instructions issued without waiting for each other."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Segments"]
 
 
 class _Segment(NamedTuple):
-    """The last of a chain of segments, which paths share."""
+    """A segment and the chain before it, which paths share."""
 
     before: _Segment | None
     issue: int
@@ -20,30 +20,30 @@ class _Segment(NamedTuple):
 
     @property
     def total(self) -> int:
-        """How long this one is; chains that part here share what is before."""
+        """The length of this segment. Chains that fork here share the segments before it."""
         return self.issue + self.latency + self.lines
 
 
 class Segments:
-    """What depends on an instruction of a segment begins another one."""
+    """The segments so far. An instruction that depends on one of its segment begins another segment."""
 
     def __init__(self) -> None:
         self._last = _Segment(None, 0, 0, 0)
         self._written: set[int] = set()
 
     def copy(self) -> Segments:
-        """The same on another path."""
+        """Return an independent copy."""
         twin = Segments()
         twin._last, twin._written = self._last, set(self._written)
         return twin
 
     def join(self, other: Segments) -> None:
-        """From here on the path is this one or the ``other``: that whose last segment is longer."""
+        """Join with ``other``: keep the path whose last segment is longer."""
         if other._last.total > self._last.total:
             self._last, self._written = other._last, set(other._written)
 
     def issue(self, cost: Cost, access: Access | None, nops: int) -> None:
-        """An instruction is issued, and so many NOPs behind it: they are issued like instructions."""
+        """Issue an instruction and the NOPs after it, which take slots like instructions."""
         if self._written.intersection(cost.reads):
             self._last = _Segment(self._last, 0, 0, 0)
             self._written.clear()
@@ -57,7 +57,7 @@ class Segments:
             self._written.add(cost.writes)
 
     def all(self) -> list[tuple[int, int, int]]:
-        """Instructions that are issued together, the longest latency but of loads, the lines of the widest load."""
+        """Return for each segment: instructions, longest latency without loads, and lines of the widest load."""
         found: list[tuple[int, int, int]] = []
         at: _Segment | None = self._last
         while at is not None:

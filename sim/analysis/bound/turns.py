@@ -1,10 +1,11 @@
-"""When a warp has its turn under strict round robin, and when a load finds the port of the registers free then.
+"""Turns of a warp under strict round robin, and the cycles in which a load can use the registers' port.
 
-Every cycle belongs to one active warp. A warp's turns are as many cycles apart as warps are active, so what it waits
-for from one of its turns on is over at the first multiple of that. How many are active is not known, so the latest
-counts. Others may issue in each of their turns, and write in a cycle each. So a load's result may wait for a cycle in
-which nobody writes: that is for certain 3 cycles behind a turn of its own warp in which that has issued nothing that
-writes then (docs/wcet.md, "Other policies").
+Every cycle belongs to one active warp, so a warp's turns are as many cycles apart as there are active warps. A wait
+that begins at a turn ends at a later turn. The number of active warps is unknown, so the latest such turn counts.
+
+Other warps may issue in each of their turns, and each result uses the port for a cycle. So a load's result may wait for
+a free cycle. The port is certainly free 3 cycles after a turn in which the load's own warp issued nothing that writes
+then (docs/wcet.md, "Other policies").
 """
 
 from __future__ import annotations
@@ -15,16 +16,16 @@ from ..code.costs import SHORTEST, Cost
 
 __all__ = ["Turns"]
 
-#: The port is free so many cycles behind a turn that is not used, and what depends on a load is issued one later.
+#: The port is free this many cycles after an unused turn; a dependent of a load issues one cycle later.
 _FREE = SHORTEST
 _BEHIND = 1
 
 
 class _Load(NamedTuple):
-    """By the number of active warps: the first turn in which a load may be ``there``, and the first ``useful`` one.
+    """By the number of active warps: the first turn at which a load may be ``there``, and the first ``useful`` turn.
 
-    If a turn from that on is not used, the port is free behind it. ``writers``: in so many turns behind the load its
-    warp issues what writes before that.
+    The port is free after any unused turn from the useful one on. ``writers``: the turns after the load in which its
+    warp issues an instruction that writes.
     """
 
     there: tuple[int, ...]
@@ -33,14 +34,14 @@ class _Load(NamedTuple):
 
 
 class Turns:
-    """The turns of one warp, along a path. ``active``: of so many warps each has one, at most."""
+    """The turns of one warp along a path. ``active``: the most warps that take turns."""
 
     def __init__(self) -> None:
         self.active = 1
         self._loads: dict[int, _Load] = {}
 
     def begin(self, active: int) -> None:
-        """From now on so many warps are active, at most."""
+        """Set the most active warps from now on."""
         more = active - self.active
         self._loads = {
             register: each._replace(
@@ -52,17 +53,17 @@ class Turns:
         self.active = active
 
     def clear(self) -> None:
-        """Nothing that was loaded is under way."""
+        """Note that no load is under way."""
         self._loads.clear()
 
     def copy(self) -> Turns:
-        """The same on another path."""
+        """Return an independent copy."""
         twin = Turns()
         twin.active, twin._loads = self.active, dict(self._loads)
         return twin
 
     def join(self, other: Turns) -> None:
-        """The path is this one or the ``other``."""
+        """Keep the later turns of both paths."""
         for register, theirs in other._loads.items():
             mine = self._loads.get(register)
             if mine is not None:
@@ -73,24 +74,24 @@ class Turns:
             self._loads[register] = theirs
 
     def after(self, gap: int) -> int:
-        """How far behind a turn the first one is that is ``gap`` cycles or more behind it."""
+        """Return the distance from a turn to the first turn at least ``gap`` cycles later."""
         return max(_multiple(gap, active) for active in range(1, self.active + 1))
 
     def later(self, ready: int) -> int:
-        """No later than this is the first turn from ``ready`` on, whichever that is."""
+        """Return the latest cycle that the first turn from ``ready`` on may have."""
         return ready + self.active - 1
 
     def issue(self, cost: Cost) -> None:
-        """An instruction is issued."""
+        """Note the issue of an instruction."""
         if cost.slot and cost.result == SHORTEST:
             self._loads = {register: each._replace(writers=each.writers + 1) for register, each in self._loads.items()}
         if cost.writes is not None:
             self._loads.pop(cost.writes, None)
 
     def load(self, register: int, turn: int, ready: int, *, own: bool) -> None:
-        """A load was issued in a ``turn``; what depends on it can be in ``ready``, which its ``own`` latency says."""
+        """Note a load issued at ``turn``, whose dependent can issue at ``ready``; ``own``: by its own latency."""
         numbers = range(1, self.active + 1)
-        # The result is at the port in the cycle before; a turn that is useful then is so much earlier.
+        # The result is at the port one cycle before; a useful turn is this much earlier.
         gaps = ready - turn, max(1, ready - turn - _BEHIND - _FREE)
         there, useful = (
             tuple(turn + (_multiple(gap, active) if own else gap + active - 1) for active in numbers) for gap in gaps
@@ -98,13 +99,13 @@ class Turns:
         self._loads[register] = _Load(there, useful, 0)
 
     def take(self, registers: list[int], time: int) -> int:
-        """The turn of an instruction that needs what was loaded to ``registers``, and else could be at ``time``."""
+        """Return the turn of an instruction that needs loaded ``registers``, and is otherwise ready at ``time``."""
         loads = [self._loads.pop(register) for register in registers if register in self._loads]
         turn = time
         for each in loads:
             for active, (there, useful) in enumerate(zip(each.there, each.useful, strict=True), 1):
                 first = max(time, there)
-                # Either a turn was not used before, behind those of what writes, or the first one of the wait is.
+                # The unused turn comes after those of the writers, or is the first turn of the wait.
                 free = min(first, useful + each.writers * active)
                 turn = max(turn, first, free + _multiple(_FREE + _BEHIND, active))
         return turn

@@ -195,7 +195,7 @@ class InputTracker:
             marks[code.writes][lanes] = marked
 
     def _stored(self, code: Decoded) -> np.ndarray | None:
-        """The marks of what is stored; None for x0."""
+        """Return the marks of the value stored; None for x0."""
         file = code.row.rs2
         assert file is not None
         register = (code.word >> 20 & 31) + 32 * file.value

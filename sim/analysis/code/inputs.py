@@ -238,7 +238,7 @@ class Inputs:
 
 
 def contents_of(launch: Launch, first: int, end: int) -> bytes:
-    """What is in memory at the start, of the argument block or of a segment."""
+    """Return the contents of memory at the start, in the argument block or of a segment."""
     offset = first - launch.argument_address
     if 0 <= offset < len(launch.arguments):
         return launch.arguments[offset : offset + end - first]

@@ -86,7 +86,7 @@ class PrivateWords:
                 del words[word]
 
     def clear(self) -> None:
-        """Drop all private words: what memory holds is known."""
+        """Drop all private words, when they are written to memory."""
         for each in (self.active, *self.other_sides):
             each.clear()
 

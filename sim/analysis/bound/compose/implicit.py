@@ -6,7 +6,7 @@ from ..counts import SharedState
 from ..ipet import Flow, longest
 from ..pipeline import Pipeline
 
-__all__ = ["EdgeCounts", "nops_behind", "parts_of", "slots_by_program", "walk_of"]
+__all__ = ["EdgeCounts", "nops_after", "parts_of", "slots_by_program", "walk_of"]
 
 Edge = tuple[int, int]
 #: Edges of a warp's graph, and how often each is taken.
@@ -20,7 +20,7 @@ def slots_by_program(shared: SharedState, taken: EdgeCounts) -> tuple[int, int]:
     """Return the instructions, and the NOPs after jumps, of a walk (:func:`walk_of`)."""
     stretches, edges = parts_of(taken)
     instructions = sum(count * ((last - first) // 4 + 1) for (first, last), count in stretches.items())
-    return instructions, sum(count * nops_behind(shared, *edge) for edge, count in edges.items())
+    return instructions, sum(count * nops_after(shared, *edge) for edge, count in edges.items())
 
 
 def parts_of(taken: EdgeCounts) -> tuple[EdgeCounts, EdgeCounts]:
@@ -58,7 +58,7 @@ def walk_of(shared: SharedState, pipeline: Pipeline) -> EdgeCounts:
         end = _END if following < 0 else _PLACE + following
         if following >= 0:
             block(following)
-        edges[pc, end] = 0, nops_behind(shared, pc, following)
+        edges[pc, end] = 0, nops_after(shared, pc, following)
         facts[pc, end] = 0, count
     again = len(pipeline.starts) - 1
     if again:
@@ -73,6 +73,6 @@ def walk_of(shared: SharedState, pipeline: Pipeline) -> EdgeCounts:
     return taken
 
 
-def nops_behind(shared: SharedState, pc: int, following: int) -> int:
+def nops_after(shared: SharedState, pc: int, following: int) -> int:
     """Return the NOPs after a control instruction that continues at ``following``."""
     return shared.costs.of(shared.program.at(pc).decoded.word).nops(pc, following)

@@ -1,4 +1,4 @@
-"""A bound and what it is made of."""
+"""A composed bound and its parts."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ __all__ = ["Composed"]
 
 @dataclass(frozen=True)
 class Composed:
-    """At most ``cycles`` from the launch to the end. ``parts``: what they are made of, by name; they add up to it.
+    """The most ``cycles`` from the launch to the end, and the ``parts``, by name, that add up to them.
 
-    ``holds``: whether there is an argument that no run of this machine takes longer (docs/wcet.md).
+    ``holds``: whether it is shown that no run of this machine takes longer (docs/wcet.md).
     """
 
     method: str
@@ -25,7 +25,7 @@ class Composed:
 
     @classmethod
     def of(cls, method: str, parts: dict[str, int], memory: MemoryBound) -> Composed:
-        """The sum of ``parts``, and the cycles in which ``memory`` serves nobody: there may be a share of all."""
+        """Return the sum of ``parts``, extended by the share of cycles in which ``memory`` serves no request."""
         cycles = sum(parts.values())
         if memory.stolen:
             whole = math.ceil((cycles + memory.pause) / (1 - memory.stolen))

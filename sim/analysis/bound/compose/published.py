@@ -1,7 +1,6 @@
-"""Formulas that others have published, beside ours: what they say of this machine, with our numbers in them.
+"""Published formulas, evaluated with the latencies of this machine for comparison.
 
-They leave out what this machine does beside issuing and waiting (docs/wcet.md, "The published formulas"), so they are
-no bounds of it.
+They leave out several effects of this machine (docs/wcet.md, "The published formulas"), so they do not bound it.
 """
 
 from __future__ import annotations
@@ -17,10 +16,10 @@ __all__ = ["multi_phase", "segments", "segments_at_rate", "segments_with_misses"
 
 
 def multi_phase(demand: Demand, memory: MemoryBound) -> Composed:
-    """Jeanmougin 2025, as its abstract tells it: a warp alone, and the phases in which the others execute.
+    """Compose as in the abstract of Jeanmougin 2025: a warp alone, and the execution phases of the others.
 
-    The text of the paper was not to be had. The warp alone takes its issue slots and its waits, misses of its loads
-    included; phases of execution are issue slots.
+    The full paper was not available. The warp alone takes its issue slots and its waits, including misses of its loads.
+    Execution phases are issue slots.
     """
     alone = [each.time + each.lines.ranged for each in demand.pipelines]
     slots = [each.counts.slots for each in demand.pipelines]
@@ -31,18 +30,18 @@ def multi_phase(demand: Demand, memory: MemoryBound) -> Composed:
 
 
 def segments(demand: Demand, memory: MemoryBound) -> Composed:
-    """Huangfu 2017, equations 1 to 3: nothing is known of the data cache."""
+    """Compose by Huangfu 2017, equations 1 to 3, which know nothing about the data cache."""
     return _by_segments(demand, "segments (Huangfu 2017)", lambda lines: lines + memory.base + lines)
 
 
 def segments_with_misses(demand: Demand, memory: MemoryBound) -> Composed:
-    """Huangfu 2017, equations 1, 2 and 4: with the rate at which loads miss, at most."""
+    """Compose by Huangfu 2017, equations 1, 2 and 4, with the highest miss rate of loads."""
     loads = demand.total("loaded_lines")
     return segments_at_rate(demand.misses / loads if loads else 0)(demand, memory)
 
 
 def segments_at_rate(rate: float) -> Callable[[Demand, MemoryBound], Composed]:
-    """The same, with the ``rate`` of misses that a list of accesses has (:mod:`sim.analysis.access_order.estimate`)."""
+    """Compose likewise, with the miss ``rate`` of a list of accesses (:mod:`sim.analysis.access_order.estimate`)."""
     def compose(demand: Demand, memory: MemoryBound) -> Composed:
         name = "segments with a miss rate (Huangfu 2017)"
         return _by_segments(demand, name, lambda lines: lines + rate * (memory.base + lines))
@@ -51,11 +50,11 @@ def segments_at_rate(rate: float) -> Callable[[Demand, MemoryBound], Composed]:
 
 
 def _by_segments(demand: Demand, name: str, latency: Callable[[int], float]) -> Composed:
-    """Equations 1 and 2: a segment starts when the one before it has issued and executed, and all others had a turn."""
+    """Equations 1 and 2: a segment starts after the one before it has executed and all other warps had a turn."""
     warps = [each.segments.all() for each in demand.pipelines]
     begins = [0.0] * len(warps)
     ends = [0.0] * len(warps)
-    # The end of the issue of the last segment, in the order of turns.
+    # The time at which the last segment, in the order of turns, has issued.
     turn = 0.0
     for number in range(max(len(each) for each in warps)):
         for warp, its in enumerate(warps):

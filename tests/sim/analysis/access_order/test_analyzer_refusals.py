@@ -9,6 +9,8 @@ from metronome.sim.analysis.code.refusals import RefusedError
 from metronome.sim.program import kernels as kernel
 from tests.sim.analysis.access_order.programs import compiled, listing_of
 
+pytestmark = pytest.mark.slow
+
 FRAME = """
 static volatile uint32_t words[64];
 volatile uint32_t inputs[16] = {1}; /* not cleared at the start */

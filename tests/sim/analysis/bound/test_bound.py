@@ -36,7 +36,7 @@ def test_exact_is_what_every_run_takes(name):
 
 
 #: Each policy, memory and prediction is in one of these. Other kernels are `more`, other combinations `long`.
-QUICK = [("lrr", "fixed", "btfn", "psort"), ("srr", "tdm", "btfn", "blackscholes"), ("srr", "fixed", "btfn", "psort"),
+QUICK = [("lrr", "fixed", "btfn", "psort"), ("srr", "tdm", "btfn", "psort"),
          ("prr", "fixed", "not_taken", "psort_group"), ("gtlo", "tdm", "btfn", "psort_group"),
          ("gtlrr", "fixed", "not_taken", "psort")]
 
@@ -99,11 +99,10 @@ def test_integer_program_agrees_with_the_paths(name):
 @pytest.mark.parametrize("policy", ["two_level", "variable_rate"])
 def test_parameters_of_a_policy(policy, parameters, memory):
     config = dataclasses.replace(machine(BASE, policy), **parameters)
-    for name in DEPENDENT[:2]:
-        launch = kernel.prepare(name, None, 16, 1, config)
-        bound = bound_of(config, launch, memory)
-        observed = Search(config, request_of(launch, policy, memory), launch, seed=5).run(4)
-        assert observed.cycles <= bound.cycles and observed.ended == observed.runs, name
+    launch = kernel.prepare("psort_group", None, 16, 1, config)
+    bound = bound_of(config, launch, memory)
+    observed = Search(config, request_of(launch, policy, memory), launch, seed=5).run(4)
+    assert observed.cycles <= bound.cycles and observed.ended == observed.runs
 
 
 def test_slots_that_stay_empty_have_no_bound():

@@ -9,7 +9,7 @@ from tests.support.tiers import more_but
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", more_but(range(900, 908), [900, 903, 905]))
+@pytest.mark.parametrize("seed", more_but(range(900, 908), [900]))
 def test_no_run_is_longer(seed):
     what, bound, longest = hunt.check(hunt.Case(seed))
     assert longest <= bound and (longest or what.startswith("refused"))

@@ -20,7 +20,6 @@ from metronome.sim.program.kernels import Launch, prepare_source
 from metronome.sim.run.runner import run
 from tests.sim.analysis.bound.ranged import check
 from tests.sim.analysis.programs import bound_of, machine, request_of
-from tests.support.tiers import some_long
 
 #: Each variable is read, loops as often as it says, and is stored where a run shows it.
 _VARIABLES = {
@@ -214,7 +213,9 @@ _LOOPS = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", some_long(_LOOPS, 2))
+@pytest.mark.parametrize("name", [
+    pytest.param(name, marks=[[], pytest.mark.more, pytest.mark.long][min(at, 2)]) for at, name in enumerate(_LOOPS)
+])
 def test_turns_of_a_loop(tmp_path: Path, name: str):
     """Ranges with the same greatest number of turns have the same bound, and those with more a greater one."""
     kind, loop, low, tops, turns = _LOOPS[name]

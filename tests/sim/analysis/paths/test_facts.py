@@ -189,6 +189,7 @@ def test_a_loop_around_a_call(tmp_path: Path):
     assert contradicted(machine(TINY), request_of(_filled(launch, [9])), facts) is not None
 
 
+@pytest.mark.more
 def test_nested_loops(tmp_path: Path):
     text = f"""{HEAD}{WORK} uint32_t x = inputs[blockIdx.x & 15], n = 0;
         while (x > 1) {{ METRONOME_LOOP_BOUND(3);

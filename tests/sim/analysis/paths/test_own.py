@@ -56,12 +56,12 @@ from tests.sim.analysis.assembled import (
     words,
 )
 from tests.sim.analysis.programs import compiled, machine
-from tests.support.tiers import some_long
+from tests.support.tiers import some_long, some_more
 
 pytestmark = pytest.mark.slow
 
 A1, A2, A3, A4, A5, A6 = (A0 + each for each in (1, 2, 3, 4, 5, 6))
-LONG, SHORT = 150, 5
+LONG, SHORT = 240, 5
 FOUR = dataclasses.replace(one(), threads=4)
 #: Inputs of two lanes: neither, one, the other, both.
 EACH = [words(a, b) for a in (0, 1) for b in (0, 1)]
@@ -81,6 +81,9 @@ PROGRAMS = {
         APART + "f(uint32_t x) { if (x > 100) return 7; return x * 3 + 1; }"
         + APART + "g(uint32_t x) { return f(x) + f(x + 1); }",
         "uint32_t y; if (x & 1) y = g(x); else y = f(x) - 2; out[i] = y;"),
+    "a loop to the lesser of two numbers": ("", (
+        "uint32_t y = 0, m = x < 12 ? x : 12; "
+        "for (uint32_t k = 0; k < m; k++) y = y * 3 + (y >> 5) + k; out[i] = y;")),
     "it returns out of a loop": (
         APART + "f(uint32_t x) { for (uint32_t j = 0; j < 6; j++) { if (x & (1u << j)) return j; } return 32; }",
         "uint32_t y = f(x); if (y > 3) out[i] = y; else out[i] = f(x >> 2) + 1;"),
@@ -88,15 +91,11 @@ PROGRAMS = {
         "for (int j = 0; j < 2; j++) { switch (x >> 4 * j & 7) { case 0: x += 3; break; case 1: x *= 7; break; "
         "case 2: x /= 3; break; case 3: x ^= inputs[x & 15]; break; case 4: out[x & 15] = j; break; "
         "case 5: x = x % 11; default: x = ~x; } } out[i] = x;")),
-    "a loop to the lesser of two numbers": ("", (
-        "uint32_t y = 0, m = x < 12 ? x : 12; "
-        "for (uint32_t k = 0; k < m; k++) y = y * 3 + (y >> 5) + k; out[i] = y;")),
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("preset", some_long([TINY, BASE], 1), ids=["TINY", "BASE"])
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", some_more(PROGRAMS, 2))
 def test_programs_as_people_write_them(tmp_path, name, preset):
     before, body = PROGRAMS[name]
     config = machine(preset)
