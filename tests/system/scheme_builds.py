@@ -46,7 +46,7 @@ NAMES = [kernel.name for kernel in kernels() if kernel.name not in MORE_KERNELS]
 #: What `make test` runs: a build costs it half a minute of a core.
 SWAS = ("SMALL", Coordination.SWAS, Prediction.BTFN)
 BASELINE = ("ONE", Coordination.BASELINE, Prediction.BTFN)
-QUICK = {(*SWAS, "cached"), (*BASELINE, "cached")}
+QUICK = ((*SWAS, "cached"), (*BASELINE, "cached"))
 #: What `make test-more` runs, too. All others are long.
 VORTEX = ("TINY", Coordination.VORTEX, Prediction.NOT_TAKEN)
 MORE = {("BASE", Coordination.SWAS, Prediction.BTFN, "cached"),
