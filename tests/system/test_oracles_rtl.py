@@ -22,7 +22,7 @@ from tests.sim.machine.golden.iss_programs import RandomProgram
 from tests.support.builds import on
 from tests.system.oracles import oracle_differences
 from tests.system.rtl_programs import RawProgram
-from tests.system.scheme_builds import BASELINE, MEMORIES, QUICK, SIZES, SWAS, build_of, builds, group_of
+from tests.system.scheme_builds import BASELINE, MEMORIES, QUICK, SIZES, build_of, builds, group_of
 
 SEED = 20261123
 #: With barriers, with divergence, and with loops of loads.
@@ -70,7 +70,7 @@ def differences(config, request, result):
     return oracle_differences(config, request.policy, result, request.fetch_policy)
 
 
-@pytest.mark.parametrize(("preset", "scheme", "prediction", "caches"), list(builds(QUICK - {(*SWAS, "cached")})))
+@pytest.mark.parametrize(("preset", "scheme", "prediction", "caches"), list(builds(QUICK[1:])))
 def test_every_cycle(preset, scheme, prediction, caches):
     config, pairs = build_of(preset, scheme, prediction, caches)
     requests = list(requests_for(config, pairs, SIZES[preset][1]))
