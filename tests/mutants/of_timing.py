@@ -17,7 +17,7 @@ _ORACLES = f"{_FRONT}.coordination:connect_oracles"
 
 _MISSES = ("tests/hdl/frontend/test_misses.py::test_random[dense-4_warps_4_registers]",)
 _FETCHES = ("tests/system/test_prediction_rtl.py::test_misses_of_instructions_are_predicted",)
-_PROGRAMS = ("tests/system/test_prediction_rtl.py::test_random_programs_are_predicted[SMALL-60]",)
+_PROGRAMS = ("tests/system/test_prediction_rtl.py::test_random_programs_are_predicted[SMALL-40]",)
 _MADE_AGAIN = "tests/hdl/memory/l1/test_write_buffer.py::test_the_last_entry_is_made_again_as_another_becomes_free"
 _TWO_SCHEDULERS = ("tests/system/test_oracles_rtl.py::test_every_cycle[ONE-baseline-btfn-cached]",)
 
