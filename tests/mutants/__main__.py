@@ -20,8 +20,7 @@ from tests.mutants.table import MUTANTS, Mutant
 __all__ = ["Outcome", "run"]
 
 
-
-@dataclass
+@dataclass(eq=False)  # pytest wants its plugins hashable
 class Outcome:
     """What became of the tests with a mutant. A design that cannot even be built is no finding."""
 

@@ -17,7 +17,8 @@ _ORACLES = f"{_FRONT}.coordination:connect_oracles"
 
 _MISSES = ("tests/hdl/frontend/test_misses.py::test_random[dense-4_warps_4_registers]",)
 _FETCHES = ("tests/system/test_prediction_rtl.py::test_misses_of_instructions_are_predicted",)
-_PROGRAMS = ("tests/system/test_prediction_rtl.py::test_random_programs_are_predicted[SMALL-60]",)
+_PROGRAMS = ("tests/system/test_prediction_rtl.py::test_random_programs_are_predicted[SMALL-40]",)
+_MADE_AGAIN = "tests/hdl/memory/l1/test_write_buffer.py::test_the_last_entry_is_made_again_as_another_becomes_free"
 _TWO_SCHEDULERS = ("tests/system/test_oracles_rtl.py::test_every_cycle[ONE-baseline-btfn-cached]",)
 
 TIMING = (
@@ -37,9 +38,9 @@ TIMING = (
            ("tests/hdl/frontend/test_misses.py::test_random_briefly[6_warps_1_registers]", *_FETCHES)),
     # The write buffer's entry that was sent last is made again, and another is held back no more.
     Mutant("the entry sent last goes before a higher one", _SEND, "later.eq(may_go & from_lowest(last) & ~last)",
-           "later.eq(may_go & from_lowest(last))", _PROGRAMS),
+           "later.eq(may_go & from_lowest(last))", (f"{_MADE_AGAIN}[1]", *_PROGRAMS)),
     Mutant("the entry sent last goes before a lower one", _SEND, "lowest_one(may_go)), 0))",
-           "Mux((may_go & last).any(), last, lowest_one(may_go))), 0))", _PROGRAMS),
+           "Mux((may_go & last).any(), last, lowest_one(may_go))), 0))", (f"{_MADE_AGAIN}[0]",)),
     Mutant("an entry that is made again frees the follower that it had before",
            "metronome.hdl.memory.l1.store_order:StoreOrder._stores", "forget=self.made", "forget=0",
            ("tests/hdl/memory/l1/test_write_buffer.py::test_random_traffic[3]", *_PROGRAMS)),

@@ -86,13 +86,15 @@ def test_json(metronome, tmp_path, one_case):
 #: What is seen before anything is executed.
 AT_ONCE = ("no Python", "the solution", "no text")
 #: What shows that the processes are watched; the others are alike.
-SLOW = ("an exception", "the end of the process", "a loop without end")
+SLOW = ("a loop without end",)
+#: Two more of these; the others are alike.
+MORE = ("an exception", "the end of the process")
 
 
 def bad_submissions():
     for what in BAD:
-        mark = () if what in AT_ONCE else (pytest.mark.slow if what in SLOW else pytest.mark.long,)
-        yield pytest.param(what, marks=mark)
+        marks = [pytest.mark.slow] * (what in SLOW) or [pytest.mark.more] * (what in MORE) or [pytest.mark.long]
+        yield pytest.param(what, marks=[] if what in AT_ONCE else marks)
 
 
 @pytest.mark.parametrize("what", list(bad_submissions()))
@@ -104,7 +106,7 @@ def test_a_bad_submission_has_one_line(metronome, tmp_path, one_case, what):
     assert re.fullmatch(rf"metronome: {told}.*", only_line(done.err))
 
 
-@pytest.mark.slow
+@pytest.mark.more
 def test_what_is_wrong_with_one_task_leaves_the_other(metronome, tmp_path, one_case):
     path = written(tmp_path, SKELETON.replace("class CacheConscious", "class Cache"))
     done = metronome("grade", path, "--reference", one_case)
@@ -113,7 +115,7 @@ def test_what_is_wrong_with_one_task_leaves_the_other(metronome, tmp_path, one_c
     assert "3.00 of 13.00 points" in done.out
 
 
-@pytest.mark.slow
+@pytest.mark.more
 def test_a_policy_under_which_a_kernel_does_not_end(metronome, tmp_path, one_case):
     path = written(tmp_path, SKELETON.replace("return after(state.last, inputs.eligible)", "return None", 1), "mine.py")
     done = metronome("grade", path, "--reference", one_case, "--task", "1")
@@ -121,7 +123,7 @@ def test_a_policy_under_which_a_kernel_does_not_end(metronome, tmp_path, one_cas
     assert ["handover", "2873", "none", "0.00", "6.00"] in [line.split() for line in done.out.splitlines()]
 
 
-@pytest.mark.slow
+@pytest.mark.more
 def test_a_reference_of_other_cases(metronome, tmp_path):
     cases = tmp_path / "my.toml"
     cases.write_text(

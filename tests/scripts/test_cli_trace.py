@@ -198,5 +198,12 @@ def test_no_region_no_profile(capsys, tmp_path):
     source.write_text("int main(void) { return 0; }\n")
     assert command("run", source, "--preset", "TINY", "--profile") == 0
     assert "no profile: nothing was measured" in capsys.readouterr().out
+
+
+@on("TINY")
+@pytest.mark.more
+def test_a_region_has_a_profile(capsys, tmp_path):
+    source = tmp_path / "a.c"
+    source.write_text("int main(void) { return 0; }\n")
     assert command("run", source, "--preset", "TINY", "--profile", "--region", "whole") == 0
     assert "a.c:1" in capsys.readouterr().out

@@ -55,7 +55,7 @@ class Case:
         )
 
     def measure(self, *, brief: bool = False) -> Table:
-        """Run everything; ``brief``: with the first pair of policies and memory model only."""
+        """Run everything; ``brief``: with the first pair of policies and memory model only, but in lock step."""
         config = self.config
         last = 1 if self.preset == "PAPER" or brief else None
         first = PAIRS[self.mode][0], MEMORIES[0]
@@ -66,7 +66,7 @@ class Case:
         requests = [
             RunRequest(
                 launch=prepare(name, dtype, size, 1, config), policy=issue, fetch_policy=fetch, memory=memory,
-                latency=latency, seed=seed,
+                latency=latency, seed=seed, check=brief, memcheck=brief,
             )
             for (fetch, issue), (memory, latency, seed), (name, dtype, size) in runs
         ]
@@ -75,7 +75,8 @@ class Case:
             (fetch, issue), (memory, *_), program = run
             words = (self.preset, self.mode, self.prediction, fetch or "-", issue, memory, *program)
             key = " ".join(map(str, words))
-            wrong = result.status != "ended" or request.launch.check(result.memory)
+            wrong = request.launch.check(result.memory) if result.status == "ended" else ["no end"]
+            wrong += [*result.mismatches, *result.assertions, *(result.memcheck or [])]
             assert not wrong, f"{key}: {result.status}, {wrong}"
             found[key] = [result.total_cycles, result.counters["cycles"], result.counters["errors"]]
         return found

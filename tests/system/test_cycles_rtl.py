@@ -1,4 +1,4 @@
-"""Every kernel takes exactly the cycles of the table cycles.json: a change that moves one says so by writing it."""
+"""Every kernel, in lock step, takes the cycles of the table cycles.json: a change that moves one writes the table."""
 
 import json
 
@@ -11,7 +11,6 @@ from tests.system.measure_cycles import TABLE, Case, differences, expected
 
 
 @on("TINY")
-@pytest.mark.slow
 def test_cycles_are_those_of_the_table():
     case = Case("TINY", Coordination.SWAS, Prediction.BTFN)
     assert case.config == TINY

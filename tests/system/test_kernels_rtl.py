@@ -18,15 +18,9 @@ MEMORIES = [("fixed", latency, 1) for latency in (1, 20, 100)] + [("random", 60,
 FLOAT_MEMORIES = [("fixed", 1, 1), ("fixed", 20, 1), ("random", 60, 1)]
 MORE_MEMORIES = [("random", 60, 1)]
 PROGRAMS = [(kernel.name, dtype) for kernel in kernels() for dtype in kernel.types]
+#: `make test` has each once (test_cycles_rtl), and as it is predicted (test_prediction_rtl).
 CASES = [pytest.param(preset, *program, marks=[on(preset), pytest.mark.more if preset == "TINY" else pytest.mark.long])
          for preset, program in itertools.product(PRESETS, PROGRAMS)]
-
-
-@on("TINY")
-def test_kernels_in_lock_step():
-    """Each once: policies and memory models in turn."""
-    turns = itertools.cycle(itertools.product(USUAL, FLOAT_MEMORIES))
-    run_and_check("TINY", [(*program, *next(turns)) for program in PROGRAMS])
 
 
 @on("TINY")
@@ -49,26 +43,23 @@ def test_kernel_in_lock_step(preset, name, dtype):
 
 
 def check(preset, name, dtype, memories, policies=USUAL):
-    run_and_check(preset, [(name, dtype, policy, memory) for policy, memory in itertools.product(policies, memories)])
-
-
-def run_and_check(preset, cases):
-    """Kernel, type, policy, memory; each with inputs of its own."""
     config = PRESETS[preset]
+    combinations = list(itertools.product(policies, memories))
+    size = SIZES[preset][name in MATRIX_KERNELS]
     requests = [
         RunRequest(
-            launch=prepare(name, dtype, SIZES[preset][name in MATRIX_KERNELS], place, config), policy=policy,
-            memory=memory, latency=latency, seed=seed, check=True, memcheck=True,
+            launch=prepare(name, dtype, size, place, config), policy=policy, memory=memory, latency=latency, seed=seed,
+            check=True, memcheck=True,
         )
-        for place, (name, dtype, policy, (memory, latency, seed)) in enumerate(cases)
+        for place, (policy, (memory, latency, seed)) in enumerate(combinations)
     ]
-    for request, result, case in zip(requests, run_many(config, requests), cases, strict=True):
-        assert not problems(result), f"{case}: {problems(result)}"
-        assert result.memcheck == [], case
-        assert not request.launch.check(result.memory), case
+    for request, result, combination in zip(requests, run_many(config, requests), combinations, strict=True):
+        assert not problems(result), f"{combination}: {problems(result)}"
+        assert result.memcheck == [], combination
+        assert not request.launch.check(result.memory), combination
         counted = result.counters
-        assert counted["cycles"] == counted["committed"] + counted["nops"] + sum(counted["stalls"].values()), case
-        assert (counted["discrepancies"], counted["errors"]) == (0, 0), case
+        assert counted["cycles"] == counted["committed"] + counted["nops"] + sum(counted["stalls"].values())
+        assert (counted["discrepancies"], counted["errors"]) == (0, 0), combination
 
 
 @pytest.mark.long  # a build of minutes

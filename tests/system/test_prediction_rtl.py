@@ -44,6 +44,7 @@ def kernel_requests(config, preset, rng, each):
                 yield kernel.name, RunRequest(
                     launch=prepare(kernel.name, dtype, size, 1, config), policy=rng.choice(config.policies),
                     memory=memory, latency=latency, memory_options=options, seed=rng.randrange(5), trace=True,
+                    check=True,
                 )
 
 
@@ -52,7 +53,7 @@ def check_kernels(preset, config, seed, each):
     bad = []
     run_many(config, [request for _, request in named], on_result=lambda at, result: bad.extend(
         f"{named[at][0]}, {named[at][1].policy}, {named[at][1].memory}: {line}"
-        for line in differences(config, named[at][1], result)[:1]
+        for line in [*result.mismatches, *differences(config, named[at][1], result)][:1]
     ))
     assert not bad, f"seed {seed}: {len(bad)} of {len(named)}\n" + "\n".join(bad[:5])
 
@@ -78,12 +79,12 @@ def fetch_requests(name, count, seed):
         yield RunRequest(
             launch=RawProgram(FetchProgram(rng, config, rng.randrange(8, 24)).program.assemble()),
             policy=rng.choice(config.policies), memory=rng.choice(("fixed", "random")), latency=rng.randrange(1, 9),
-            seed=number, max_cycles=300_000, trace=True, check=True,
+            seed=number, max_cycles=300_000, trace=True,
         )
 
 
 def check_programs(name, requests, seed):
-    """In lock step, and cycle by cycle as predicted."""
+    """Cycle by cycle as predicted, and in lock step where that is asked for."""
     config, bad, ways = BUILDS[name], [], set()
 
     def take(number, result):
@@ -103,7 +104,7 @@ def test_kernels_are_predicted():
 
 
 @pytest.mark.parametrize(("name", "count"), [
-    pytest.param("TINY", 16, marks=on("TINY")), pytest.param("SMALL", 60, marks=on("SMALL")),
+    pytest.param("TINY", 16, marks=on("TINY")), pytest.param("SMALL", 40, marks=on("SMALL")),
     pytest.param("uncached", 16, marks=on("uncached")),
 ])
 @pytest.mark.slow

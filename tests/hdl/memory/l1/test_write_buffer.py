@@ -276,6 +276,25 @@ def test_a_store_joins_until_its_entry_is_chosen() -> None:
     assert [line for _, _, line in bench.sent] == [9, 1, 1]
 
 
+@pytest.mark.parametrize("held_back", [0, 1])
+def test_the_last_entry_is_made_again_as_another_becomes_free(held_back: int) -> None:
+    """Both may go in the same cycle: the other one does, whether it is lower or higher."""
+    bench = Bench(3, 7)
+
+    async def testbench(ctx: Any) -> None:
+        for number in range(2):
+            await bench.step(ctx, line=number, write=True, waits_for=number == held_back)
+        while not bench.memory:
+            await bench.step(ctx)
+        await bench.step(ctx, complete=True)
+        await bench.step(ctx, line=5, write=True, filled=0)
+        for _ in range(4):
+            await bench.step(ctx)
+
+    simulate(bench.dut, testbench)
+    assert [line for _, _, line in bench.sent] == [1 - held_back, held_back, 5]
+
+
 def test_reset() -> None:
     reset = Signal()
     bench = Bench(2, 6)
