@@ -21,7 +21,7 @@ def of_mine(model, name):
 
 #: What has to be possible under the assumptions, as a function of the model; each for the symbolic warp.
 EVENTS = {
-    "an instruction issues": lambda model: of_mine(model, "issued") & ~model.dut.select_nop,
+    "an instruction issues": lambda model: of_mine(model, "issued") & ~model.dut.selection.nop,
     "a miss": lambda model: of_mine(model, "missed"),
     "a redirect": lambda model: of_mine(model, "redirected"),
     "a jump in decode": lambda model: of_mine(model, "turned"),
@@ -30,10 +30,10 @@ EVENTS = {
     "a redirect while a fetch misses": lambda model: of_mine(model, "redirected") & of_mine(model, "missed"),
     "a redirect of a suspended warp":
         lambda model: of_mine(model, "redirected") & model.of_mine(model.suspended),
-    "an ended warp": lambda model: of_mine(model, "unresolved") & ~model.of_mine(model.dut.active),
+    "an ended warp": lambda model: of_mine(model, "unresolved") & ~model.of_mine(model.dut.flow.active),
     "a warp starts in the cycle in which its end resolves":
-        lambda model: of_mine(model, "redirected") & model.of_mine(model.dut.activation.warps),
-    "a release": lambda model: model.of_mine(model.dut.release),
+        lambda model: of_mine(model, "redirected") & model.of_mine(model.dut.flow.activation.warps),
+    "a release": lambda model: model.of_mine(model.dut.flow.release),
     "memory answers while another line misses":
         lambda model: model.dut.mem.response.valid & of_mine(model, "missed") & model.suspended.any(),
 }
