@@ -22,8 +22,20 @@ from typing import IO, TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pebble import ProcessPool
 
-__all__ = ["WorkersError", "begin_worker", "children_ended", "own_folder", "run", "start", "started", "surely",
-           "tool_environment", "undisturbed", "worker_pool"]
+__all__ = [
+    "WorkersError",
+    "begin_worker",
+    "children_ended",
+    "own_folder",
+    "run",
+    "start",
+    "started",
+    "surely",
+    "tool_environment",
+    "undisturbed",
+    "without_sigpipe",
+    "worker_pool",
+]
 
 #: What a user or a batch system ends a command with.
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -228,6 +240,20 @@ def run(
     with started(command, cwd=cwd, env=env, **outputs) as process:
         out, err = process.communicate(timeout=seconds)
         return subprocess.CompletedProcess(command, process.returncode, out, err)
+
+
+@contextlib.contextmanager
+def without_sigpipe() -> Iterator[None]:
+    """Within the block, a write to a pipe without a reader is a BrokenPipeError, and never the end of this process.
+
+    Python ignores SIGPIPE, but a library in the process may have set it back.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGPIPE})
+    try:
+        yield
+    finally:
+        signal.sigtimedwait({signal.SIGPIPE}, 0)  # one that came is done with
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _children(pid: int) -> set[int]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from ..build.preflight import libpython, missing_for_simulation
-from ..build.processes import own_folder, started
+from ..build.processes import own_folder, started, without_sigpipe
 from ..build.simulator import BuildError, kept_executable
 from .errors import SimulationError
 
@@ -142,7 +142,8 @@ class Simulation:
             If the process crashes, or its testbench raises.
         """
         self.waiting = None
-        with contextlib.suppress(BrokenPipeError):  # it has died: its results, of which there are none, say how
+        # If the process has died, its results, of which there are none, say how.
+        with without_sigpipe(), contextlib.suppress(BrokenPipeError):
             pickle.dump(jobs, self._jobs, pickle.HIGHEST_PROTOCOL)
             self._jobs.close()
         yield from _read(self._results, self._process, self._log)
