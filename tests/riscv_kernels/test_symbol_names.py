@@ -99,7 +99,7 @@ def built(tmp_path, names):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("first", some_more(range(6), 1))
+@pytest.mark.parametrize("first", some_more([3, 5, 0, 1, 2, 4], 2))
 def test_an_opencl_kernel_too(tmp_path, first):
     odd = ["größe", "a0", "sp", "tp", "x$y", "ret"]
     roles = ["table", "helper", "argument", "kernel", "out", "scratch"]

@@ -16,7 +16,10 @@ __all__ = ["TABLE", "as_threads", "named", "place_locals"]
 #: The table of :func:`place_locals`: bytes, alignment, whether the work-items of a group belong together.
 TABLE = "__metronome_local"
 _VARIABLE = re.compile(r"^(@[^ ]+ = )internal (?:unnamed_addr )?(global .* (?:undef|poison)(?:,|$))", re.MULTILINE)
-_FUNCTION = re.compile(rf"^define (?:dso_local |available_externally )+(?=.*?@(?!{ENTRY}\()[\"\w.$]+\()", re.MULTILINE)
+#: A function but for the entry; the bytes of a name beyond ASCII are written \\C3.
+_FUNCTION = re.compile(
+    rf"^define (?:dso_local |available_externally )+(?=.*?@(?!{ENTRY}\()[\"\\\w.$]+\()", re.MULTILINE
+)
 #: A constant of the user's that other files would see; of ours the names begin with __metronome_.
 _SEEN = re.compile(r"^(@(?!__metronome_)[^ ]+ = )dso_local (?=(?:\w*unnamed_addr )?constant )", re.MULTILINE)
 #: A variable of the whole program, which -cl-std=CL2.0 allows.
