@@ -159,6 +159,7 @@ def test_a_source_that_does_not_compile(capsys, write, fresh_cache, name):
 
 
 @pytest.mark.parametrize("name", UNLINKED)
+@pytest.mark.slow
 def test_a_source_that_does_not_link(capsys, write, name):
     text, word = UNLINKED[name]
     file = write(text, "own.c")
@@ -178,6 +179,7 @@ UNLINKED_LINES = {
 
 
 @pytest.mark.parametrize("name", UNLINKED_LINES)
+@pytest.mark.slow
 def test_the_linker_names_the_folder_as_the_compiler_does(capsys, write, name):
     text, line, word = UNLINKED_LINES[name]
     (Path("k") / "my folder").mkdir(parents=True)
