@@ -47,6 +47,7 @@ def test_only_errors_in_the_cache_are_laid_to_it(metronome, backend, tmp_path, m
     assert "Permission denied" in line
 
 
+@pytest.mark.slow
 def test_a_damaged_kernel_is_laid_to_the_cache(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("METRONOME_CACHE", str(tmp_path))
     Backend().prepare("vecadd", "int32", 4, 1, TINY)

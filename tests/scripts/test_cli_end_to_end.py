@@ -103,6 +103,7 @@ def test_a_kernel_passes_in_lock_step(run, policy, memory):
     assert value["committed_threads"] > 2 * 20 * 20
 
 
+@pytest.mark.slow
 def test_a_dump_is_the_kernels_result(run, tmp_path):
     status, _, _ = run("psort", "--size", 8, "--dump", f"target={tmp_path / 'target'}", "--dump",
                        f"source={tmp_path / 'source'}")
@@ -112,6 +113,7 @@ def test_a_dump_is_the_kernels_result(run, tmp_path):
     assert len(set(source)) > 1
 
 
+@pytest.mark.slow
 def test_a_dump_of_a_stack_is_what_the_program_sees(run, tmp_path):
     """Although memory holds the words of a warp's stacks interleaved."""
     source = tmp_path / "stacks.c"
@@ -138,6 +140,7 @@ def test_a_foreign_elf_gets_its_arguments(run, elf, argument, tmp_path):
 
 
 @pytest.mark.parametrize("memory", some_more(["fixed", "dram"], 1))
+@pytest.mark.slow
 def test_a_foreign_elf_without_its_arguments(run, elf, memory):
     status, _, err = run("--elf", elf, "--memory", memory)
     console, note = err.splitlines()
@@ -145,6 +148,7 @@ def test_a_foreign_elf_without_its_arguments(run, elf, memory):
     assert note.startswith("metronome: note: the program reads its argument block at 0x10000")
 
 
+@pytest.mark.slow
 def test_a_program_without_arguments_that_reads_none(run, tmp_path):
     """It writes there first, and reads what it wrote."""
     program = asm.Program()
@@ -156,6 +160,7 @@ def test_a_program_without_arguments_that_reads_none(run, tmp_path):
     assert (status, err) == (0, "")
 
 
+@pytest.mark.slow
 def test_the_image_of_an_elf_in_the_format_of_vortex_runs_like_it(run, elf, argument, tmp_path):
     segments = load_elf(elf).segments
     first, end = segments[0].address, segments[-1].end
@@ -175,6 +180,7 @@ def test_the_image_of_an_elf_in_the_format_of_vortex_runs_like_it(run, elf, argu
     assert "swap.vxbin: a .vxbin file of 14 bytes, with no program in it; it is cut off" in err
 
 
+@pytest.mark.slow
 def test_a_file_in_memory_is_read_by_the_program(run, elf, argument, tmp_path):
     """The argument block itself, placed by --load: nothing is missing, and memcheck knows that it is written."""
     out, more = tmp_path / "out", tmp_path / "more.bin"
@@ -217,6 +223,7 @@ def test_a_load_that_is_none(run, elf, argument, tmp_path):
         assert message in err
 
 
+@pytest.mark.slow
 def test_a_foreign_elf_that_ends_with_a_code_has_failed(run, elf, argument):
     status, value, err = run("--elf", elf, "--arg", argument(0, 0, exit_code=6))
     assert (status, value["exit_code"], value["passed"]) == (1, 6, False)
@@ -249,6 +256,7 @@ def test_a_raw_image_that_never_ends_is_a_hang(run, tmp_path):
     assert "warp 1: not active" in err
 
 
+@pytest.mark.slow
 def test_a_deadlock_at_a_barrier_says_so(run, tmp_path):
     program = asm.Program()
     program.li(5, 2)

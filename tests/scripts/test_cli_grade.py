@@ -40,7 +40,7 @@ def test_the_skeleton_runs(metronome, tmp_path, one_case):
     assert "noise" not in done.out
 
 
-@pytest.mark.slow
+@pytest.mark.more
 def test_a_solution_has_all_points(metronome, tmp_path, one_case):
     done = metronome("grade", written(tmp_path, solution(), "solution.py"), "--reference", one_case, "--task", "1")
     assert (done.status, done.err) == (0, "")

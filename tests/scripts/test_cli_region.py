@@ -80,6 +80,7 @@ def adds_up(value):
     return value["committed"] + value["nops"] + sum(value["stalls"].values()) == value["cycles"] > 0
 
 
+@pytest.mark.slow
 def test_without_it_nothing_is_measured(run, elf, block):
     status, value, _ = run(elf, "--arg", block)
     assert (status, value["cycles"], value["region"]) == (0, None, None)
@@ -96,6 +97,7 @@ def test_in_lock_step(run, elf, block, region):
         assert value["total_cycles"] - value["cycles"] < 60
 
 
+@pytest.mark.slow
 def test_every_kind_of_program(run, elf, block, tmp_path):
     """They are the same program."""
     (segments, entry) = load_elf(elf).segments, load_elf(elf).entry
@@ -118,6 +120,7 @@ def test_every_kind_of_program(run, elf, block, tmp_path):
         assert only_line(err).endswith("has no symbols: use --region whole")
 
 
+@pytest.mark.slow
 def test_a_program_that_has_a_region_of_its_own(run, tmp_path):
     """Its writes act all the same: here it closes the region early."""
     source = tmp_path / "own.c"
@@ -132,6 +135,7 @@ def test_a_program_that_has_a_region_of_its_own(run, tmp_path):
     assert own["cycles"] < value["cycles"] < 200 < value["total_cycles"]
 
 
+@pytest.mark.slow
 def test_a_fault_names_the_function(run, elf, tmp_path):
     """Its first instruction is executed elsewhere."""
     block = tmp_path / "block.bin"
@@ -147,6 +151,7 @@ def test_a_fault_names_the_function(run, elf, tmp_path):
     assert " in first_loads" in err
 
 
+@pytest.mark.slow
 def test_memcheck_finds_what_is_in_a_displaced_function(run, tmp_path):
     source = tmp_path / "unwritten.c"
     source.write_text(
@@ -174,6 +179,7 @@ def test_refusals(run, elf, arguments, complaint):
     assert only_line(err).startswith(f"metronome: {complaint}")
 
 
+@pytest.mark.slow
 def test_a_function_that_is_never_called(elf, block, capsys):
     assert main(["run", str(elf), "--arg", str(block), "--region", "first_loads", "--preset", "TINY"]) == 0
     assert "not measured: the program never called first_loads" in " ".join(capsys.readouterr().out.split())
@@ -187,6 +193,7 @@ def test_a_load_that_leaves_no_place(run, elf, tmp_path):
     assert only_line(err).startswith("metronome: --region main: no 64 bytes are free in the 1 MiB below 0x8000")
 
 
+@pytest.mark.slow
 def test_it_is_where_no_file_is(run, tmp_path):
     program = asm.Program()
     program.li(5, 0x7FFF_FFC0)

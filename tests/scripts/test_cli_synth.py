@@ -267,6 +267,7 @@ def prices(monkeypatch):
     return seen
 
 
+@pytest.mark.slow
 def test_the_price_is_a_table_and_four_files(metronome, prices, tmp_path):
     done = metronome("synth", "--price", "--only", "frontend-2-swas-btfn,sm-*-swas-btfn", "--output", "price")
     assert (done.status, done.err) == (0, "")

@@ -52,6 +52,7 @@ def command(*words):
 
 
 @on("TINY")
+@pytest.mark.slow
 def test_hardware_and_prediction_write_the_same(capsys, tmp_path):
     files = [tmp_path / name for name in ("a.csv", "b.csv", "c.csv", "d.csv")]
     asked = ("psum", "--preset", "TINY", "--size", "8", "--issue", "gtlo")
@@ -164,6 +165,7 @@ def test_a_full_disk_is_told_and_leaves_what_there_was_before(ending, tmp_path, 
 
 
 @on("TINY")
+@pytest.mark.slow
 def test_a_profile_adds_up_to_the_region(capsys, tmp_path):
     asked = ("psum", "--preset", "TINY", "--size", "16", "--profile", "--json")
     documents = []
@@ -193,6 +195,7 @@ def test_a_profile_adds_up_to_the_region(capsys, tmp_path):
 
 
 @on("TINY")
+@pytest.mark.slow
 def test_no_region_no_profile(capsys, tmp_path):
     source = tmp_path / "a.c"
     source.write_text("int main(void) { return 0; }\n")

@@ -149,6 +149,7 @@ def test_a_part_that_will_not_do(kernel, run, name):
 
 @on("TINY")
 @pytest.mark.parametrize("name", IN_THE_CHECK)
+@pytest.mark.slow
 def test_a_mistake_in_the_check(kernel, run, name):
     part, other, what = IN_THE_CHECK[name]
     text = kernel(part, other)

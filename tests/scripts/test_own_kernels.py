@@ -68,14 +68,15 @@ def test_from_an_empty_folder_to_a_checked_result(metronome):
     value = json.loads(out)
     assert (value["kernel"], value["config"]["type"], value["config"]["size"]) == ("./mine", "int32", 64)
     assert value["passed"] and value["cycles"] > 0
-    for arguments in (("mine", "--type", "float32"), ("mine/", "--size", "1"), (Path.cwd() / "mine", "--seed", "7")):
-        assert metronome("run", *arguments, "--preset", "TINY")[0] == 0
+    arguments = (Path.cwd() / "mine", "--type", "float32", "--size", "1", "--seed", "7")
+    assert metronome("run", *arguments, "--preset", "TINY")[0] == 0
     os.chdir("mine")
     assert metronome("run", ".", "--preset", "TINY")[0] == 0
     assert names() == ["host.py", "kernel.c"]
 
 
 @on("TINY")
+@pytest.mark.slow
 def test_the_check_of_a_new_kernel_finds_a_mistake(metronome):
     metronome("new", "mine")
     source = Path("mine/kernel.c")
@@ -179,6 +180,7 @@ def test_warnings_are_shown_and_stop_nobody(metronome):
 
 
 @on("TINY")
+@pytest.mark.slow
 def test_a_kernel_of_one_type_uses_it(metronome):
     metronome("new", "mine")
     host = Path("mine/host.py")
@@ -198,6 +200,7 @@ def test_the_names_of_our_kernels_are_ours(metronome):
 
 
 @on("TINY")
+@pytest.mark.slow
 def test_host_may_import_what_lies_beside_it(metronome, monkeypatch):
     monkeypatch.setattr("sys.dont_write_bytecode", False)
     metronome("new", "mine")

@@ -80,8 +80,8 @@ def endless(tmp_path):
 @pytest.mark.parametrize(
     ("number", "status", "line"),
     [
-        (signal.SIGTERM, 143, "metronome: terminated\n"), (signal.SIGHUP, 143, "metronome: terminated\n"),
-        (signal.SIGINT, 130, "metronome: interrupted\n"),
+        (signal.SIGTERM, 143, "metronome: terminated\n"), (signal.SIGINT, 130, "metronome: interrupted\n"),
+        pytest.param(signal.SIGHUP, 143, "metronome: terminated\n", marks=pytest.mark.more),
     ],
 )
 def test_a_signal_ends_the_simulation_and_leaves_nothing(endless, number, status, line):
@@ -95,6 +95,7 @@ def test_a_signal_ends_the_simulation_and_leaves_nothing(endless, number, status
     assert list(temporary.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_killed_command_takes_its_simulation_with_it(endless):
     process, simulation, _ = endless
     process.kill()
@@ -128,6 +129,7 @@ def interrupted_import(number):
     )
 
 
+@pytest.mark.slow
 def test_an_interrupt_at_any_import_is_one_line():
     whole = interrupted_import(0)
     assert whole.returncode == 0

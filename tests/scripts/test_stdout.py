@@ -34,6 +34,7 @@ def test_a_full_disk_is_one_line_and_status_2(arguments):
 
 
 @and_much(pytest.mark.slow)
+@pytest.mark.slow
 def test_a_closed_standard_output_is_one_line_and_status_2(arguments):
     done = metronome(arguments, ">&-")
     (line,) = done.stderr.splitlines()
@@ -42,6 +43,7 @@ def test_a_closed_standard_output_is_one_line_and_status_2(arguments):
 
 
 @and_much(pytest.mark.long)
+@pytest.mark.slow
 def test_a_reader_that_has_gone_is_silence_and_status_141(arguments):
     done = metronome(arguments, "| :; exit ${PIPESTATUS[0]}")
     assert (done.returncode, done.stderr) == (141, "")
