@@ -84,7 +84,7 @@ def tree(tmp_path, cache, monkeypatch):
     """
     root = tmp_path / "tree"
     for name in ("hdl", "sim"):
-        shutil.copytree(design_module._ROOT / name, root / name)
+        shutil.copytree(design_module.ROOT / name, root / name)
     elaborated = []
 
     def elaborate(config):
@@ -92,7 +92,7 @@ def tree(tmp_path, cache, monkeypatch):
         elaborated.append(text)
         return text
 
-    monkeypatch.setattr(design_module, "_ROOT", root)
+    monkeypatch.setattr(design_module, "ROOT", root)
     monkeypatch.setattr(design_module, "elaborate", elaborate)
     return root, elaborated
 
@@ -269,7 +269,7 @@ def test_failed_build_is_not_a_hit(cache, compiled, monkeypatch):
 
 
 def test_header_names_what_the_top_uses():
-    used = (build_module._ROOT / "tb" / "top.sv").read_text()
+    used = (build_module.ROOT / "tb" / "top.sv").read_text()
     header = layout_header(TINY)
     names = ("REQ_LINE_LSB", "RESP_DATA_BITS", "PROBE_CONTROL_ACTIVE_LSB", "STATUS_HANG_PC_BITS", "STATUS_ENDED_LSB")
     for name in names:
