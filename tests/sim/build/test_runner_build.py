@@ -1,6 +1,7 @@
 """The build cache: what is a hit, what is made once, and how a build fails. Nothing is compiled here."""
 
 import dataclasses
+import functools
 import multiprocessing
 import os
 import re
@@ -108,8 +109,13 @@ def forget():
     design_module._meanings.cache_clear()
 
 
+#: Of a text once: another process would do it again.
+remembered = functools.cache(meaning)
+
+
 @pytest.fixture(autouse=True)
-def reads_sources_anew():
+def reads_sources_anew(monkeypatch):
+    monkeypatch.setattr(design_module, "meaning", remembered)
     forget()
     yield
     forget()
