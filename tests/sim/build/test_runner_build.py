@@ -79,10 +79,7 @@ def test_a_changed_source_of_the_testbench_is_a_miss(cache, compiled, tmp_path, 
 
 @pytest.fixture
 def tree(tmp_path, cache, monkeypatch):
-    """The sources that Verilog comes from, copied; ``elaborated`` are the texts that were made of them.
-
-    What stands in for elaborating depends on lru.py as Python reads it.
-    """
+    """The sources of Verilog, copied, and the list of the texts made of them, which depend on lru.py's meaning."""
     root = tmp_path / "tree"
     for name in ("hdl", "sim"):
         shutil.copytree(design_module.ROOT / name, root / name)
