@@ -54,7 +54,7 @@ def test_folder_of_a_checkout(monkeypatch):
                                               ("", "{}/her/.cache/metronome")])
 def test_folder_of_an_installation_is_the_users(monkeypatch, tmp_path, base, folder):
     monkeypatch.delenv("METRONOME_CACHE", raising=False)
-    monkeypatch.setattr(cache_module, "_ROOT", tmp_path)
+    monkeypatch.setattr(cache_module, "ROOT", tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path / "her"))
     monkeypatch.setenv("XDG_CACHE_HOME", base.format(tmp_path))
     assert cache_folder() == Path(folder.format(tmp_path))

@@ -1,6 +1,7 @@
 """The build cache: what is a hit, what is made once, and how a build fails. Nothing is compiled here."""
 
 import dataclasses
+import functools
 import multiprocessing
 import os
 import re
@@ -78,13 +79,10 @@ def test_a_changed_source_of_the_testbench_is_a_miss(cache, compiled, tmp_path, 
 
 @pytest.fixture
 def tree(tmp_path, cache, monkeypatch):
-    """The sources that Verilog comes from, copied; ``elaborated`` are the texts that were made of them.
-
-    What stands in for elaborating depends on lru.py as Python reads it.
-    """
+    """The sources of Verilog, copied, and the list of the texts made of them, which depend on lru.py's meaning."""
     root = tmp_path / "tree"
     for name in ("hdl", "sim"):
-        shutil.copytree(design_module._ROOT / name, root / name)
+        shutil.copytree(design_module.ROOT / name, root / name)
     elaborated = []
 
     def elaborate(config):
@@ -92,7 +90,7 @@ def tree(tmp_path, cache, monkeypatch):
         elaborated.append(text)
         return text
 
-    monkeypatch.setattr(design_module, "_ROOT", root)
+    monkeypatch.setattr(design_module, "ROOT", root)
     monkeypatch.setattr(design_module, "elaborate", elaborate)
     return root, elaborated
 
@@ -108,8 +106,13 @@ def forget():
     design_module._meanings.cache_clear()
 
 
+#: Of a text once: another process would do it again.
+remembered = functools.cache(meaning)
+
+
 @pytest.fixture(autouse=True)
-def reads_sources_anew():
+def reads_sources_anew(monkeypatch):
+    monkeypatch.setattr(design_module, "meaning", remembered)
     forget()
     yield
     forget()
@@ -269,7 +272,7 @@ def test_failed_build_is_not_a_hit(cache, compiled, monkeypatch):
 
 
 def test_header_names_what_the_top_uses():
-    used = (build_module._ROOT / "tb" / "top.sv").read_text()
+    used = (build_module.ROOT / "tb" / "top.sv").read_text()
     header = layout_header(TINY)
     names = ("REQ_LINE_LSB", "RESP_DATA_BITS", "PROBE_CONTROL_ACTIVE_LSB", "STATUS_HANG_PC_BITS", "STATUS_ENDED_LSB")
     for name in names:

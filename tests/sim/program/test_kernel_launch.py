@@ -82,6 +82,7 @@ def test_loading_clears_what_a_segment_only_reserves():
     assert memory.read(end, 64) == b"\xff" * 64
 
 
+@pytest.mark.slow
 def test_buffers_are_apart_from_each_other_and_from_the_program():
     for name in KERNELS:
         launch = prepare(name, size=33, config=BASE)

@@ -21,7 +21,7 @@ def launch(seed):
     return load(RandomProgram(rng, config, floats=rng.random() < 0.7).program, config), rng
 
 
-@pytest.mark.parametrize("seed", slow_then_more(range(60), 10, 20))
+@pytest.mark.parametrize("seed", slow_then_more(range(60), 5, 20))
 def test_run_and_step_agree(seed):
     iss, _ = launch(seed)
     end = iss.run(1_000_000)
@@ -76,6 +76,7 @@ def test_commits_tell_every_change(seed):
     assert memory.equal(iss.memory) and local == iss.local.data.tobytes(), f"seed {seed}"
 
 
+@pytest.mark.slow
 def test_the_programs_do_what_they_are_for():
     """Over the seeds: divergent splits, loops, barriers, local and global accesses, and partial masks all occur."""
     seen = set()

@@ -56,7 +56,7 @@ def wanted(requests):
 
 
 @pytest.mark.parametrize("model", [DramMemory, TdmMemory])
-@pytest.mark.parametrize("traffic", range(len(TRAFFIC)))
+@pytest.mark.parametrize("traffic", some_slow(range(len(TRAFFIC)), 2))
 @pytest.mark.parametrize("name", some_long(TABLES, 1))
 def test_random_traffic(name, traffic, model):
     seed = f"{name}/{traffic}"
@@ -68,6 +68,7 @@ def test_random_traffic(name, traffic, model):
     assert sorted(accesses(commands)) == wanted(requests), f"seed {seed}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", [DramMemory, TdmMemory])
 @pytest.mark.parametrize("seed", some_long(range(3), 1))
 def test_kernel_like_traffic(seed, model):

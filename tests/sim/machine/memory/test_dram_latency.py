@@ -212,6 +212,7 @@ def test_the_stacks_of_the_warps_are_in_different_banks():
 
 @pytest.mark.parametrize("bank_hash", BANK_HASHES)
 @pytest.mark.parametrize("order", ["row bank column group", "row bank group column", "column row group bank"])
+@pytest.mark.slow
 def test_mapping_is_a_bijection(order, bank_hash):
     mapping = AddressMapping(order, bank_hash)
     for shift in (0, 9, 17):

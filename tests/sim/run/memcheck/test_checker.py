@@ -269,6 +269,7 @@ def test_no_more_defects_are_kept_than_said(monkeypatch):
     assert len(findings) == 3
 
 
+@pytest.mark.slow
 def test_a_long_history_is_forgotten_without_a_false_report(monkeypatch):
     monkeypatch.setattr(checker, "MAX_ACCESSES", 4)
     assert kinds(one_warp(*[STORE, LOAD] * 20)) == set()
