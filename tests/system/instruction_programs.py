@@ -25,7 +25,7 @@ FLOATS = (
 #: x1..x15 and f0..f15 hold operands. The rest is the program's own.
 OPERANDS = range(1, 16)
 BASE, SCRATCH, SAVED, COUNT = 16, 17, 18, 19
-ROUNDS, PER_ROUND = 8, 5
+ROUNDS, PER_ROUND = 5, 5
 #: Each hart's data: its operands, and room for its stores.
 BLOCK = 256
 #: CSRs that any access may touch; mregion only starts or stops the counters.

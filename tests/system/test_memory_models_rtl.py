@@ -41,9 +41,9 @@ def grouped(names):
 @pytest.mark.slow
 @pytest.mark.parametrize("preset", grouped(PRESETS))
 def test_kernels_in_lock_step(preset):
-    """Every kernel with every model; the policies in turn."""
+    """Every kernel with every model, on TINY with every second one; the policies in turn."""
     config, size, side = PRESETS[preset]
-    combinations = list(itertools.product(NAMES, MEMORIES))
+    combinations = list(itertools.product(NAMES, MEMORIES))[:: 2 if preset == "TINY" else 1]
     launches = [
         prepare(name, "int32", side if name in MATRIX_KERNELS else size, seed, config)
         for seed, (name, _) in enumerate(combinations)
