@@ -174,7 +174,7 @@ class Barriers(RandomProgram):
 
 
 @on("SMALL")
-@pytest.mark.parametrize("count", [10, pytest.param(300, marks=pytest.mark.more)])
+@pytest.mark.parametrize("count", [10, pytest.param(100, marks=pytest.mark.more), pytest.param(300, marks=pytest.mark.long)])
 def test_no_report_on_random_programs(count):
     requests = []
     for number in range(count):
