@@ -76,6 +76,7 @@ def test_grids_of_single_threads(preset):
     check_mapping(config, (6,), (1,))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("config", some_long([THREE_WARPS, BASE, MID, PAPER], 1), ids=["3x4", "BASE", "MID", "PAPER"])
 def test_blocks(config):
     threads, harts = config.threads, config.harts
@@ -107,6 +108,7 @@ def test_an_empty_grid_runs_nothing_and_a_block_too_large_is_refused():
         assert not run.words(RESULTS, 64).any(), (grid, block)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "config", some_long([TINY, THREE_WARPS, BASE, MID, PAPER], 2), ids=["TINY", "3x4", "BASE", "MID", "PAPER"]
 )

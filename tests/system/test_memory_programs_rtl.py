@@ -61,6 +61,7 @@ def grouped(names):
     return [pytest.param(name, marks=on(name)) for name in names]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [
     pytest.param(name, marks=[on(name), *([] if name == "TINY" else
                                           [pytest.mark.long if name == "tight" else pytest.mark.more])])

@@ -30,6 +30,7 @@ def check(names, config, threads):
 
 
 @on("TINY")
+@pytest.mark.slow
 def test_plain_programs():
     check(QUICK, TINY, 6)
 

@@ -38,6 +38,7 @@ def check_lines(config, threads, memories):
 
 
 @on("TINY")
+@pytest.mark.slow
 def test_lines_of_lanes_and_warps_stay_whole():
     check_lines(TINY, 3, MEMORIES[:1])
 
