@@ -115,7 +115,7 @@ def test_random_programs_are_predicted(name, count):
 @on("SMALL")
 def test_misses_of_instructions_are_predicted():
     """Four warps, one MSHR and an I-cache of four lines."""
-    check_programs("SMALL", list(fetch_requests("SMALL", 60, SEED)), SEED)
+    check_programs("SMALL", list(fetch_requests("SMALL", 46, SEED)), SEED)
 
 
 @on("SMALL")
