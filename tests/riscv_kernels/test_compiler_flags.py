@@ -8,7 +8,7 @@ from metronome.scripts.cli import main
 from metronome.sim.program.compiler.elf_cache import ToolchainError, build_elf
 from metronome.sim.program.compiler.options import split_flags
 from metronome.sim.program.opencl import OpenClUnit
-from tests.support.tiers import in_tiers, some_more
+from tests.support.tiers import more_then_long, some_more
 
 KERNEL = """
 __attribute__((noinline)) float helper(__global const float *in, int n, int flag)
@@ -69,7 +69,7 @@ def code(folder, suffix, flags):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("flag", in_tiers(OTHER_CODE, 1, 4))
+@pytest.mark.parametrize("flag", more_then_long(OTHER_CODE, 1, 4))
 def test_opencl_obeys_a_flag(tmp_path, flag):
     assert code(tmp_path, ".cl", flag) != code(tmp_path, ".cl", "-O1" if flag == "-O3" else "-O2")
 

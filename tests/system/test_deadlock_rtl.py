@@ -9,7 +9,7 @@ from metronome.sim.program.assembler import asm
 from metronome.sim.run.runner import RunRequest, run_many
 from tests.sim.machine.golden.iss_programs import COUNT, RandomProgram
 from tests.support.builds import SMALL, TINY, UNCACHED, on
-from tests.support.tiers import in_tiers, more_but, some_long, some_more
+from tests.support.tiers import more_but, more_then_long, some_long, some_more
 from tests.system.rtl_programs import RawProgram
 
 #: Nothing here runs for long before it is stuck: cycles from the start are more than those from the deadlock.
@@ -174,7 +174,7 @@ class Barriers(RandomProgram):
 
 
 @on("SMALL")
-@pytest.mark.parametrize("count", in_tiers([10, 100, 300], 1, 2))
+@pytest.mark.parametrize("count", more_then_long([10, 100, 300], 1, 2))
 def test_no_report_on_random_programs(count):
     requests = []
     for number in range(count):

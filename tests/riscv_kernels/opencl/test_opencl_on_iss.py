@@ -51,7 +51,7 @@ def test_kernel_passes_on_larger_machines(name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", in_tiers(NAMES, 2, 8))
+@pytest.mark.parametrize("name", more_then_long(NAMES, 2, 8))
 def test_kernel_passes_with_other_sizes(name):
     for size in (3, 13):
         assert failures(name, BASE, size, seed=3) == []
