@@ -14,19 +14,8 @@ from .config_names import Channels, Coordination, FaultCause, Prediction
 from .described import setting
 from .memory_map import DEFAULT_MAP, MemoryMap, require_map, require_stacks
 
-__all__ = [
-    "LINE_BYTES",
-    "LINE_NUMBER_BITS",
-    "LINE_OFFSET_BITS",
-    "LIST_SLOT_BITS",
-    "WATCHING",
-    "Channels",
-    "Coordination",
-    "FaultCause",
-    "MemoryMap",
-    "Prediction",
-    "SmConfig",
-]
+__all__ = ["LINE_BYTES", "LINE_NUMBER_BITS", "LINE_OFFSET_BITS", "LIST_SLOT_BITS", "WATCHING", "Channels",
+           "Coordination", "FaultCause", "MemoryMap", "Prediction", "SmConfig"]
 
 #: A line: what memory is asked for, and what the caches hold.
 LINE_BYTES = 64

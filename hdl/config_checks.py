@@ -5,11 +5,8 @@ from __future__ import annotations
 import enum
 from collections.abc import Sequence
 
-__all__ = [
-    "MOST_SLOTS", "is_power_of_two", "kind_of", "rate_of_each", "require", "require_channels", "require_locality",
-    "require_policies",
-    "warps_of_a_group",
-]
+__all__ = ["MOST_SLOTS", "is_power_of_two", "kind_of", "rate_of_each", "require", "require_channels",
+           "require_locality", "require_policies", "warps_of_a_group"]
 
 #: The longest frame of variable_rate.
 MOST_SLOTS = 256

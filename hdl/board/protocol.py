@@ -12,10 +12,8 @@ from amaranth.hdl import Cat, Value
 
 from ..config import SmConfig
 
-__all__ = [
-    "CRC_START", "FILL_WORDS", "HEADER_BYTES", "MAX_WORDS", "PROTOCOL_VERSION", "Flag", "Info", "Mark", "Space",
-    "crc_step", "machine_digest", "operation",
-]
+__all__ = ["CRC_START", "FILL_WORDS", "HEADER_BYTES", "MAX_WORDS", "PROTOCOL_VERSION", "Flag", "Info", "Mark", "Space",
+           "crc_step", "machine_digest", "operation"]
 
 #: Raised whenever a frame changes its shape or its meaning.
 PROTOCOL_VERSION = 1

@@ -8,10 +8,8 @@ from dataclasses import dataclass
 from ..config import FaultCause, SmConfig
 from ..layouts.counters import COUNTER_BITS, counter_names
 
-__all__ = [
-    "ADDRESS_BITS", "COUNTERS_OFFSET", "IDENTITY", "MAP_VERSION", "Access", "Register", "constants",
-    "register_table",
-]
+__all__ = ["ADDRESS_BITS", "COUNTERS_OFFSET", "IDENTITY", "MAP_VERSION", "Access", "Register", "constants",
+           "register_table"]
 
 #: Bits of a register's byte address: the map takes 1 KiB.
 ADDRESS_BITS = 10

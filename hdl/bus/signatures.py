@@ -8,10 +8,8 @@ from dataclasses import dataclass
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-__all__ = [
-    "Wire", "axi4_signature", "axi4_wires", "axi_lite_signature", "axi_lite_wires", "wires_signature",
-    "wishbone_signature", "wishbone_wires",
-]
+__all__ = ["Wire", "axi4_signature", "axi4_wires", "axi_lite_signature", "axi_lite_wires", "wires_signature",
+           "wishbone_signature", "wishbone_wires"]
 
 
 @dataclass(frozen=True)

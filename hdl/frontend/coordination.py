@@ -14,9 +14,8 @@ from .oracles import OracleSets
 from .scheduler import Scheduler
 from .signatures import choice_signature, lookup_signature, turn_signature
 
-__all__ = [
-    "connect_fetch", "connect_issue", "connect_oracles", "connect_scheduler", "coordination_signature", "oracles_of",
-]
+__all__ = ["connect_fetch", "connect_issue", "connect_oracles", "connect_scheduler", "coordination_signature",
+           "oracles_of"]
 
 
 def coordination_signature(config: SmConfig) -> wiring.Signature:

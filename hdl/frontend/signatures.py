@@ -8,9 +8,8 @@ from amaranth.lib.wiring import Member, Out
 from ..config import LINE_NUMBER_BITS, SmConfig
 from ..layouts.decoded import BufferEntry
 
-__all__ = [
-    "arrival_signature", "choice_signature", "lookup_signature", "refill_signature", "slot_bits", "turn_signature",
-]
+__all__ = ["arrival_signature", "choice_signature", "lookup_signature", "refill_signature", "slot_bits",
+           "turn_signature"]
 
 
 def slot_bits(config: SmConfig) -> int:

@@ -8,11 +8,8 @@ from __future__ import annotations
 
 from amaranth.lib import enum
 
-__all__ = [
-    "FLOAT_UNITS", "OP_BITS", "STORE_BIT",
-    "AluOp", "BranchOp", "CsrOp", "DivOp", "FcvtOp", "FdivOp", "FmaOp", "FmiscOp", "LsuOp", "MulOp", "SimtOp",
-    "SystemOp", "Unit",
-]
+__all__ = ["FLOAT_UNITS", "OP_BITS", "STORE_BIT", "AluOp", "BranchOp", "CsrOp", "DivOp", "FcvtOp", "FdivOp", "FmaOp",
+           "FmiscOp", "LsuOp", "MulOp", "SimtOp", "SystemOp", "Unit"]
 
 #: Bits of the ``op`` field: the widest enum below.
 OP_BITS = 5

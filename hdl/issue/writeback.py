@@ -11,9 +11,7 @@ from ..layouts.events import write_event_layout
 from ..layouts.execute import writeback_layout
 from ..lib.component import Component
 
-__all__ = [
-    "ISSUE_TO_EXECUTE", "UNPIPELINED", "WritebackSchedule", "WritebackStage", "release_signature", "takes_slot",
-]
+__all__ = ["ISSUE_TO_EXECUTE", "UNPIPELINED", "WritebackSchedule", "WritebackStage", "release_signature", "takes_slot"]
 
 #: Cycles from selection to stage X, where the operands are.
 ISSUE_TO_EXECUTE = 2

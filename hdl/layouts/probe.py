@@ -9,10 +9,8 @@ from .counters import REASON_BITS
 from .events import control_event_layout, front_event_layout, issue_event_layout, write_event_layout
 from .waits import STARVATION_CYCLES, LookupWait
 
-__all__ = [
-    "ASSERTIONS", "STARVATION_CYCLES", "LookupWait", "lookup_layout", "passed_over_layout", "probe_layout",
-    "store_layout", "unit_events",
-]
+__all__ = ["ASSERTIONS", "STARVATION_CYCLES", "LookupWait", "lookup_layout", "passed_over_layout", "probe_layout",
+           "store_layout", "unit_events"]
 
 #: Hardware assertions, by bit of the SM's ``assertions`` output: each may never become 1.
 ASSERTIONS: tuple[str, ...] = (

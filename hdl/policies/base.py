@@ -14,10 +14,8 @@ from amaranth.lib import data
 from ..config import SmConfig
 from ..lib.onehot import from_lowest, lowest_one
 
-__all__ = [
-    "LastWarpPolicy", "Policy", "PolicyInputs", "first_by", "greedy", "largest_first", "order", "pick_after",
-    "pick_from",
-]
+__all__ = ["LastWarpPolicy", "Policy", "PolicyInputs", "first_by", "greedy", "largest_first", "order", "pick_after",
+           "pick_from"]
 
 
 @dataclass(frozen=True, kw_only=True)

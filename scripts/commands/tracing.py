@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 
     from .asking import AskedRun
 
-__all__ = ["FormatOption", "Output", "TraceFile", "TraceOptions", "about", "trace_files", "traced",
-           "written"]
+__all__ = ["FormatOption", "Output", "TraceFile", "TraceOptions", "about", "trace_files", "traced", "written"]
 
 
 FormatOption = Annotated[

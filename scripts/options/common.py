@@ -13,16 +13,7 @@ from metronome.sim.machine.settings import ConfigError, one_of
 from ..output.outputs import STDOUT, require_writable
 from ..process.errors import UsageError
 
-__all__ = [
-    "JsonOption",
-    "choose",
-    "given",
-    "input_file",
-    "json_target",
-    "listed",
-    "positive",
-    "within",
-]
+__all__ = ["JsonOption", "choose", "given", "input_file", "json_target", "listed", "positive", "within"]
 
 JsonOption = Annotated[
     str | None,

@@ -22,20 +22,8 @@ from typing import IO, TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pebble import ProcessPool
 
-__all__ = [
-    "WorkersError",
-    "begin_worker",
-    "children_ended",
-    "own_folder",
-    "run",
-    "start",
-    "started",
-    "surely",
-    "tool_environment",
-    "undisturbed",
-    "without_sigpipe",
-    "worker_pool",
-]
+__all__ = ["WorkersError", "begin_worker", "children_ended", "own_folder", "run", "start", "started", "surely",
+           "tool_environment", "undisturbed", "without_sigpipe", "worker_pool"]
 
 #: What a user or a batch system ends a command with.
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

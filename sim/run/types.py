@@ -24,20 +24,8 @@ from .memcheck import Declared, Finding, Leftover
 if TYPE_CHECKING:  # see sim/run/memcheck/areas.py
     from ..program.kernels import Launch
 
-__all__ = [
-    "Fault",
-    "Job",
-    "Program",
-    "RunRequest",
-    "RunResult",
-    "SimulationError",
-    "WarpState",
-    "Watcher",
-    "Waves",
-    "no_counts",
-    "pack_memory",
-    "unpack_memory",
-]
+__all__ = ["Fault", "Job", "Program", "RunRequest", "RunResult", "SimulationError", "WarpState", "Watcher", "Waves",
+           "no_counts", "pack_memory", "unpack_memory"]
 
 DEFAULT_MAX_CYCLES = 10_000_000
 

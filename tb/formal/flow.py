@@ -34,10 +34,8 @@ from .records import Column
 from .tables import NoReference
 from .witness import Counterexample, make_table, read_trace
 
-__all__ = [
-    "Case", "Problem", "Proof", "ProofError", "as_problem", "bounded_check", "problem", "prove", "prove_problem",
-    "schemes_of",
-]
+__all__ = ["Case", "Problem", "Proof", "ProofError", "as_problem", "bounded_check", "problem", "prove", "prove_problem",
+           "schemes_of"]
 
 #: Cycles from reset in which a counterexample is looked for when the induction step fails, and seconds.
 SEARCH, SEARCH_SECONDS = 24, 15

@@ -27,10 +27,8 @@ from tests.hdl.sm_memory import LINE, Between, Latencies, Latency, Request
 from tests.hdl.sm_process import TAIL, Job
 from tests.hdl.sm_records import Cycle, Fault, Issued, Run
 
-__all__ = [
-    "LINE", "START", "USER", "Between", "Cycle", "Fault", "Issued", "Latencies", "Request", "Run", "finish",
-    "run_program", "spawn",
-]
+__all__ = ["LINE", "START", "USER", "Between", "Cycle", "Fault", "Issued", "Latencies", "Request", "Run", "finish",
+           "run_program", "spawn"]
 
 START = 0x8000_0000
 USER = 0x0001_0000

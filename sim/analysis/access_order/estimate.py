@@ -18,10 +18,8 @@ from ...predict.model.compiled import as_python
 from ...predict.model.l1 import set_of
 from .records import Listing
 
-__all__ = [
-    "CacheSize", "Counts", "Estimate", "Lookup", "LruCache", "Mismatch", "compare", "estimate", "estimate_of",
-    "lookups",
-]
+__all__ = ["CacheSize", "Counts", "Estimate", "Lookup", "LruCache", "Mismatch", "compare", "estimate", "estimate_of",
+           "lookups"]
 
 
 @dataclass(frozen=True)

@@ -92,9 +92,8 @@ class TdmMemory(LatencyModel):
 
         clocks, then tRCD and the longer of tCL + BL and tCWL + BL to the end of the burst. In cycles: 1 to arrive, and
         the clocks through the ratio (:meth:`sim.machine.memory.dram.clock.ClockRatio.longest`). With DDR4_2400R (slot
-        19, rotation 76, refresh 480, 116 rotations a frame) at a ratio of 1 and one request: 76 + 480 - 1 + 16 + 20 + 1
-        =
-        592 cycles.
+        19, rotation 76, refresh 480, 116 rotations a frame) at a ratio of 1 and one request that is
+        76 + 480 - 1 + 16 + 20 + 1 = 592 cycles.
         """
         if outstanding < 1:
             raise ValueError(f"outstanding must be at least 1, not {outstanding!r}")

@@ -10,10 +10,8 @@ from typing import ClassVar, Generic, Self, TypeVar
 from metronome.hdl.config import SmConfig
 from metronome.hdl.isa.csrs import PolicyParameter
 
-__all__ = [
-    "Last", "NoState", "Pointer", "Policy", "PolicyInputs", "State", "Stateless", "WithLast", "WithPointer", "after",
-    "lowest", "members",
-]
+__all__ = ["Last", "NoState", "Pointer", "Policy", "PolicyInputs", "State", "Stateless", "WithLast", "WithPointer",
+           "after", "lowest", "members"]
 
 
 @dataclass(frozen=True, kw_only=True)

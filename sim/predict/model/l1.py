@@ -9,10 +9,8 @@ from ...machine.events import NONE
 from .compiled import inlined
 from .search import least_recently_used, places_of
 
-__all__ = [
-    "chosen_entry", "entries_of", "hit_place", "installs", "joined_entry", "place",
-    "requested_set", "set_of", "youngest_entry",
-]
+__all__ = ["chosen_entry", "entries_of", "hit_place", "installs", "joined_entry", "place", "requested_set", "set_of",
+           "youngest_entry"]
 
 
 @inlined

@@ -13,33 +13,9 @@ import numpy as np
 from ...machine.events import DEPTH, LANES, MSHRS, PARTS, REGISTERS, STORES, WARPS, Reason, Wait
 from .observer import COUNTED
 
-__all__ = [
-    "AHEAD",
-    "BURST",
-    "CHANNEL",
-    "CODE",
-    "CONFIG",
-    "CONTROL",
-    "FRAME",
-    "FRONT",
-    "ISSUE",
-    "ISSUED",
-    "LINE_WORDS",
-    "LIST_WORDS",
-    "LOADS",
-    "LSU",
-    "OBSERVER",
-    "PORT",
-    "QUEUE",
-    "RING",
-    "SLOTS",
-    "STEP",
-    "VICTIMS",
-    "Answer",
-    "Decisions",
-    "Machine",
-    "Request",
-]
+__all__ = ["AHEAD", "BURST", "CHANNEL", "CODE", "CONFIG", "CONTROL", "FRAME", "FRONT", "ISSUE", "ISSUED", "LINE_WORDS",
+           "LIST_WORDS", "LOADS", "LSU", "OBSERVER", "PORT", "QUEUE", "RING", "SLOTS", "STEP", "VICTIMS", "Answer",
+           "Decisions", "Machine", "Request"]
 
 LINE_WORDS = 16
 #: Loads and stores that may be taken and not yet through the coalescer (docs/memory.md).

@@ -16,9 +16,8 @@ from ...build.processes import run, tool_environment
 from ...build.sources import ROOT
 from .refusals import compile_failure
 
-__all__ = ["ARCH", "COMPILE_FLAGS", "DIVERGENCE_FLAGS", "MACHINE_FLAGS", "PASS_REGISTERS", "RUNTIME",
-           "ToolchainError", "Unit", "compiler_version", "headers", "our_unit", "own_unit", "relative", "run_wheel",
-           "system_headers"]
+__all__ = ["ARCH", "COMPILE_FLAGS", "DIVERGENCE_FLAGS", "MACHINE_FLAGS", "PASS_REGISTERS", "RUNTIME", "ToolchainError",
+           "Unit", "compiler_version", "headers", "our_unit", "own_unit", "relative", "run_wheel", "system_headers"]
 
 RUNTIME = ROOT / "riscv_kernels" / "runtime"
 

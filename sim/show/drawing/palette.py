@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-__all__ = [
-    "DOWN", "FAMILIES", "GREY", "INK", "LINE", "PALETTE", "PART_COLOURS", "SERIES", "SOFT", "UP", "css_variables",
-    "themed",
-]
+__all__ = ["DOWN", "FAMILIES", "GREY", "INK", "LINE", "PALETTE", "PART_COLOURS", "SERIES", "SOFT", "UP",
+           "css_variables", "themed"]
 
 #: Name -> light, dark. The light values are all different: they are how a colour is found in a drawing.
 PALETTE: Mapping[str, tuple[str, str]] = {

@@ -16,10 +16,8 @@ from metronome.hdl.layouts.waits import LookupWait
 from ...machine.events import NONE
 from .cycles import Cause, Cycles
 
-__all__ = [
-    "DETAILS", "INACTIVE", "OUTCOMES", "READY", "ROW", "SOURCES", "Kind", "Rows", "outcomes_of", "sources_of",
-    "states_of",
-]
+__all__ = ["DETAILS", "INACTIVE", "OUTCOMES", "READY", "ROW", "SOURCES", "Kind", "Rows", "outcomes_of", "sources_of",
+           "states_of"]
 
 
 class Kind(enum.IntEnum):

@@ -25,20 +25,8 @@ from .bench import (
 )
 from .probes import EMPTY, Cycles, one
 
-__all__ = [
-    "AFTER",
-    "LONG",
-    "MANY",
-    "ROWS",
-    "byte_strides",
-    "capacities",
-    "capacity",
-    "lines",
-    "order",
-    "strides",
-    "under_way",
-    "word_strides",
-]
+__all__ = ["AFTER", "LONG", "MANY", "ROWS", "byte_strides", "capacities", "capacity", "lines", "order", "strides",
+           "under_way", "word_strides"]
 
 #: Of the same access so many in a row: the longer row less the shorter is what the accesses themselves take.
 ROWS = (16, 32)

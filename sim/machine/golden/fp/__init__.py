@@ -16,26 +16,5 @@ from .arithmetic import add, div, fma, mul, sqrt, sub
 from .convert import classify, eq, from_int, le, lt, max_, min_, to_int
 from .formats import CANONICAL_NAN, DZ, NV, NX, OF, UF, Rounding
 
-__all__ = [
-    "CANONICAL_NAN",
-    "DZ",
-    "NV",
-    "NX",
-    "OF",
-    "UF",
-    "Rounding",
-    "add",
-    "classify",
-    "div",
-    "eq",
-    "fma",
-    "from_int",
-    "le",
-    "lt",
-    "max_",
-    "min_",
-    "mul",
-    "sqrt",
-    "sub",
-    "to_int",
-]
+__all__ = ["CANONICAL_NAN", "DZ", "NV", "NX", "OF", "UF", "Rounding", "add", "classify", "div", "eq", "fma", "from_int",
+           "le", "lt", "max_", "min_", "mul", "sqrt", "sub", "to_int"]

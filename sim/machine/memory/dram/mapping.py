@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from metronome.hdl.config import LINE_NUMBER_BITS
 
-__all__ = [
-    "BANKS", "BANKS_PER_GROUP", "BANK_HASHES", "COLUMNS", "DEFAULT_HASH", "DEFAULT_MAPPING", "GROUPS", "AddressMapping",
-]
+__all__ = ["BANKS", "BANKS_PER_GROUP", "BANK_HASHES", "COLUMNS", "DEFAULT_HASH", "DEFAULT_MAPPING", "GROUPS",
+           "AddressMapping"]
 
 GROUPS = 4
 BANKS_PER_GROUP = 4
