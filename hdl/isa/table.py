@@ -13,21 +13,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
-from .ops import (
-    AluOp,
-    BranchOp,
-    CsrOp,
-    DivOp,
-    FcvtOp,
-    FdivOp,
-    FmaOp,
-    FmiscOp,
-    LsuOp,
-    MulOp,
-    SimtOp,
-    SystemOp,
-    Unit,
-)
+from .ops import AluOp, BranchOp, CsrOp, DivOp, FcvtOp, FdivOp, FmaOp, FmiscOp, LsuOp, MulOp, SimtOp, SystemOp, Unit
 
 __all__ = ["INSTRUCTIONS", "ImmFormat", "Instruction", "Op", "RegFile"]
 

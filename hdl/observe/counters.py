@@ -6,14 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..config import SmConfig
 from ..isa.ops import Unit
-from ..layouts.counters import (
-    COUNTER_BITS,
-    COUNTERS,
-    REASON_BITS,
-    StallReason,
-    counter_places,
-    counters_layout,
-)
+from ..layouts.counters import COUNTER_BITS, COUNTERS, REASON_BITS, StallReason, counter_places, counters_layout
 from ..layouts.events import control_event_layout, front_event_layout, issue_event_layout
 from ..lib.component import Component
 from ..lib.lane_vectors import pick

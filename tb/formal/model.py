@@ -9,19 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from amaranth.hdl import (
-    Array,
-    Assume,
-    Cat,
-    ClockDomain,
-    Const,
-    Instance,
-    Module,
-    Mux,
-    ShapeLike,
-    Signal,
-    Value,
-)
+from amaranth.hdl import Array, Assume, Cat, ClockDomain, Const, Instance, Module, Mux, ShapeLike, Signal, Value
 from amaranth.lib import data, wiring
 
 from metronome.hdl.config import LINE_NUMBER_BITS, Coordination, Prediction, SmConfig

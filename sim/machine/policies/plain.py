@@ -10,19 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import permutations, product
 
-from .base import (
-    Last,
-    NoState,
-    Pointer,
-    Policy,
-    PolicyInputs,
-    Stateless,
-    WithLast,
-    WithPointer,
-    after,
-    lowest,
-    members,
-)
+from .base import Last, NoState, Pointer, Policy, PolicyInputs, Stateless, WithLast, WithPointer, after, lowest, members
 from .with_parameters import CacheConscious, TwoLevelRoundRobin, VariableRate, VariableRateStrict
 
 __all__ = ["POLICIES", "Policy", "PolicyInputs", "from_outside"]

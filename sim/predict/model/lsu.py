@@ -10,19 +10,7 @@ from metronome.hdl.config import FaultCause
 from ...machine.events import MSHRS, NONE, PARTS, STORES
 from . import channels, l1, order, victims
 from .compiled import inlined
-from .lanes import (
-    FILL,
-    HIT,
-    LOCAL,
-    arrive,
-    count_made,
-    leaving,
-    push,
-    serve_local,
-    tick_answers,
-    tick_queue,
-    writes,
-)
+from .lanes import FILL, HIT, LOCAL, arrive, count_made, leaving, push, serve_local, tick_answers, tick_queue, writes
 from .lookup import adds_part, find, look_up
 from .records import QUEUE, Decisions
 from .search import first_of, least_recently_used

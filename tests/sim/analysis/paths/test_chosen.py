@@ -7,20 +7,7 @@ import pytest
 
 from metronome.sim.analysis.paths.arithmetic import Arithmetic
 from metronome.sim.program.assembler import asm
-from tests.sim.analysis.assembled import (
-    A0,
-    INPUTS,
-    T0,
-    T2,
-    T4,
-    T6,
-    Assembled,
-    bound_of,
-    launch_of,
-    one,
-    runs_of,
-    words,
-)
+from tests.sim.analysis.assembled import A0, INPUTS, T0, T2, T4, T6, Assembled, bound_of, launch_of, one, runs_of, words
 from tests.support.tiers import some_more
 
 pytestmark = pytest.mark.slow
