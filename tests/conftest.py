@@ -16,6 +16,8 @@ import pytest
 gc.disable()
 #: `make check` builds this simulation and no other.
 QUICK_BUILD = "TINY"
+#: Builds of `make test-more` and not of `make test`.
+MORE_BUILDS = ("BASE", "bare")
 #: Builds of `make test-long` only. They go first there: most are large, and no process waits for them at the end.
 #: The SM on AXI (axi) is in `make test` with cocotb and Icarus: tests/tb/examples.
 #: Ordered channels (ordered) are proved, and predicted, in `make test`: tests/tb/formal,
@@ -50,8 +52,8 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.xdist_group(build))
             if build in LONG_BUILDS:
                 item.add_marker(pytest.mark.long)
-            elif build != QUICK_BUILD and not item.get_closest_marker("long"):
-                item.add_marker(pytest.mark.slow)
+            elif not item.get_closest_marker("long") and build != QUICK_BUILD:
+                item.add_marker(pytest.mark.more if build in MORE_BUILDS else pytest.mark.slow)
     items.sort(key=rank)
 
 

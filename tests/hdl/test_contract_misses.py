@@ -212,7 +212,7 @@ def test_without_a_cache_only_the_last_line_is_kept():
         assert len(inside) == misses
 
 
-@pytest.mark.parametrize("config", named("TINY", "BASE", "uncached"))
+@pytest.mark.parametrize("config", named("TINY", "SMALL", "BASE", "uncached"))
 def test_random_latencies(config):
     """Every response after 1 to 25 cycles, in any order; the checks are those of every run."""
     for seed in range(3):

@@ -150,7 +150,7 @@ def _check(run: Run, writer: _Writer) -> None:
 
 
 #: Those that the tests share, and a build of its own.
-CONFIGS = [*named("TINY", "BASE"), *named("bare", marks=[pytest.mark.more]), pytest.param(
+CONFIGS = [*named("TINY", "SMALL", "BASE"), *named("bare", marks=[pytest.mark.more]), pytest.param(
     replace(TINY, prediction=Prediction.NOT_TAKEN), id="TINY not_taken", marks=[on("TINY not_taken"), pytest.mark.long],
 )]
 

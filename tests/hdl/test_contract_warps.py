@@ -9,7 +9,7 @@ from metronome.sim.program.assembler import asm
 from metronome.sim.program.assembler.asm import Program
 from tests.hdl.sm_checks import check_front_end
 from tests.hdl.sm_harness import START, Latencies, Run, finish, run_program, spawn
-from tests.support.builds import BASE, TINY, on
+from tests.support.builds import SMALL, TINY, on
 
 pytestmark = on("TINY")
 
@@ -39,10 +39,10 @@ def _spawned(warps: int) -> tuple[Run, Program, int]:
     p.label("worker")
     p.add(asm.addi(5, 0, 7))
     finish(p)
-    return run_program(BASE, p), p, at
+    return run_program(SMALL, p), p, at
 
 
-@on("BASE")
+@on("SMALL")
 @pytest.mark.parametrize("warps", [2, 4])
 def test_spawned_warps_start_with_four_nops(warps):
     run, p, at = _spawned(warps)
@@ -132,7 +132,7 @@ def test_reactivation_by_a_second_wspawn():
     assert len(selections) == 4 + len(misses) + 1
 
 
-@on("BASE")
+@on("SMALL")
 @pytest.mark.parametrize("policy", ["lrr", "gtlrr", "gtlo"])
 def test_barrier_release(policy):
     """Nobody goes on before the last arrival at t; the last in t+R+1, the others as soon as the policy lets them."""
@@ -150,7 +150,7 @@ def test_barrier_release(policy):
     p.add(asm.bar(5, 6))
     p.add(asm.addi(9, 0, 1))
     finish(p)
-    run = run_program(BASE, p, policy=policy, latency=3)
+    run = run_program(SMALL, p, policy=policy, latency=3)
     check_front_end(run)
     arrivals = {warp: run.issued_at(at, warp) for warp in range(4)}
     t = max(arrivals.values())

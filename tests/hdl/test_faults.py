@@ -9,7 +9,7 @@ from metronome.sim.program.assembler import asm
 from metronome.sim.program.assembler.asm import Program
 from tests.hdl.sm_checks import check_front_end
 from tests.hdl.sm_harness import USER, Fault, Latencies, Run, finish, run_program, spawn
-from tests.support.builds import BARE, BASE, TINY, on
+from tests.support.builds import BARE, SMALL, TINY, on
 
 pytestmark = on("TINY")
 #: Cycles from the selection of a faulting instruction to the first in which nobody is selected: X is in t+2.
@@ -213,7 +213,7 @@ def test_stack_overflow():
     assert run.register(10) == {0: 0, 1: 0}
 
 
-@on("BASE")
+@on("SMALL")
 def test_fault_of_another_warp():
     """Warp 2 faults while the others run: its number and pc, and everybody stops."""
     p = Program()
@@ -225,7 +225,7 @@ def test_fault_of_another_warp():
     p.add(asm.ecall())
     p.label("spin")
     p.jal(0, "spin")
-    run = run_program(BASE, p)
+    run = run_program(SMALL, p)
     _expect(run, FaultCause.ENVIRONMENT_CALL, at, 0, warp=2)
     assert run.cycles[-1].active == 0b1111
 

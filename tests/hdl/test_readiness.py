@@ -91,7 +91,7 @@ def _check_readiness(run: Run, body: int, instructions: list[_Instruction]) -> i
     return waits
 
 
-@pytest.mark.parametrize("config", named("TINY", "BASE"))
+@pytest.mark.parametrize("config", named("TINY", "SMALL", "BASE"))
 def test_readiness_against_reference(config):
     """Random straight lines on all warps: in every cycle a warp is eligible iff operands, unit and slot are free."""
     for seed in range(3):

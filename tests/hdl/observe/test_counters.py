@@ -112,7 +112,7 @@ def _mixed(warps: int, rng: random.Random) -> Program:
     return p
 
 
-@pytest.mark.parametrize("config", named("TINY", "BASE"))
+@pytest.mark.parametrize("config", named("TINY", "SMALL", "BASE"))
 def test_recount_of_mixed_programs(config):
     for seed in range(2):
         rng = random.Random(seed)
