@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from amaranth.hdl import Elaboratable, Module
-from amaranth.sim import Simulator
 
 from metronome.hdl.bus.axi import AxiMaster
 from metronome.hdl.presets import TINY
@@ -25,6 +24,7 @@ from metronome.tb.axi_rules import (
     LineRules,
     broken_rules,
 )
+from tests.hdl.lib.simulate import simulate
 
 LINE = 64
 OKAY, SLVERR, DECERR = 0, 2, 3
@@ -310,10 +310,7 @@ def run(bridge: AxiMaster, seed: int, *, cycles: int = 400, chances: Chances | N
             if ctx.get(bridge.busy):
                 wrong.append(f"seed {seed}: busy, but all is answered")
 
-    sim = Simulator(bench)
-    sim.add_clock(1e-6)
-    sim.add_testbench(testbench)
-    sim.run()
+    simulate(bench, testbench)
     return Outcome(wrong, asker.answered, asker.errors, slave.mixed_beats, len(asker.under_way))
 
 

@@ -5,7 +5,7 @@ import pytest
 from metronome.hdl.bus.axi import AxiMaster
 from metronome.hdl.presets import TINY
 from tests.hdl.bus.axi_side import Chances, make, run
-from tests.hdl.lib.simulate import simulate
+from tests.hdl.lib.simulate import simulated
 from tests.support.tiers import some_more
 
 SEED = 20261123
@@ -66,29 +66,25 @@ def test_what_cannot_be_built_is_refused(option, value, allowed):
         AxiMaster(TINY, **{option: value})
 
 
-def test_cycles():
+@simulated(lambda: make(tag_bits=5))
+async def test_cycles(ctx, bridge):
     """A request is on the bus in the next cycle; an answer at the port in the cycle after B, or the last beat."""
-    bridge = make(tag_bits=5)
     axi, port = bridge.axi, bridge.port
     seen = []
-
-    async def testbench(ctx):
-        for ready in (axi.awready, axi.wready, axi.arready, port.response.ready):
-            ctx.set(ready, 1)
-        for cycle in range(24):
-            ctx.set(port.request.valid, cycle in (0, 1, 2))
-            ctx.set(port.request.payload, {"line": 5 + cycle, "tag": cycle, "write": cycle == 0})
-            ctx.set(axi.bvalid, cycle == 12)
-            ctx.set(axi.rvalid, cycle >= 3 and cycle < 19)
-            ctx.set(axi.rid, int(cycle >= 11))
-            names = [name for name in ("awvalid", "wlast", "arvalid") if ctx.get(getattr(axi, name) & axi.wvalid | (
-                getattr(axi, name) if name != "wlast" else 0))]
-            if ctx.get(port.response.valid):
-                names.append(f"answer {ctx.get(port.response.payload.tag)}")
-            seen.append(names)
-            await ctx.tick()
-
-    simulate(bridge, testbench)
+    for ready in (axi.awready, axi.wready, axi.arready, port.response.ready):
+        ctx.set(ready, 1)
+    for cycle in range(24):
+        ctx.set(port.request.valid, cycle in (0, 1, 2))
+        ctx.set(port.request.payload, {"line": 5 + cycle, "tag": cycle, "write": cycle == 0})
+        ctx.set(axi.bvalid, cycle == 12)
+        ctx.set(axi.rvalid, cycle >= 3 and cycle < 19)
+        ctx.set(axi.rid, int(cycle >= 11))
+        names = [name for name in ("awvalid", "wlast", "arvalid") if ctx.get(getattr(axi, name) & axi.wvalid | (
+            getattr(axi, name) if name != "wlast" else 0))]
+        if ctx.get(port.response.valid):
+            names.append(f"answer {ctx.get(port.response.payload.tag)}")
+        seen.append(names)
+        await ctx.tick()
     happened = {cycle: names for cycle, names in enumerate(seen) if names}
     assert happened == {
         1: ["awvalid"], 2: ["arvalid"], 3: ["arvalid"], 8: ["wlast"], 11: ["answer 1"], 13: ["answer 0"],

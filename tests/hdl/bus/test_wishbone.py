@@ -4,13 +4,13 @@ import random
 
 import pytest
 from amaranth.hdl import Module
-from amaranth.sim import Simulator
 
 from metronome.hdl.bus.wishbone import WishboneMaster
 from metronome.hdl.presets import TINY
 from metronome.tb.axi_rules import ANSWERER_RULES, ASKER_RULES, LineRules, broken_rules
 from metronome.tb.formal.patched import patched
 from tests.hdl.bus.axi_side import LINE, Asker, Chances
+from tests.hdl.lib.simulate import simulate
 
 SEED = 11
 MASTER = "metronome.hdl.bus.wishbone:WishboneMaster.elaborate"
@@ -115,10 +115,7 @@ def run(data_bits, seed, *, error=0.0, cycles=400, take=0.7):
         if asker.under_way:
             wrong.append(f"tags {sorted(asker.under_way)} were never answered")
 
-    sim = Simulator(m)
-    sim.add_clock(1e-6)
-    sim.add_testbench(testbench)
-    sim.run()
+    simulate(m, testbench)
     return wrong, asker.answered
 
 

@@ -6,12 +6,12 @@ import random
 from dataclasses import replace
 
 import pytest
-from amaranth.sim import Simulator
 
 from metronome.hdl.execute.branch import BranchLanes
 from metronome.hdl.isa.ops import BranchOp
 from metronome.hdl.presets import TINY
 from tests.hdl.execute.lane_harness import Operation, edge_operations, signed
+from tests.hdl.lib.simulate import simulated
 
 CONFIGS = [TINY, replace(TINY, threads=4)]
 
@@ -31,24 +31,18 @@ def reference(op: BranchOp, a: int, b: int) -> bool:
 
 
 @pytest.mark.parametrize("config", CONFIGS, ids=lambda config: f"{config.threads}_threads")
-def test_branches(config):
+@simulated(lambda config: BranchLanes(config))
+async def test_branches(ctx, unit, config):
     seed = config.threads
     rng = random.Random(seed)
     operations = edge_operations(BranchOp, config.threads)
     operations += [Operation.random(rng, BranchOp, config.threads) for _ in range(500)]
-    unit = BranchLanes(config)
-
-    async def testbench(ctx):
-        for operation in operations:
-            ctx.set(unit.op, operation.op.value)
-            ctx.set(unit.a, operation.a)
-            ctx.set(unit.b, operation.b)
-            await ctx.delay(1e-9)
-            expected = sum(reference(operation.op, a, b) << i
-                           for i, (a, b) in enumerate(zip(operation.a, operation.b, strict=True)))
-            actual = ctx.get(unit.taken)
-            assert actual == expected, f"seed {seed}: taken {actual:#b}, expected {expected:#b}: {operation}"
-
-    sim = Simulator(unit)
-    sim.add_testbench(testbench)
-    sim.run()
+    for operation in operations:
+        ctx.set(unit.op, operation.op.value)
+        ctx.set(unit.a, operation.a)
+        ctx.set(unit.b, operation.b)
+        await ctx.delay(1e-9)
+        expected = sum(reference(operation.op, a, b) << i
+                       for i, (a, b) in enumerate(zip(operation.a, operation.b, strict=True)))
+        actual = ctx.get(unit.taken)
+        assert actual == expected, f"seed {seed}: taken {actual:#b}, expected {expected:#b}: {operation}"

@@ -9,13 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from amaranth.sim import Simulator
 
 from metronome.hdl.execute.compute import ComputeUnits
 from metronome.hdl.isa.ops import AluOp, DivOp, FcvtOp, FdivOp, FmaOp, FmiscOp, MulOp, Unit
 from metronome.hdl.presets import BASE, TINY
 from metronome.sim.machine.golden import fp
-from tests.hdl.lib.simulate import set_all
+from tests.hdl.lib.simulate import set_all, simulated
 from tests.support.tiers import more_but, some_long
 
 MASK32 = 0xFFFF_FFFF
@@ -76,70 +75,57 @@ CONFIGS = {
 @pytest.mark.slow
 @pytest.mark.parametrize("config", more_but(CONFIGS.values(), [TINY, CONFIGS["fma8-fcvt8-fdiv20"]]), ids=list(CONFIGS))
 @pytest.mark.parametrize("seed", some_long([1, 2], 1))
-def test_results_in_their_cycles(config, seed):
+@simulated(lambda config: ComputeUnits(config))
+async def test_results_in_their_cycles(ctx: Any, dut: ComputeUnits, config, seed):
     """Random operations, one a cycle where the write port and the dividers allow; each result latency cycles later."""
     rng = random.Random(seed)
     latencies = {Unit.ALU: config.latency_alu, Unit.MUL: config.latency_mul, Unit.DIV: config.latency_div,
                  Unit.FMA: config.latency_fma, Unit.FCVT: config.latency_fcvt, Unit.FDIV: config.latency_fdiv,
                  Unit.FMISC: config.latency_fmisc}
-    dut = ComputeUnits(config)
     checked = set()
-
-    async def testbench(ctx: Any) -> None:
-        due: dict[int, tuple[Unit, list[Any], int]] = {}
-        free = {Unit.DIV: 0, Unit.FDIV: 0}
-        for cycle in range(250):
-            unit, op, reference = rng.choice(OPS)
-            o = _operands(rng, config.threads)
-            if unit is not Unit.ALU:
-                o["use_pc"] = o["use_imm"] = False
-            at = cycle + latencies[unit]
-            valid = at not in due and cycle >= free.get(unit, 0) and rng.random() < 0.9
-            _drive(ctx, dut, unit, op, o, valid)
-            if valid:
-                if unit in free:
-                    free[unit] = at
-                a = [o["pc"]] * config.threads if o["use_pc"] else o["rs1"]
-                b = [o["imm"]] * config.threads if o["use_imm"] else o["rs2"]
-                operands = zip(a, b, o["rs3"], strict=True)
-                expected = [reference(*abc, o["rm"]) if unit in FLOATS else reference(*abc[:2]) for abc in operands]
-                due[at] = (unit, expected, o["mask"])
-            if cycle in due:
-                written, expected, mask = due[cycle]
-                ctx.set(dut.write_unit, written)
-                raised = 0
-                for lane in range(config.threads):
-                    if written in FLOATS and mask >> lane & 1:
-                        expected[lane], flags = expected[lane]
-                        raised |= flags
-                    if mask >> lane & 1:
-                        assert ctx.get(dut.result[lane]) == expected[lane], f"seed {seed}, cycle {cycle}, {written}"
-                        checked.add(written)
-                assert ctx.get(dut.flags) == raised, f"seed {seed}, cycle {cycle}, {written}"
-            await ctx.tick()
-
-    sim = Simulator(dut)
-    sim.add_clock(1e-6)
-    sim.add_testbench(testbench)
-    sim.run()
+    due: dict[int, tuple[Unit, list[Any], int]] = {}
+    free = {Unit.DIV: 0, Unit.FDIV: 0}
+    for cycle in range(250):
+        unit, op, reference = rng.choice(OPS)
+        o = _operands(rng, config.threads)
+        if unit is not Unit.ALU:
+            o["use_pc"] = o["use_imm"] = False
+        at = cycle + latencies[unit]
+        valid = at not in due and cycle >= free.get(unit, 0) and rng.random() < 0.9
+        _drive(ctx, dut, unit, op, o, valid)
+        if valid:
+            if unit in free:
+                free[unit] = at
+            a = [o["pc"]] * config.threads if o["use_pc"] else o["rs1"]
+            b = [o["imm"]] * config.threads if o["use_imm"] else o["rs2"]
+            operands = zip(a, b, o["rs3"], strict=True)
+            expected = [reference(*abc, o["rm"]) if unit in FLOATS else reference(*abc[:2]) for abc in operands]
+            due[at] = (unit, expected, o["mask"])
+        if cycle in due:
+            written, expected, mask = due[cycle]
+            ctx.set(dut.write_unit, written)
+            raised = 0
+            for lane in range(config.threads):
+                if written in FLOATS and mask >> lane & 1:
+                    expected[lane], flags = expected[lane]
+                    raised |= flags
+                if mask >> lane & 1:
+                    assert ctx.get(dut.result[lane]) == expected[lane], f"seed {seed}, cycle {cycle}, {written}"
+                    checked.add(written)
+            assert ctx.get(dut.flags) == raised, f"seed {seed}, cycle {cycle}, {written}"
+        await ctx.tick()
     assert checked == set(latencies), f"seed {seed}"
 
 
 @pytest.mark.slow
-def test_scalar_goes_to_all_lanes():
+@simulated(lambda: ComputeUnits(BASE))
+async def test_scalar_goes_to_all_lanes(ctx: Any, dut: ComputeUnits):
     """With ``add_lane`` the lane number is in the low bits (thread id, mhartid)."""
-    dut = ComputeUnits(BASE)
     rng = random.Random(1)
-
-    async def testbench(ctx: Any) -> None:
-        for unit in [Unit.BRANCH, Unit.CSR, Unit.SIMT] * 7:
-            ctx.set(dut.write_unit, unit)
-            scalar = rng.getrandbits(30) << 2
-            ctx.set(dut.scalar, scalar)
-            for add in (0, 1):
-                ctx.set(dut.add_lane, add)
-                assert [ctx.get(dut.result[i]) for i in range(4)] == [scalar + add * i for i in range(4)]
-
-    sim = Simulator(dut)
-    sim.add_testbench(testbench)
-    sim.run()
+    for unit in [Unit.BRANCH, Unit.CSR, Unit.SIMT] * 7:
+        ctx.set(dut.write_unit, unit)
+        scalar = rng.getrandbits(30) << 2
+        ctx.set(dut.scalar, scalar)
+        for add in (0, 1):
+            ctx.set(dut.add_lane, add)
+            assert [ctx.get(dut.result[i]) for i in range(4)] == [scalar + add * i for i in range(4)]

@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from amaranth.sim import Simulator
 
 from metronome.hdl.config import Channels, SmConfig
 from metronome.hdl.execute.csr import CsrUnit
 from metronome.hdl.isa.ops import CsrOp
 from metronome.hdl.layouts.counters import counter_places
+from tests.hdl.lib.simulate import simulate, simulated
 
 CONFIG = SmConfig(warps=4, threads=4, core_id=1, cores=3)
 ARGUMENT = 0xDEAD_BEE4
@@ -27,13 +27,6 @@ EXISTS = {FFLAGS, FRM, FCSR, 0x301, MSCRATCH, MREGION, *ZERO, *READ_ONLY, *WINDO
 #: The region's counters from 0xB03 on, in this order (isa.md).
 COUNTERS = ("committed", "nops", "discrepancies", "errors", "icache_misses", "taken_branches", "loads",
             "load_wait_cycles")
-
-
-def _simulate(dut: CsrUnit, testbench: Any) -> None:
-    sim = Simulator(dut)
-    sim.add_clock(1e-6)
-    sim.add_testbench(testbench)
-    sim.run()
 
 
 def _drive(ctx: Any, dut: CsrUnit, op: CsrOp, number: int, *, source: int = 0, immediate: bool = False, rs1: int = 0,
@@ -51,41 +44,33 @@ async def _start(ctx: Any, dut: CsrUnit) -> None:
     ctx.set(dut.start, 0)
 
 
-def test_which_numbers_exist():
+@simulated(lambda: CsrUnit(CONFIG))
+async def test_which_numbers_exist(ctx: Any, dut: CsrUnit):
     """All 4096 numbers, read and written."""
-    dut = CsrUnit(CONFIG)
-
-    async def testbench(ctx: Any) -> None:
-        unreadable, unwritable = set(), set()
-        _drive(ctx, dut, CsrOp.RS, 0, valid=0)
-        for number in range(4096):
-            ctx.set(dut.immediate, number)
-            if ctx.get(dut.unknown):
-                unreadable.add(number)
-        ctx.set(dut.op, CsrOp.RW.value)
-        for number in range(4096):
-            ctx.set(dut.immediate, number)
-            if ctx.get(dut.unknown):
-                unwritable.add(number)
-        assert set(range(4096)) - unreadable == EXISTS
-        assert set(range(4096)) - unwritable == EXISTS - set(READ_ONLY)
-
-    _simulate(dut, testbench)
+    unreadable, unwritable = set(), set()
+    _drive(ctx, dut, CsrOp.RS, 0, valid=0)
+    for number in range(4096):
+        ctx.set(dut.immediate, number)
+        if ctx.get(dut.unknown):
+            unreadable.add(number)
+    ctx.set(dut.op, CsrOp.RW.value)
+    for number in range(4096):
+        ctx.set(dut.immediate, number)
+        if ctx.get(dut.unknown):
+            unwritable.add(number)
+    assert set(range(4096)) - unreadable == EXISTS
+    assert set(range(4096)) - unwritable == EXISTS - set(READ_ONLY)
 
 
 @pytest.mark.parametrize("op", [CsrOp.RS, CsrOp.RC])
 @pytest.mark.parametrize("immediate", [False, True])
-def test_read_only_number_is_written_unless_the_source_field_is_zero(op, immediate):
+@simulated(lambda: CsrUnit(CONFIG))
+async def test_read_only_number_is_written_unless_the_source_field_is_zero(ctx: Any, dut: CsrUnit, op, immediate):
     """csrrs and csrrc with x0 or 0 do not write; with any other field they do, whatever the register holds."""
-    dut = CsrUnit(CONFIG)
-
-    async def testbench(ctx: Any) -> None:
-        for number in READ_ONLY:
-            for source in (0, 1, 16, 31):
-                _drive(ctx, dut, op, number, source=source, immediate=immediate)
-                assert ctx.get(dut.unknown) == (source != 0), (hex(number), source)
-
-    _simulate(dut, testbench)
+    for number in READ_ONLY:
+        for source in (0, 1, 16, 31):
+            _drive(ctx, dut, op, number, source=source, immediate=immediate)
+            assert ctx.get(dut.unknown) == (source != 0), (hex(number), source)
 
 
 def _identity(number: int, warp: int, mask: int, active: int) -> tuple[int, bool]:
@@ -97,44 +82,36 @@ def _identity(number: int, warp: int, mask: int, active: int) -> tuple[int, bool
     }[number]
 
 
-def test_identity():
+@simulated(lambda: CsrUnit(CONFIG))
+async def test_identity(ctx: Any, dut: CsrUnit):
     """The read-only CSRs of every warp, with random masks, and misa."""
-    dut = CsrUnit(CONFIG)
     rng = random.Random(5)
-
-    async def testbench(ctx: Any) -> None:
-        for number in READ_ONLY:
-            for warp in range(4):
-                mask, active = rng.getrandbits(4), rng.getrandbits(4)
-                _drive(ctx, dut, CsrOp.RS, number, warp=warp, mask=mask)
-                ctx.set(dut.active, active)
-                expected = _identity(number, warp, mask, active)
-                assert (ctx.get(dut.value), ctx.get(dut.add_lane)) == expected, (hex(number), warp)
-        _drive(ctx, dut, CsrOp.RS, 0x301)
-        # misa: MXL = 1 in 31..30, and the letters' bits.
-        assert ctx.get(dut.value) == 1 << 30 | sum(1 << "ABCDEFGHIJKLMNOPQRSTUVWXYZ".index(c) for c in "IMFX")
-        assert not ctx.get(dut.add_lane)
-
-    _simulate(dut, testbench)
+    for number in READ_ONLY:
+        for warp in range(4):
+            mask, active = rng.getrandbits(4), rng.getrandbits(4)
+            _drive(ctx, dut, CsrOp.RS, number, warp=warp, mask=mask)
+            ctx.set(dut.active, active)
+            expected = _identity(number, warp, mask, active)
+            assert (ctx.get(dut.value), ctx.get(dut.add_lane)) == expected, (hex(number), warp)
+    _drive(ctx, dut, CsrOp.RS, 0x301)
+    # misa: MXL = 1 in 31..30, and the letters' bits.
+    assert ctx.get(dut.value) == 1 << 30 | sum(1 << "ABCDEFGHIJKLMNOPQRSTUVWXYZ".index(c) for c in "IMFX")
+    assert not ctx.get(dut.add_lane)
 
 
-def test_zeros_ignore_writes():
-    dut = CsrUnit(CONFIG)
-
-    async def testbench(ctx: Any) -> None:
-        await _start(ctx, dut)
-        for number in ZERO:
-            _drive(ctx, dut, CsrOp.RW, number, source=5, rs1=0xFFFF_FFFF)
-            assert not ctx.get(dut.unknown)
-            await ctx.tick()
-            _drive(ctx, dut, CsrOp.RS, number)
-            assert ctx.get(dut.value) == 0, hex(number)
-        # Nor do they touch anything else.
-        for number, value in ((MSCRATCH, ARGUMENT), (FCSR, 0), (MREGION, 0)):
-            _drive(ctx, dut, CsrOp.RS, number)
-            assert ctx.get(dut.value) == value
-
-    _simulate(dut, testbench)
+@simulated(lambda: CsrUnit(CONFIG))
+async def test_zeros_ignore_writes(ctx: Any, dut: CsrUnit):
+    await _start(ctx, dut)
+    for number in ZERO:
+        _drive(ctx, dut, CsrOp.RW, number, source=5, rs1=0xFFFF_FFFF)
+        assert not ctx.get(dut.unknown)
+        await ctx.tick()
+        _drive(ctx, dut, CsrOp.RS, number)
+        assert ctx.get(dut.value) == 0, hex(number)
+    # Nor do they touch anything else.
+    for number, value in ((MSCRATCH, ARGUMENT), (FCSR, 0), (MREGION, 0)):
+        _drive(ctx, dut, CsrOp.RS, number)
+        assert ctx.get(dut.value) == value
 
 
 class _Model:
@@ -164,107 +141,91 @@ class _Model:
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_random_accesses(seed):
+@simulated(lambda: CsrUnit(CONFIG))
+async def test_random_accesses(ctx: Any, dut: CsrUnit, seed):
     """csrrw, csrrs, csrrc and their immediate forms on what can be written, by all warps; mscratch is shared.
 
     In every cycle another warp may raise flags, the same one where it writes none.
     """
-    dut = CsrUnit(CONFIG)
     rng = random.Random(seed)
-
-    async def testbench(ctx: Any) -> None:
-        await _start(ctx, dut)
-        model = _Model()
-        for _ in range(600):
-            op, number = rng.choice(list(CsrOp)), rng.choice((FFLAGS, FRM, FCSR, MSCRATCH, MREGION))
-            warp, immediate = rng.randrange(4), rng.random() < 0.5
-            source, rs1, valid = rng.choice((0, rng.randrange(32))), rng.getrandbits(32), rng.random() < 0.9
-            _drive(ctx, dut, op, number, source=source, immediate=immediate, rs1=rs1, warp=warp, valid=valid)
-            what = f"seed {seed}: {op} {number:#x} warp {warp} source {source} immediate {immediate} rs1 {rs1:#x}"
-            raises, flags, raised = rng.random() < 0.5, rng.getrandbits(5) & rng.getrandbits(5), rng.randrange(4)
-            raises &= raised != warp or number not in (FFLAGS, FRM, FCSR)
-            for port, value in ((dut.raise_valid, raises), (dut.raised, flags), (dut.raised_warp, raised)):
-                ctx.set(port, value)
-            old = model.read(number, warp)
-            assert ctx.get(dut.value) == old, what
-            assert ctx.get(dut.frm) == model.fcsr[warp] >> 5, what
-            assert (ctx.get(dut.unknown), ctx.get(dut.add_lane)) == (0, 0), what
-            assert ctx.get(dut.region) == model.region, what
-            operand = source if immediate else rs1
-            if valid and op is CsrOp.RW:
-                model.write(number, warp, operand)
-            elif valid and source != 0:
-                model.write(number, warp, old | operand if op is CsrOp.RS else old & ~operand)
-            if raises:
-                model.fcsr[raised] |= flags
-            await ctx.tick()
-
-    _simulate(dut, testbench)
+    await _start(ctx, dut)
+    model = _Model()
+    for _ in range(600):
+        op, number = rng.choice(list(CsrOp)), rng.choice((FFLAGS, FRM, FCSR, MSCRATCH, MREGION))
+        warp, immediate = rng.randrange(4), rng.random() < 0.5
+        source, rs1, valid = rng.choice((0, rng.randrange(32))), rng.getrandbits(32), rng.random() < 0.9
+        _drive(ctx, dut, op, number, source=source, immediate=immediate, rs1=rs1, warp=warp, valid=valid)
+        what = f"seed {seed}: {op} {number:#x} warp {warp} source {source} immediate {immediate} rs1 {rs1:#x}"
+        raises, flags, raised = rng.random() < 0.5, rng.getrandbits(5) & rng.getrandbits(5), rng.randrange(4)
+        raises &= raised != warp or number not in (FFLAGS, FRM, FCSR)
+        for port, value in ((dut.raise_valid, raises), (dut.raised, flags), (dut.raised_warp, raised)):
+            ctx.set(port, value)
+        old = model.read(number, warp)
+        assert ctx.get(dut.value) == old, what
+        assert ctx.get(dut.frm) == model.fcsr[warp] >> 5, what
+        assert (ctx.get(dut.unknown), ctx.get(dut.add_lane)) == (0, 0), what
+        assert ctx.get(dut.region) == model.region, what
+        operand = source if immediate else rs1
+        if valid and op is CsrOp.RW:
+            model.write(number, warp, operand)
+        elif valid and source != 0:
+            model.write(number, warp, old | operand if op is CsrOp.RS else old & ~operand)
+        if raises:
+            model.fcsr[raised] |= flags
+        await ctx.tick()
 
 
-def test_unknown_number_changes_nothing():
-    dut = CsrUnit(CONFIG)
-
-    async def testbench(ctx: Any) -> None:
-        await _start(ctx, dut)
-        for number in (0x000, 0x004, 0x341 + 2, 0x7C3, 0xFC0):
-            _drive(ctx, dut, CsrOp.RW, number, source=1, rs1=0xFFFF_FFFF)
-            assert ctx.get(dut.unknown)
-            await ctx.tick()
-        for number, value in ((MSCRATCH, ARGUMENT), (FCSR, 0), (MREGION, 0)):
-            _drive(ctx, dut, CsrOp.RS, number)
-            assert ctx.get(dut.value) == value
-
-    _simulate(dut, testbench)
+@simulated(lambda: CsrUnit(CONFIG))
+async def test_unknown_number_changes_nothing(ctx: Any, dut: CsrUnit):
+    await _start(ctx, dut)
+    for number in (0x000, 0x004, 0x341 + 2, 0x7C3, 0xFC0):
+        _drive(ctx, dut, CsrOp.RW, number, source=1, rs1=0xFFFF_FFFF)
+        assert ctx.get(dut.unknown)
+        await ctx.tick()
+    for number, value in ((MSCRATCH, ARGUMENT), (FCSR, 0), (MREGION, 0)):
+        _drive(ctx, dut, CsrOp.RS, number)
+        assert ctx.get(dut.value) == value
 
 
-def test_time_and_retired():
+@simulated(lambda: CsrUnit(CONFIG))
+async def test_time_and_retired(ctx: Any, dut: CsrUnit):
     """mcycle is 0 in the first cycle after the launch; minstret adds the lanes; both start again at a launch."""
-    dut = CsrUnit(CONFIG)
     rng = random.Random(3)
-
-    async def testbench(ctx: Any) -> None:
-        for _ in range(2):
-            await _start(ctx, dut)
-            total = 0
-            for cycle in range(50):
-                retired = rng.randrange(5)
-                ctx.set(dut.retired, retired)
-                number = rng.choice((0xB00, 0xB02, 0xB80, 0xB82))
-                _drive(ctx, dut, CsrOp.RS, number)
-                expected = {0xB00: cycle, 0xB02: total, 0xB80: 0, 0xB82: 0}[number]
-                assert ctx.get(dut.value) == expected, (hex(number), cycle)
-                total += retired
-                await ctx.tick()
-
-    _simulate(dut, testbench)
+    for _ in range(2):
+        await _start(ctx, dut)
+        total = 0
+        for cycle in range(50):
+            retired = rng.randrange(5)
+            ctx.set(dut.retired, retired)
+            number = rng.choice((0xB00, 0xB02, 0xB80, 0xB82))
+            _drive(ctx, dut, CsrOp.RS, number)
+            expected = {0xB00: cycle, 0xB02: total, 0xB80: 0, 0xB82: 0}[number]
+            assert ctx.get(dut.value) == expected, (hex(number), cycle)
+            total += retired
+            await ctx.tick()
 
 
-def test_region_counters():
+@simulated(lambda: CsrUnit(CONFIG))
+async def test_region_counters(ctx: Any, dut: CsrUnit):
     """Each counter behind its own pair of numbers, high half 0x80 above; the window's other numbers read 0."""
-    dut = CsrUnit(CONFIG)
     rng = random.Random(4)
-
-    async def testbench(ctx: Any) -> None:
-        low: dict[int, int] = {}
-        places: dict[tuple[str, int], int] = {}
-        for offset, name in enumerate(COUNTERS):
-            low[0xB03 + offset] = places[name, 0] = rng.getrandbits(48)
-        for reason in range(1, 12):
-            low[0xB0B + reason - 1] = places["stalls", reason] = rng.getrandbits(48)
-        for number in range(0xB01, 0xB20):
-            if number == 0xB02:
-                continue
-            for high in (0, 0x80):
-                _drive(ctx, dut, CsrOp.RS, number + high)
-                index = ctx.get(dut.counter_index)
-                counter, reason = counter_places()[index] if index < len(counter_places()) else (None, 0)
-                # What the observer shows: one that software cannot read is another number.
-                ctx.set(dut.counter_value, places.get((counter.name, int(reason)), 1 << 40 | 7) if counter else 5)
-                value = low.get(number, 0)
-                assert ctx.get(dut.value) == (value >> 32 if high else value & 0xFFFF_FFFF), hex(number + high)
-
-    _simulate(dut, testbench)
+    low: dict[int, int] = {}
+    places: dict[tuple[str, int], int] = {}
+    for offset, name in enumerate(COUNTERS):
+        low[0xB03 + offset] = places[name, 0] = rng.getrandbits(48)
+    for reason in range(1, 12):
+        low[0xB0B + reason - 1] = places["stalls", reason] = rng.getrandbits(48)
+    for number in range(0xB01, 0xB20):
+        if number == 0xB02:
+            continue
+        for high in (0, 0x80):
+            _drive(ctx, dut, CsrOp.RS, number + high)
+            index = ctx.get(dut.counter_index)
+            counter, reason = counter_places()[index] if index < len(counter_places()) else (None, 0)
+            # What the observer shows: one that software cannot read is another number.
+            ctx.set(dut.counter_value, places.get((counter.name, int(reason)), 1 << 40 | 7) if counter else 5)
+            value = low.get(number, 0)
+            assert ctx.get(dut.value) == (value >> 32 if high else value & 0xFFFF_FFFF), hex(number + high)
 
 
 def test_the_list_of_morder_counts_in_the_region():
@@ -285,7 +246,7 @@ def test_the_list_of_morder_counts_in_the_region():
         ):
             await access(ctx, number, value)
 
-    _simulate(dut, testbench)
+    simulate(dut, testbench)
     assert seen == [
         (0, 0, 0, 0), (0, 1, 0, 1), (0, 0, 0, 0), (1, 0, 0x4000_0000, 0), (0, 0, 0, 1), (0, 1, 0, 1), (0, 0, 0, 0),
     ]
@@ -293,28 +254,24 @@ def test_the_list_of_morder_counts_in_the_region():
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_mpolicy_is_told_one_cycle_later(seed):
+@simulated(lambda: CsrUnit(replace(CONFIG, policy_csr=True)))
+async def test_mpolicy_is_told_one_cycle_later(ctx: Any, dut: CsrUnit, seed):
     """With policy_csr: it reads what was written last; the policies see the word for one cycle, the next one."""
-    dut = CsrUnit(replace(CONFIG, policy_csr=True))
     rng = random.Random(seed)
-
-    async def testbench(ctx: Any) -> None:
-        await _start(ctx, dut)
-        kept = told = 0
-        for cycle in range(400):
-            op, number = rng.choice(list(CsrOp)), rng.choice((MPOLICY, MPOLICY, MPOLICY, MSCRATCH, MORDER, 0x123))
-            immediate, valid = rng.random() < 0.3, rng.random() < 0.8
-            source, rs1 = rng.choice((0, rng.randrange(32))), rng.choice((0, rng.getrandbits(32), 0xFFFF_FFFF))
-            warp, what = rng.randrange(4), f"seed {seed}, cycle {cycle}"
-            _drive(ctx, dut, op, number, source=source, immediate=immediate, rs1=rs1, warp=warp, valid=valid)
-            change = ctx.get(dut.change)
-            assert change.value | change.slot << 16 | change.parameter << 24 == told, what
-            if number == MPOLICY:
-                assert (ctx.get(dut.value), ctx.get(dut.unknown)) == (kept, 0), what
-            operand, told = source if immediate else rs1, 0
-            if valid and number == MPOLICY and (op is CsrOp.RW or source):
-                told = {CsrOp.RW: operand, CsrOp.RS: kept | operand, CsrOp.RC: kept & ~operand}[op]
-                kept = told
-            await ctx.tick()
-
-    _simulate(dut, testbench)
+    await _start(ctx, dut)
+    kept = told = 0
+    for cycle in range(400):
+        op, number = rng.choice(list(CsrOp)), rng.choice((MPOLICY, MPOLICY, MPOLICY, MSCRATCH, MORDER, 0x123))
+        immediate, valid = rng.random() < 0.3, rng.random() < 0.8
+        source, rs1 = rng.choice((0, rng.randrange(32))), rng.choice((0, rng.getrandbits(32), 0xFFFF_FFFF))
+        warp, what = rng.randrange(4), f"seed {seed}, cycle {cycle}"
+        _drive(ctx, dut, op, number, source=source, immediate=immediate, rs1=rs1, warp=warp, valid=valid)
+        change = ctx.get(dut.change)
+        assert change.value | change.slot << 16 | change.parameter << 24 == told, what
+        if number == MPOLICY:
+            assert (ctx.get(dut.value), ctx.get(dut.unknown)) == (kept, 0), what
+        operand, told = source if immediate else rs1, 0
+        if valid and number == MPOLICY and (op is CsrOp.RW or source):
+            told = {CsrOp.RW: operand, CsrOp.RS: kept | operand, CsrOp.RC: kept & ~operand}[op]
+            kept = told
+        await ctx.tick()

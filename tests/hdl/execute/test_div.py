@@ -6,12 +6,12 @@ import random
 from dataclasses import replace
 
 import pytest
-from amaranth.sim import Simulator
 
 from metronome.hdl.execute.div import DivUnit
 from metronome.hdl.isa.ops import DivOp
 from metronome.hdl.presets import TINY
 from tests.hdl.execute.lane_harness import EDGES, MASK32, Operation, check_unit, signed, spread
+from tests.hdl.lib.simulate import simulated
 from tests.support.tiers import some_more, some_slow
 
 CONFIGS = [TINY, replace(TINY, threads=4), replace(TINY, latency_div=35), replace(TINY, threads=1, latency_div=40)]
@@ -74,20 +74,13 @@ def test_reset_abandons_a_division(age):
 
 
 @pytest.mark.parametrize("config", some_slow(CONFIGS, 1), ids=label)
-def test_busy(config):
+@simulated(lambda config: DivUnit(config))
+async def test_busy(ctx, unit, config):
     """``busy`` is 1 in exactly the latency - 1 cycles in which no operation may arrive."""
-    unit = DivUnit(config)
     seen = []
-
-    async def testbench(ctx):
-        ctx.set(unit.mask, 1)
-        for cycle in range(2 * config.latency_div):
-            ctx.set(unit.valid, cycle in (0, config.latency_div))
-            seen.append(ctx.get(unit.busy))
-            await ctx.tick()
-
-    sim = Simulator(unit)
-    sim.add_clock(1e-6)
-    sim.add_testbench(testbench)
-    sim.run()
+    ctx.set(unit.mask, 1)
+    for cycle in range(2 * config.latency_div):
+        ctx.set(unit.valid, cycle in (0, config.latency_div))
+        seen.append(ctx.get(unit.busy))
+        await ctx.tick()
     assert seen == ([0] + [1] * (config.latency_div - 1)) * 2

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from amaranth.sim import Simulator
 
 from metronome.hdl.config import SmConfig
 from metronome.hdl.execute.faults import FaultLatch
+from tests.hdl.lib.simulate import simulated
 
 
 def _fault(cause: int, warp: int) -> dict[str, int]:
@@ -16,27 +16,20 @@ def _fault(cause: int, warp: int) -> dict[str, int]:
 
 
 @pytest.mark.parametrize(("execute", "lsu", "kept"), [(2, None, 2), (None, 5, 5), (3, 7, 7)])
-def test_fault_latch_keeps_the_first(execute, lsu, kept):
+@simulated(lambda: FaultLatch(SmConfig(warps=4, threads=1)))
+async def test_fault_latch_keeps_the_first(ctx: Any, dut: FaultLatch, execute, lsu, kept):
     """Of two in one cycle the LSU's; later ones change nothing."""
-    dut = FaultLatch(SmConfig(warps=4, threads=1))
-
-    async def testbench(ctx: Any) -> None:
-        assert not ctx.get(dut.valid)
-        for port, cause in (("execute", execute), ("lsu", lsu)):
-            ctx.set(getattr(dut, f"{port}_valid"), cause is not None)
-            ctx.set(getattr(dut, port), _fault(cause or 31, 1))
+    assert not ctx.get(dut.valid)
+    for port, cause in (("execute", execute), ("lsu", lsu)):
+        ctx.set(getattr(dut, f"{port}_valid"), cause is not None)
+        ctx.set(getattr(dut, port), _fault(cause or 31, 1))
+    await ctx.tick()
+    for cause in (11, 26):
+        assert ctx.get(dut.valid)
+        fault = ctx.get(dut.fault)
+        assert {name: fault[name] for name in ("cause", "warp", "pc", "address")} == _fault(kept, 1)
+        ctx.set(dut.execute_valid, 1)
+        ctx.set(dut.lsu_valid, 1)
+        ctx.set(dut.execute, _fault(cause, 2))
+        ctx.set(dut.lsu, _fault(cause, 3))
         await ctx.tick()
-        for cause in (11, 26):
-            assert ctx.get(dut.valid)
-            fault = ctx.get(dut.fault)
-            assert {name: fault[name] for name in ("cause", "warp", "pc", "address")} == _fault(kept, 1)
-            ctx.set(dut.execute_valid, 1)
-            ctx.set(dut.lsu_valid, 1)
-            ctx.set(dut.execute, _fault(cause, 2))
-            ctx.set(dut.lsu, _fault(cause, 3))
-            await ctx.tick()
-
-    sim = Simulator(dut)
-    sim.add_clock(1e-6)
-    sim.add_testbench(testbench)
-    sim.run()

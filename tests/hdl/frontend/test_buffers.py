@@ -10,7 +10,7 @@ import pytest
 from metronome.hdl.frontend.buffers import InstructionBuffers
 from metronome.hdl.layouts.decoded import BufferEntry, IssueInfo
 from metronome.hdl.presets import BASE
-from tests.hdl.lib.simulate import bit_list, maybe, simulate, some_bit
+from tests.hdl.lib.simulate import bit_list, maybe, simulated, some_bit
 from tests.support.tiers import some_more
 
 DEPTH = 4
@@ -62,49 +62,44 @@ class Rings:
 @pytest.mark.slow
 @pytest.mark.parametrize("warps", some_more([3, 1, 4], 1))
 @pytest.mark.parametrize("seed", some_more(range(2), 1))
-def test_random(warps, seed):
+@simulated(lambda warps: InstructionBuffers(replace(BASE, warps=warps)))
+async def test_random(ctx, dut, warps, seed):
     """A fetch three cycles behind each pop, as in the front end; flushes at any time, in the cycle of a fill too."""
     rng = random.Random(100 * warps + seed)
-    dut = InstructionBuffers(replace(BASE, warps=warps))
     rings = Rings(dut, warps)
     flushed_with_a_fill = 0
+    fetches: dict[int, tuple[int, int]] = {}        # cycle of the fill: warp, slot
+    popped = NOP
+    for cycle in range(800):
+        what = f"seed {100 * warps + seed}, cycle {cycle}"
+        pop = rng.randrange(warps) if maybe(rng, 0.8) else None
+        flush = some_bit(rng, warps) if maybe(rng, 0.2) else 0
+        filled, slot = fetches.get(cycle, (None, 0))
+        entry, nop = random_entry(rng), maybe(rng, 0.2)
+        ctx.set(dut.pop, 0 if pop is None else 1 << pop)
+        ctx.set(dut.pop_warp, pop or 0)
+        ctx.set(dut.flush, flush)
+        ctx.set(dut.fill.valid, filled is not None)
+        ctx.set(dut.fill.warp, filled or 0)
+        ctx.set(dut.fill.slot, slot)
+        ctx.set(dut.fill.entry.as_value(), entry)
+        ctx.set(dut.fill.squashed, nop)
 
-    async def testbench(ctx):
-        nonlocal flushed_with_a_fill
-        fetches: dict[int, tuple[int, int]] = {}        # cycle of the fill: warp, slot
+        rings.check_heads(ctx, what)
+        if popped is not NOP:
+            assert ctx.get(dut.entry.as_value()) == popped, f"{what}: entry of the last pop"
+        assert ctx.get(dut.empty_pop) == 0, f"{what}: a pop of warp {pop} found its slot empty"
         popped = NOP
-        for cycle in range(800):
-            what = f"seed {100 * warps + seed}, cycle {cycle}"
-            pop = rng.randrange(warps) if maybe(rng, 0.8) else None
-            flush = some_bit(rng, warps) if maybe(rng, 0.2) else 0
-            filled, slot = fetches.get(cycle, (None, 0))
-            entry, nop = random_entry(rng), maybe(rng, 0.2)
-            ctx.set(dut.pop, 0 if pop is None else 1 << pop)
-            ctx.set(dut.pop_warp, pop or 0)
-            ctx.set(dut.flush, flush)
-            ctx.set(dut.fill.valid, filled is not None)
-            ctx.set(dut.fill.warp, filled or 0)
-            ctx.set(dut.fill.slot, slot)
-            ctx.set(dut.fill.entry.as_value(), entry)
-            ctx.set(dut.fill.squashed, nop)
+        if pop is not None:
+            rings.check_pop(ctx, what, pop)
+            fetches[cycle + 3] = pop, rings.heads[pop]
+            popped = rings.pop(pop)
+        await ctx.tick()
 
-            rings.check_heads(ctx, what)
-            if popped is not NOP:
-                assert ctx.get(dut.entry.as_value()) == popped, f"{what}: entry of the last pop"
-            assert ctx.get(dut.empty_pop) == 0, f"{what}: a pop of warp {pop} found its slot empty"
-            popped = NOP
-            if pop is not None:
-                rings.check_pop(ctx, what, pop)
-                fetches[cycle + 3] = pop, rings.heads[pop]
-                popped = rings.pop(pop)
-            await ctx.tick()
-
-            if filled is not None:
-                rings.slots[filled][slot] = NOP if nop else entry
-                flushed_with_a_fill += flush >> filled & 1
-            rings.flush(bit_list(flush))
-
-    simulate(dut, testbench)
+        if filled is not None:
+            rings.slots[filled][slot] = NOP if nop else entry
+            flushed_with_a_fill += flush >> filled & 1
+        rings.flush(bit_list(flush))
     assert flushed_with_a_fill >= 5
 
 
@@ -115,20 +110,16 @@ def test_entry_layout_begins_with_the_info():
     assert entry == IssueInfo.const({"rd": 33, "store": 1}).as_value().value
 
 
-def test_empty_pop():
+@simulated(lambda: InstructionBuffers(BASE))
+async def test_empty_pop(ctx, dut):
     """Four pops of one warp without a fill are good for the four NOPs of the reset; the fifth is an empty pop."""
-    dut = InstructionBuffers(BASE)
-
-    async def testbench(ctx):
-        assert ctx.get(dut.head_nop) == 0b1111
-        ctx.set(dut.pop, 0b0100)
-        ctx.set(dut.pop_warp, 2)
-        for expected in (0, 0, 0, 0, 1):
-            assert ctx.get(dut.empty_pop) == expected
-            await ctx.tick()
-        ctx.set(dut.pop, 0b0010)
-        ctx.set(dut.pop_warp, 1)
-        assert ctx.get(dut.empty_pop) == 0
-        assert ctx.get(dut.occupancy[1]) == DEPTH
-
-    simulate(dut, testbench)
+    assert ctx.get(dut.head_nop) == 0b1111
+    ctx.set(dut.pop, 0b0100)
+    ctx.set(dut.pop_warp, 2)
+    for expected in (0, 0, 0, 0, 1):
+        assert ctx.get(dut.empty_pop) == expected
+        await ctx.tick()
+    ctx.set(dut.pop, 0b0010)
+    ctx.set(dut.pop_warp, 1)
+    assert ctx.get(dut.empty_pop) == 0
+    assert ctx.get(dut.occupancy[1]) == DEPTH

@@ -27,7 +27,7 @@ from metronome.hdl.isa.ops import (
 )
 from metronome.hdl.isa.table import INSTRUCTIONS
 from tests.hdl.frontend.decode_reference import Expected, decode
-from tests.hdl.lib.simulate import evaluate
+from tests.hdl.lib.simulate import simulate
 
 OPS = {"ALU": AluOp, "BRANCH": BranchOp, "MUL": MulOp, "DIV": DivOp, "LSU": LsuOp, "CSR": CsrOp, "SIMT": SimtOp,
        "SYSTEM": SystemOp, "FMA": FmaOp, "FCVT": FcvtOp, "FDIV": FdivOp, "FMISC": FmiscOp}
@@ -199,7 +199,7 @@ def check(words, *, expected, label, fetch_error=False):
             differs = {name: (got[name], want[name]) for name in want if got[name] != want[name]}
             assert not differs, f"{label}: {word:#010x}: (decoded, expected) differ in {differs}"
 
-    evaluate(dut, testbench)
+    simulate(dut, testbench)
 
 
 def test_assembled_words_cover_the_table():
@@ -270,7 +270,7 @@ def test_prediction():
             fields = [field for field, _ in got.shape() if field not in ("info", "predicted")]
             assert [got[field] for field in fields] == [want[field] for field in fields], name
 
-    evaluate(m, testbench)
+    simulate(m, testbench)
 
 
 def test_a_write_of_mregion_waits_with_ordered_channels():
@@ -296,4 +296,4 @@ def test_a_write_of_mregion_waits_with_ordered_channels():
             assert not want.fence and not want.store, hex(word)
             assert got.drain == (want.drain or waits), hex(word)
 
-    evaluate(m, testbench)
+    simulate(m, testbench)

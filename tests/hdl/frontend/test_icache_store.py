@@ -12,7 +12,7 @@ from metronome.hdl.config import SmConfig
 from metronome.hdl.frontend.icache_store import ICacheStore
 from metronome.hdl.presets import TINY
 from tests.hdl.frontend.cache_reference import Line, ReferenceCache
-from tests.hdl.lib.simulate import maybe, simulate
+from tests.hdl.lib.simulate import maybe, simulate, simulated
 from tests.support.tiers import some_more
 
 CONFIGS = [
@@ -103,27 +103,23 @@ class StoreModel:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("config", some_more(CONFIGS, 2), ids=label)
-def test_random(config):
+@simulated(lambda config: ICacheStore(config))
+async def test_random(ctx, dut, config):
     seed = config.icache_bytes + config.icache_ways
     rng = random.Random(seed)
-    dut = ICacheStore(config)
     model = StoreModel(dut, config, f"seed {seed}")
-
-    async def testbench(ctx):
-        for cycle in range(1200):
-            line = random_line(rng, config)
-            # A line that the store already holds is never refilled: its fetches do not miss.
-            refill = None
-            if maybe(rng, 0.3) and (not model.cache.holds(line)):
-                refill = Line(line, rng.getrandbits(512), maybe(rng, 0.2))
-            oldest = model.cache.ways[0][model.cache.use[0][0]]
-            wanted = line if maybe(rng, 0.4) else random_line(rng, config)
-            if oldest is not None and maybe(rng, 0.2):
-                wanted = oldest.number
-            pc = wanted * 64 + 4 * rng.randrange(16) if cycle < 900 or maybe(rng, 0.6) else None
-            await model.step(ctx, pc=pc, refill=refill, invalidate=maybe(rng, 0.01))
-
-    simulate(dut, testbench)
+    for cycle in range(1200):
+        line = random_line(rng, config)
+        # A line that the store already holds is never refilled: its fetches do not miss.
+        refill = None
+        if maybe(rng, 0.3) and (not model.cache.holds(line)):
+            refill = Line(line, rng.getrandbits(512), maybe(rng, 0.2))
+        oldest = model.cache.ways[0][model.cache.use[0][0]]
+        wanted = line if maybe(rng, 0.4) else random_line(rng, config)
+        if oldest is not None and maybe(rng, 0.2):
+            wanted = oldest.number
+        pc = wanted * 64 + 4 * rng.randrange(16) if cycle < 900 or maybe(rng, 0.6) else None
+        await model.step(ctx, pc=pc, refill=refill, invalidate=maybe(rng, 0.01))
     for event in ("hit", "miss", "word", "error", "evicted", "lookup in the refill's cycle", "overwritten in t+1"):
         assert model.seen[event] >= 5, f"seed {seed}: {event} happened {model.seen[event]} times: {model.seen}"
 

@@ -12,7 +12,7 @@ from metronome.hdl.config import SmConfig
 from metronome.hdl.frontend.line_store import LineStore
 from metronome.hdl.presets import TINY
 from tests.hdl.frontend.cache_reference import Line, ReferenceLines
-from tests.hdl.lib.simulate import maybe, simulate
+from tests.hdl.lib.simulate import maybe, simulated
 from tests.support.tiers import some_slow
 
 CONFIGS = [replace(TINY, warps=warps, icache_bytes=0) for warps in (1, 2, 5)]
@@ -85,27 +85,23 @@ class StoreModel:
 
 
 @pytest.mark.parametrize("config", some_slow(CONFIGS, 1), ids=label)
-def test_random(config):
+@simulated(lambda config: LineStore(config))
+async def test_random(ctx, dut, config):
     """Six lines, two of which differ in the highest bit only."""
     seed = 70 + config.warps
     rng = random.Random(seed)
-    dut = LineStore(config)
     model = StoreModel(dut, f"seed {seed}")
     numbers = [3, 3 + (1 << 25), 4, 5, 6, (1 << 26) - 1]
-
-    async def testbench(ctx):
-        for _ in range(1200):
-            warp = rng.randrange(config.warps)
-            refill = None
-            if maybe(rng, 0.3):
-                refill = warp if maybe(rng, 0.5) else rng.randrange(config.warps), Line(
-                    rng.choice(numbers), rng.getrandbits(512), maybe(rng, 0.2))
-            held = model.lines.lines.get(warp)
-            number = held.number if held and maybe(rng, 0.6) else rng.choice(numbers)
-            lookup = (warp, 64 * number + 4 * rng.randrange(16)) if maybe(rng, 0.9) else None
-            await model.step(ctx, lookup=lookup, refill=refill, invalidate=maybe(rng, 0.02))
-
-    simulate(dut, testbench)
+    for _ in range(1200):
+        warp = rng.randrange(config.warps)
+        refill = None
+        if maybe(rng, 0.3):
+            refill = warp if maybe(rng, 0.5) else rng.randrange(config.warps), Line(
+                rng.choice(numbers), rng.getrandbits(512), maybe(rng, 0.2))
+        held = model.lines.lines.get(warp)
+        number = held.number if held and maybe(rng, 0.6) else rng.choice(numbers)
+        lookup = (warp, 64 * number + 4 * rng.randrange(16)) if maybe(rng, 0.9) else None
+        await model.step(ctx, lookup=lookup, refill=refill, invalidate=maybe(rng, 0.02))
     wanted = ["hit", "miss", "error", "overwritten in t+1", "lookup in the refill's cycle"]
     for event in [*wanted, *(["another warp has it"] if config.warps > 1 else [])]:
         assert model.seen[event] >= 5, f"seed {seed}: {event} happened {model.seen[event]} times: {model.seen}"

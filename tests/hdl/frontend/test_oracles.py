@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from amaranth.sim import Simulator
 
 from metronome.hdl.config import Coordination, SmConfig
 from metronome.hdl.frontend.oracles import OracleSets
 from metronome.hdl.presets import BASE, TINY
 from metronome.hdl.verilog import generate
+from tests.hdl.lib.simulate import simulated
 from tests.support.tiers import some_long, some_more
 
 #: Cycles behind a served miss or a redirect in which an empty buffer is excused: d = t_F + 1 (design.md section 3).
@@ -20,13 +20,6 @@ EXCUSED = 4
 MASKS = ("may_issue", "head_ready", "empty", "suspended", "missed", "redirected")
 #: How often each is 1. Rare events leave the windows room to end.
 CHANCES = {"may_issue": 0.8, "head_ready": 0.5, "empty": 0.5, "suspended": 0.1, "missed": 0.06, "redirected": 0.06}
-
-
-def _simulate(dut: OracleSets, testbench: Any) -> None:
-    sim = Simulator(dut)
-    sim.add_clock(1e-6)
-    sim.add_testbench(testbench)
-    sim.run()
 
 
 def _expected(history: list[dict[str, bool]], halt: bool) -> tuple[bool, bool]:
@@ -42,29 +35,25 @@ def _expected(history: list[dict[str, bool]], halt: bool) -> tuple[bool, bool]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("warps", some_more([3, 1, 4], 1))
-def test_sets(warps):
+@simulated(lambda warps: OracleSets(replace(BASE, warps=warps)))
+async def test_sets(ctx: Any, dut: OracleSets, warps):
     rng = random.Random(warps)
-    dut = OracleSets(replace(BASE, warps=warps))
     #: Per warp: widened but not excused, excused at the end of a window, the same one cycle later.
     seen = {"picked": 0, "last excused": 0, "first not excused": 0}
-
-    async def testbench(ctx: Any) -> None:
-        histories: list[list[dict[str, bool]]] = [[] for _ in range(warps)]
-        for cycle in range(3000):
-            for history in histories:
-                history.append({name: rng.random() < CHANCES[name] for name in MASKS})
-            for name in MASKS:
-                ctx.set(getattr(dut, name), sum(history[-1][name] << w for w, history in enumerate(histories)))
-            halt = rng.random() < 0.02
-            ctx.set(dut.halt, halt)
-            for w, history in enumerate(histories):
-                hardware = tuple(ctx.get(dut.eligible[i]) >> w & 1 for i in range(2))
-                expected = _expected(history, halt)
-                assert hardware == expected, f"seed {warps}, cycle {cycle}, warp {w}: {history[-1 - EXCUSED:]}"
-                _note(seen, history, expected)
-            await ctx.tick()
-
-    _simulate(dut, testbench)
+    histories: list[list[dict[str, bool]]] = [[] for _ in range(warps)]
+    for cycle in range(3000):
+        for history in histories:
+            history.append({name: rng.random() < CHANCES[name] for name in MASKS})
+        for name in MASKS:
+            ctx.set(getattr(dut, name), sum(history[-1][name] << w for w, history in enumerate(histories)))
+        halt = rng.random() < 0.02
+        ctx.set(dut.halt, halt)
+        for w, history in enumerate(histories):
+            hardware = tuple(ctx.get(dut.eligible[i]) >> w & 1 for i in range(2))
+            expected = _expected(history, halt)
+            assert hardware == expected, f"seed {warps}, cycle {cycle}, warp {w}: {history[-1 - EXCUSED:]}"
+            _note(seen, history, expected)
+        await ctx.tick()
     assert min(seen.values()) >= 20, seen
 
 
@@ -82,24 +71,20 @@ def _note(seen: dict[str, int], history: list[dict[str, bool]], expected: tuple[
 
 
 @pytest.mark.parametrize("event", ["redirected", "missed", "suspended"])
-def test_an_event_in_cycle_c_excuses_the_next_four(event):
+@simulated(lambda: OracleSets(SmConfig(warps=2, threads=1)))
+async def test_an_event_in_cycle_c_excuses_the_next_four(ctx: Any, dut: OracleSets, event):
     """The instruction fetched in c+1 can be issued in c+5: until then an empty buffer is nobody's fault."""
-    dut = OracleSets(SmConfig(warps=2, threads=1))
-
-    async def testbench(ctx: Any) -> None:
-        ctx.set(dut.may_issue, 0b11)
-        ctx.set(dut.empty, 0b11)
+    ctx.set(dut.may_issue, 0b11)
+    ctx.set(dut.empty, 0b11)
+    await ctx.tick()
+    assert [ctx.get(dut.eligible[i]) for i in range(2)] == [0b11, 0b11]
+    ctx.set(getattr(dut, event), 0b10)
+    assert ctx.get(dut.eligible[1]) == (0b11 if event == "redirected" else 0b01)
+    await ctx.tick()
+    ctx.set(getattr(dut, event), 0)
+    for since in range(1, 7):
+        assert [ctx.get(dut.eligible[i]) for i in range(2)] == [0b11, 0b01 if since <= 4 else 0b11], since
         await ctx.tick()
-        assert [ctx.get(dut.eligible[i]) for i in range(2)] == [0b11, 0b11]
-        ctx.set(getattr(dut, event), 0b10)
-        assert ctx.get(dut.eligible[1]) == (0b11 if event == "redirected" else 0b01)
-        await ctx.tick()
-        ctx.set(getattr(dut, event), 0)
-        for since in range(1, 7):
-            assert [ctx.get(dut.eligible[i]) for i in range(2)] == [0b11, 0b01 if since <= 4 else 0b11], since
-            await ctx.tick()
-
-    _simulate(dut, testbench)
 
 
 @pytest.mark.more

@@ -10,7 +10,7 @@ import pytest
 from metronome.hdl.config import SmConfig
 from metronome.hdl.presets import BASE
 from tests.hdl.frontend.swas_harness import OpenFrontEnd, World
-from tests.hdl.lib.simulate import simulate
+from tests.hdl.lib.simulate import simulated
 from tests.support.tiers import long_but, more_but, some_long
 
 CONFIGS = [
@@ -40,17 +40,13 @@ def label(config: SmConfig) -> str:
 @pytest.mark.slow
 @pytest.mark.parametrize("rates", some_long(WORLDS, 1))
 @pytest.mark.parametrize("config", more_but(long_but(CONFIGS, [CONFIGS[1], CONFIGS[4]]), [CONFIGS[1]]), ids=label)
-def test_random(config, rates):
+@simulated(lambda config: OpenFrontEnd(config))
+async def test_random(ctx, dut, config, rates):
     seed = f"{config.warps}-{rates}"
     rng = random.Random(seed)
-    dut = OpenFrontEnd(config)
     world = World(dut, config, rng, WORLDS[rates], f"seed {seed}")
-
-    async def testbench(ctx):
-        for _ in range(1200):
-            await world.step(ctx)
-
-    simulate(dut, testbench)
+    for _ in range(1200):
+        await world.step(ctx)
     seen = world.reference.seen
     assert world.issued >= 100, f"seed {seed}: only {world.issued} instructions: {seen}"
     events = ["miss", "redirect", "nop", "squashed suspension"]

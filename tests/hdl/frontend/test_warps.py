@@ -10,7 +10,7 @@ import pytest
 
 from metronome.hdl.frontend.warps import WarpTable
 from metronome.hdl.presets import BASE
-from tests.hdl.lib.simulate import bit_list, maybe, simulate, some_bit
+from tests.hdl.lib.simulate import bit_list, maybe, simulated, some_bit
 from tests.support.tiers import some_slow
 
 
@@ -66,40 +66,36 @@ class Events:
 
 
 @pytest.mark.parametrize("warps", some_slow([1, 2, 4], 1))
-def test_random(warps):
+@simulated(lambda warps: WarpTable(replace(BASE, warps=warps)))
+async def test_random(ctx, dut, warps):
     """Events of all kinds meet in one cycle on one warp: activation, resolution, turn, then miss or hit."""
     rng = random.Random(warps)
-    dut = WarpTable(replace(BASE, warps=warps))
     meetings: Counter[tuple[str, ...]] = Counter()
+    pcs = [0] * warps
+    unresolved: set[int] = set()
+    looking: int | None = None
+    for cycle in range(800):
+        what = f"seed {warps}, cycle {cycle}"
+        events = Events(rng, warps, unresolved, looking)
+        events.drive(ctx, dut, pcs)
+        nexts = [(pc + 4) % (1 << 32) if w == looking else pc for w, pc in enumerate(pcs)]
+        assert [ctx.get(dut.pc[w]) for w in range(warps)] == nexts, what
+        assert [ctx.get(dut.lines[w]) for w in range(warps)] == [pc // 64 for pc in pcs], what
+        assert set(bit_list(ctx.get(dut.unresolved))) == unresolved, what
+        assert bit_list(ctx.get(dut.redirected)) == [w for w in range(warps) if w == events.redirected], what
+        if events.selected:
+            pc = dut.fetch_pc_if_missed if events.lookup_missed else dut.fetch_pc_if_hit
+            assert ctx.get(pc) == nexts[events.selected[0]], what
+        await ctx.tick()
 
-    async def testbench(ctx):
-        pcs = [0] * warps
-        unresolved: set[int] = set()
-        looking: int | None = None
-        for cycle in range(800):
-            what = f"seed {warps}, cycle {cycle}"
-            events = Events(rng, warps, unresolved, looking)
-            events.drive(ctx, dut, pcs)
-            nexts = [(pc + 4) % (1 << 32) if w == looking else pc for w, pc in enumerate(pcs)]
-            assert [ctx.get(dut.pc[w]) for w in range(warps)] == nexts, what
-            assert [ctx.get(dut.lines[w]) for w in range(warps)] == [pc // 64 for pc in pcs], what
-            assert set(bit_list(ctx.get(dut.unresolved))) == unresolved, what
-            assert bit_list(ctx.get(dut.redirected)) == [w for w in range(warps) if w == events.redirected], what
-            if events.selected:
-                pc = dut.fetch_pc_if_missed if events.lookup_missed else dut.fetch_pc_if_hit
-                assert ctx.get(pc) == nexts[events.selected[0]], what
-            await ctx.tick()
-
-            unresolved -= {events.resolving, *bit_list(events.release)}
-            unresolved |= set(events.selected if events.control else ())
-            elsewhere = {events.redirected, events.turning, *bit_list(events.activated)}
-            looking = next((w for w in events.selected if w not in elsewhere), None)
-            for w in range(warps):
-                happened = events.of_pc(w, pcs[w])
-                meetings[tuple(happened)] += 1
-                pcs[w] = next(iter(happened.values()), pcs[w])
-
-    simulate(dut, testbench)
+        unresolved -= {events.resolving, *bit_list(events.release)}
+        unresolved |= set(events.selected if events.control else ())
+        elsewhere = {events.redirected, events.turning, *bit_list(events.activated)}
+        looking = next((w for w in events.selected if w not in elsewhere), None)
+        for w in range(warps):
+            happened = events.of_pc(w, pcs[w])
+            meetings[tuple(happened)] += 1
+            pcs[w] = next(iter(happened.values()), pcs[w])
     wanted = [("activation", "resolution"), ("resolution", "turn"), ("resolution", "miss"), ("resolution", "hit"),
               ("turn", "miss"), ("turn", "hit"), ("activation", "hit"), ("miss",), ("hit",)]
     for events in wanted:

@@ -25,7 +25,7 @@ from tests.hdl.issue.issue_reference import (
     reasons,
     takes_slot,
 )
-from tests.hdl.lib.simulate import Simulation, maybe, simulate
+from tests.hdl.lib.simulate import Simulation, maybe, simulated
 from tests.support.tiers import long_but, more_but
 
 CONFIGS = [
@@ -231,17 +231,13 @@ class Machine:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("config", more_but(long_but(CONFIGS, CONFIGS[:2]), CONFIGS[:1]), ids=label)
-def test_random_programs(config):
+@simulated(lambda config: IssueStage(config))
+async def test_random_programs(ctx, dut, config):
     seed = 10 * config.warps + config.threads
     rng = random.Random(seed)
-    dut = IssueStage(config)
     machine = Machine(dut, config, rng, f"seed {seed}")
-
-    async def testbench(ctx):
-        for _ in range(700):
-            await machine.step(ctx)
-
-    simulate(dut, testbench)
+    for _ in range(700):
+        await machine.step(ctx)
     for event in ("LOAD", "DATA", "UNIT", "DRAIN", "killed", "flags only", *(unit.name for unit in WRITERS)):
         assert machine.seen[event] > 0, f"seed {seed}: {event} never happened: {machine.seen}"
 
@@ -281,23 +277,19 @@ def test_dependent_instruction(unit):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("unit", "latency"), [(Unit.DIV, 34), (Unit.DIV, 36), (Unit.FDIV, 16), (Unit.FDIV, 40)])
-def test_divider_takes_the_next_division_after_its_latency(unit, latency):
-    dut = IssueStage(replace(BASE, **{f"latency_{unit.name.lower()}": latency}))
+@simulated(lambda unit, latency: IssueStage(replace(BASE, **{f"latency_{unit.name.lower()}": latency})))
+async def test_divider_takes_the_next_division_after_its_latency(ctx, dut, unit, latency):
     free = []
-
-    async def testbench(ctx):
-        heads = [unit, Unit.FDIV if unit is Unit.DIV else Unit.DIV, Unit.MUL, Unit.ALU]
-        for w, head in enumerate(heads):
-            ctx.set(dut.selection.heads[w], {"unit": head})
-        ctx.set(dut.selection.select, 0b1000)
-        ctx.set(dut.selection.warp, 3)
-        ctx.set(dut.selection.info, {"unit": unit})
-        for cycle in range(1, latency + 3):
-            await ctx.tick()
-            ctx.set(dut.selection.select, 0)
-            ready = ctx.get(dut.selection.ready)
-            assert ready & 0b1110 == 0b1110, f"cycle {cycle}: only {unit.name} waits for {unit.name}"
-            free.extend([cycle] * (ready & 1))
-
-    simulate(dut, testbench)
+    heads = [unit, Unit.FDIV if unit is Unit.DIV else Unit.DIV, Unit.MUL, Unit.ALU]
+    for w, head in enumerate(heads):
+        ctx.set(dut.selection.heads[w], {"unit": head})
+    ctx.set(dut.selection.select, 0b1000)
+    ctx.set(dut.selection.warp, 3)
+    ctx.set(dut.selection.info, {"unit": unit})
+    for cycle in range(1, latency + 3):
+        await ctx.tick()
+        ctx.set(dut.selection.select, 0)
+        ready = ctx.get(dut.selection.ready)
+        assert ready & 0b1110 == 0b1110, f"cycle {cycle}: only {unit.name} waits for {unit.name}"
+        free.extend([cycle] * (ready & 1))
     assert free == [latency, latency + 1, latency + 2]

@@ -13,7 +13,7 @@ from metronome.hdl.issue.regfile import RegisterFile
 from metronome.hdl.layouts.decoded import BufferEntry
 from metronome.hdl.presets import BASE
 from tests.hdl.issue.issue_reference import Registers, lanes
-from tests.hdl.lib.simulate import maybe, simulate
+from tests.hdl.lib.simulate import maybe, simulated
 from tests.support.tiers import some_more, some_slow
 
 CONFIGS = [BASE, replace(BASE, warps=1, threads=1), replace(BASE, warps=3, threads=8)]
@@ -29,42 +29,38 @@ def same(write: dict | None, warp: int, register: int) -> bool:
 
 
 @pytest.mark.parametrize("config", some_slow(CONFIGS[1:] + CONFIGS[:1], 1), ids=label)
-def test_register_file(config):
+@simulated(lambda config: RegisterFile(config))
+async def test_register_file(ctx, dut, config):
     seed = config.warps + config.threads
     rng = random.Random(seed)
-    dut = RegisterFile(config)
     model = Registers(config, rng)
     expected: dict[str, list[int]] = {"rs3": [0] * config.threads}
-
-    async def testbench(ctx):
-        for cycle in range(500):
-            warp, sources, write = rng.randrange(config.warps), model.random_sources(), model.random_write()
-            ctx.set(dut.warp, warp)
-            ctx.set(dut.decoded, {"info": sources})
-            model.drive_write(ctx, dut, write)
-            # The third source stays what it was where it is not used.
-            expected.update((name, model.read(warp, sources[name], sources[f"use_{name}"])) for name in SOURCES
-                            if name != "rs3" or sources["use_rs3"])
-            await ctx.tick()
-            for name, values in expected.items():
-                # A write in the read's own cycle is not seen by contract one way or the other.
-                read = lanes(ctx, getattr(dut, name), config.threads)
-                if sources[f"use_{name}"] and same(write, warp, sources[name]):
-                    expected[name] = read
-                    continue
-                assert read == values, f"seed {seed}, cycle {cycle}: warp {warp} {name} {sources}"
-            model.write(write)
-
-    simulate(dut, testbench)
+    for cycle in range(500):
+        warp, sources, write = rng.randrange(config.warps), model.random_sources(), model.random_write()
+        ctx.set(dut.warp, warp)
+        ctx.set(dut.decoded, {"info": sources})
+        model.drive_write(ctx, dut, write)
+        # The third source stays what it was where it is not used.
+        expected.update((name, model.read(warp, sources[name], sources[f"use_{name}"])) for name in SOURCES
+                        if name != "rs3" or sources["use_rs3"])
+        await ctx.tick()
+        for name, values in expected.items():
+            # A write in the read's own cycle is not seen by contract one way or the other.
+            read = lanes(ctx, getattr(dut, name), config.threads)
+            if sources[f"use_{name}"] and same(write, warp, sources[name]):
+                expected[name] = read
+                continue
+            assert read == values, f"seed {seed}, cycle {cycle}: warp {warp} {name} {sources}"
+        model.write(write)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("config", some_more(CONFIGS, 1), ids=label)
-def test_operand_stage(config):
+@simulated(lambda config: OperandStage(config))
+async def test_operand_stage(ctx, dut, config):
     """Selected in t, entry in t+1, operands in t+2 with the mask that the warp has in t+1."""
     seed = 100 + config.warps + config.threads
     rng = random.Random(seed)
-    dut = OperandStage(config)
     model = Registers(config, rng)
     selected: dict[int, int | None] = {}
     expected: dict[int, dict | None] = {}
@@ -90,24 +86,20 @@ def test_operand_stage(config):
         if not wanted["sources"]["use_rs3"]:
             got["rs3"] = wanted["rs3"]
         assert got == wanted, what
-
-    async def testbench(ctx):
-        for cycle in range(500):
-            selected[cycle] = rng.randrange(config.warps) if maybe(rng, 0.7) else None
-            ctx.set(dut.selected, selected[cycle] is not None)
-            ctx.set(dut.selected_warp, selected[cycle] or 0)
-            masks = [rng.getrandbits(config.threads) for _ in range(config.warps)]
-            ctx.set(dut.masks, masks)
-            entry = {"decoded": {"info": model.random_sources(), "imm": rng.getrandbits(32)}, "pc": rng.getrandbits(32)}
-            ctx.set(dut.entry, entry)
-            write = model.random_write()
-            # By the scoreboard, no register is written in the cycle in which it is read.
-            if any(same(write, selected.get(cycle - 1), entry["decoded"]["info"][name]) for name in SOURCES):
-                write = None
-            model.drive_write(ctx, dut, write)
-            check(ctx, cycle)
-            expected[cycle + 1] = read(cycle, entry, masks)
-            await ctx.tick()
-            model.write(write)
-
-    simulate(dut, testbench)
+    for cycle in range(500):
+        selected[cycle] = rng.randrange(config.warps) if maybe(rng, 0.7) else None
+        ctx.set(dut.selected, selected[cycle] is not None)
+        ctx.set(dut.selected_warp, selected[cycle] or 0)
+        masks = [rng.getrandbits(config.threads) for _ in range(config.warps)]
+        ctx.set(dut.masks, masks)
+        entry = {"decoded": {"info": model.random_sources(), "imm": rng.getrandbits(32)}, "pc": rng.getrandbits(32)}
+        ctx.set(dut.entry, entry)
+        write = model.random_write()
+        # By the scoreboard, no register is written in the cycle in which it is read.
+        if any(same(write, selected.get(cycle - 1), entry["decoded"]["info"][name]) for name in SOURCES):
+            write = None
+        model.drive_write(ctx, dut, write)
+        check(ctx, cycle)
+        expected[cycle + 1] = read(cycle, entry, masks)
+        await ctx.tick()
+        model.write(write)

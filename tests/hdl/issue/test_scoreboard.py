@@ -7,14 +7,13 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
-from amaranth.hdl import ResetInserter, Signal
 
 from metronome.hdl.isa.ops import Unit
 from metronome.hdl.issue.scoreboard import Scoreboard
 from metronome.hdl.layouts.counters import StallReason
 from metronome.hdl.presets import BASE
 from tests.hdl.issue.issue_reference import FLOATS, NUMBERS, random_head, reasons
-from tests.hdl.lib.simulate import bit_list, maybe, simulate
+from tests.hdl.lib.simulate import bit_list, maybe, simulated
 from tests.support.tiers import some_more
 
 
@@ -110,35 +109,29 @@ class Model:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("warps", some_more([3, 1, 4], 1))
-def test_random(warps):
+@simulated(lambda warps: Scoreboard(replace(BASE, warps=warps)), resets=True)
+async def test_random(ctx, dut, reset, warps):
     rng = random.Random(warps)
-    dut = Scoreboard(replace(BASE, warps=warps))
     model = Model(dut, warps, rng, f"seed {warps}")
     most_flags = resets = 0
-    reset = Signal()
-
-    async def testbench(ctx):
-        nonlocal most_flags, resets
-        for cycle in range(700):
-            ready = model.judge(ctx, f"seed {warps}, cycle {cycle}")
-            claim, release = model.claim(ctx, ready), model.release(ctx)
-            raiser, raised = model.claim_flags(ctx, ready, claim), model.release_flags(ctx, release)
-            # What the memories hold after a reset must not count.
-            again = maybe(rng, 0.01)
-            ctx.set(reset, again)
-            await ctx.tick()
-            if again:
-                resets += 1
-                model.clear()
-                continue
-            model.tick(claim, release, raiser, raised)
-            most_flags = max(most_flags, max(model.flags))
-            # A head changes only when it has been selected; often enough that others wait for a while.
-            for w in range(warps):
-                if (claim and claim[0] == w) or raiser == w or maybe(rng, 0.3):
-                    model.heads[w] = next_head(rng)
-
-    simulate(ResetInserter(reset)(dut), testbench)
+    for cycle in range(700):
+        ready = model.judge(ctx, f"seed {warps}, cycle {cycle}")
+        claim, release = model.claim(ctx, ready), model.release(ctx)
+        raiser, raised = model.claim_flags(ctx, ready, claim), model.release_flags(ctx, release)
+        # What the memories hold after a reset must not count.
+        again = maybe(rng, 0.01)
+        ctx.set(reset, again)
+        await ctx.tick()
+        if again:
+            resets += 1
+            model.clear()
+            continue
+        model.tick(claim, release, raiser, raised)
+        most_flags = max(most_flags, max(model.flags))
+        # A head changes only when it has been selected; often enough that others wait for a while.
+        for w in range(warps):
+            if (claim and claim[0] == w) or raiser == w or maybe(rng, 0.3):
+                model.heads[w] = next_head(rng)
     assert resets > 3, f"seed {warps}"
     for reason in (StallReason.LOAD, StallReason.DATA, StallReason.UNIT, StallReason.WRITEBACK, StallReason.DRAIN):
         assert model.seen[reason] >= 10, f"seed {warps}: {reason.name}: {model.seen}"
@@ -146,29 +139,25 @@ def test_random(warps):
 
 
 @pytest.mark.parametrize("flag", ["use_rs1", "use_rs2", "use_rs3", "writes_rd"])
-def test_every_operand_waits(flag):
+@simulated(lambda: Scoreboard(BASE))
+async def test_every_operand_waits(ctx, dut, flag):
     """RAW by each source and WAW, of the claiming warp only, from the cycle after the claim to that of the release."""
-    dut = Scoreboard(BASE)
     register = {"use_rs1": "rs1", "use_rs2": "rs2", "use_rs3": "rs3", "writes_rd": "rd"}[flag]
-
-    async def testbench(ctx):
-        ctx.set(dut.unit_free, -1)
-        ctx.set(dut.slot_free, -1)
-        for w in range(4):
-            ctx.set(dut.heads[w], {register: 7, flag: 1})
-        ctx.set(dut.heads[2], {"rd": 7, "writes_rd": 1})
-        ctx.set(dut.claim, 0b0100)
-        assert ctx.get(dut.ready) == 0b1111
+    ctx.set(dut.unit_free, -1)
+    ctx.set(dut.slot_free, -1)
+    for w in range(4):
+        ctx.set(dut.heads[w], {register: 7, flag: 1})
+    ctx.set(dut.heads[2], {"rd": 7, "writes_rd": 1})
+    ctx.set(dut.claim, 0b0100)
+    assert ctx.get(dut.ready) == 0b1111
+    await ctx.tick()
+    ctx.set(dut.claim, 0)
+    ctx.set(dut.heads[2], {register: 7, flag: 1})
+    ctx.set(dut.release.warp, 2)
+    ctx.set(dut.release.register, 7)
+    for releasing in (0, 0, 1):
+        ctx.set(dut.release.valid, releasing)
+        assert bit_list(ctx.get(dut.ready)) == [0, 1, 3]
+        assert ctx.get(dut.reason[2]) == StallReason.DATA
         await ctx.tick()
-        ctx.set(dut.claim, 0)
-        ctx.set(dut.heads[2], {register: 7, flag: 1})
-        ctx.set(dut.release.warp, 2)
-        ctx.set(dut.release.register, 7)
-        for releasing in (0, 0, 1):
-            ctx.set(dut.release.valid, releasing)
-            assert bit_list(ctx.get(dut.ready)) == [0, 1, 3]
-            assert ctx.get(dut.reason[2]) == StallReason.DATA
-            await ctx.tick()
-        assert ctx.get(dut.ready) == 0b1111
-
-    simulate(dut, testbench)
+    assert ctx.get(dut.ready) == 0b1111

@@ -16,7 +16,7 @@ from metronome.hdl.isa.ops import Unit
 from metronome.hdl.issue.writeback import ISSUE_TO_EXECUTE, WritebackSchedule, WritebackStage
 from metronome.hdl.presets import BASE
 from tests.hdl.issue.issue_reference import FLOATS, latencies
-from tests.hdl.lib.simulate import maybe, simulate
+from tests.hdl.lib.simulate import maybe, simulated
 from tests.support.tiers import some_more
 
 CONFIGS = [
@@ -145,50 +145,42 @@ class Traffic:
 @pytest.mark.slow
 @pytest.mark.parametrize("config", some_more(CONFIGS, 1), ids=label)
 @pytest.mark.parametrize("rate", [0.6, 1.0], ids=["gaps", "full"])
-def test_random(config, rate):
+@simulated(lambda config: Port(config))
+async def test_random(ctx, dut, config, rate):
     """Every result in cycle t + 2 + latency with its own warp, register and lanes; loads only in free slots."""
     seed = f"{label(config)}-{rate}"
     rng = random.Random(seed)
-    dut = Port(config)
     traffic = Traffic(dut, config, rng, f"seed {seed}")
-
-    async def testbench(ctx):
-        for _ in range(700):
-            result = [rng.getrandbits(32) for _ in range(config.threads)]
-            ctx.set(dut.stage.result, result)
-            # What was decided before this cycle is judged before its own selection is added.
-            traffic.execute(ctx)
-            taken = traffic.offer_load(ctx)
-            traffic.check(ctx, result, taken)
-            traffic.select(ctx, rate)
-            assert not ctx.get(dut.schedule.clash), f"{traffic.what}: clash"
-            await ctx.tick()
-            traffic.cycle += 1
-
-    simulate(dut, testbench)
+    for _ in range(700):
+        result = [rng.getrandbits(32) for _ in range(config.threads)]
+        ctx.set(dut.stage.result, result)
+        # What was decided before this cycle is judged before its own selection is added.
+        traffic.execute(ctx)
+        taken = traffic.offer_load(ctx)
+        traffic.check(ctx, result, taken)
+        traffic.select(ctx, rate)
+        assert not ctx.get(dut.schedule.clash), f"{traffic.what}: clash"
+        await ctx.tick()
+        traffic.cycle += 1
     for name in ("load", "flags only", *(unit.name for unit in latencies(config))):
         assert traffic.seen[name] >= 5, f"seed {seed}: {name} happened {traffic.seen[name]} times"
 
 
 @pytest.mark.parametrize("unit", list(latencies(BASE)))
-def test_latency_of_a_unit(unit):
+@simulated(lambda: WritebackSchedule(BASE))
+async def test_latency_of_a_unit(ctx, dut, unit):
     """Alone: release in t + 1 + latency, write in t + 2 + latency, and nothing in any other cycle."""
-    dut = WritebackSchedule(BASE)
     released, written = [], []
-
-    async def testbench(ctx):
-        for cycle in range(50):
-            ctx.set(dut.reserve, cycle == 0)
-            ctx.set(dut.reserve_unit, unit)
-            ctx.set(dut.execute, cycle == 2)
-            ctx.set(dut.execute_meta, {"warp": 3, "rd": 40, "writes": 1, "mask": 5, "unit": unit})
-            if ctx.get(dut.out.early):
-                released.append((cycle, ctx.get(dut.out.early_meta.warp), ctx.get(dut.out.early_meta.rd)))
-            if ctx.get(dut.out.due):
-                written.append((cycle, ctx.get(dut.out.due_meta.warp), ctx.get(dut.out.due_meta.rd)))
-            await ctx.tick()
-
-    simulate(dut, testbench)
+    for cycle in range(50):
+        ctx.set(dut.reserve, cycle == 0)
+        ctx.set(dut.reserve_unit, unit)
+        ctx.set(dut.execute, cycle == 2)
+        ctx.set(dut.execute_meta, {"warp": 3, "rd": 40, "writes": 1, "mask": 5, "unit": unit})
+        if ctx.get(dut.out.early):
+            released.append((cycle, ctx.get(dut.out.early_meta.warp), ctx.get(dut.out.early_meta.rd)))
+        if ctx.get(dut.out.due):
+            written.append((cycle, ctx.get(dut.out.due_meta.warp), ctx.get(dut.out.due_meta.rd)))
+        await ctx.tick()
     latency = latencies(BASE)[unit]
     assert released == [(1 + latency, 3, 40)]
     assert written == [(2 + latency, 3, 40)]
@@ -200,15 +192,11 @@ def test_latencies_are_those_of_the_config():
     assert unit_latencies(config) == latencies(config)
 
 
-def test_clash_is_seen():
+@simulated(lambda: WritebackSchedule(BASE))
+async def test_clash_is_seen(ctx, dut):
     """A multiplication in t and an addition in t + 3 would write in the same cycle."""
-    dut = WritebackSchedule(BASE)
-
-    async def testbench(ctx):
-        for cycle, unit in enumerate((Unit.MUL, None, None, Unit.ALU)):
-            ctx.set(dut.reserve, unit is not None)
-            ctx.set(dut.reserve_unit, unit or Unit.ALU)
-            assert ctx.get(dut.clash) == (cycle == 3), f"cycle {cycle}"
-            await ctx.tick()
-
-    simulate(dut, testbench)
+    for cycle, unit in enumerate((Unit.MUL, None, None, Unit.ALU)):
+        ctx.set(dut.reserve, unit is not None)
+        ctx.set(dut.reserve_unit, unit or Unit.ALU)
+        assert ctx.get(dut.clash) == (cycle == 3), f"cycle {cycle}"
+        await ctx.tick()

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import random
 from collections.abc import Awaitable, Callable, Iterable
 from operator import attrgetter
 from typing import Any
 
-from amaranth.hdl import Cat, Const, Elaboratable, Shape, ShapeCastable
+from amaranth.hdl import Cat, Const, Elaboratable, ResetInserter, Shape, ShapeCastable, Signal
 from amaranth.sim import Simulator, SimulatorContext
 
-__all__ = ["Simulation", "bit_list", "evaluate", "maybe", "port", "set_all", "simulate", "some_bit"]
+__all__ = ["Simulation", "bit_list", "maybe", "port", "set_all", "simulate", "simulated", "some_bit"]
 
 Testbench = Callable[[Any], Awaitable[None]]
 
@@ -51,18 +53,41 @@ def set_all(ctx: SimulatorContext, values: Iterable[tuple[Any, Any]]) -> None:
 
 
 def simulate(design: Elaboratable, testbench: Testbench) -> None:
-    """Runs ``testbench`` to its end with a clock on domain ``sync``."""
+    """Run ``testbench`` to its end, with a clock on domain ``sync`` if the design has it."""
     sim = Simulator(design)
-    sim.add_clock(1e-6)
+    sim.add_clock(1e-6, if_exists=True)
     sim.add_testbench(testbench)
     sim.run()
 
 
-def evaluate(design: Elaboratable, testbench: Testbench) -> None:
-    """The same for a design without a clock."""
-    sim = Simulator(design)
-    sim.add_testbench(testbench)
-    sim.run()
+def simulated(make: Callable[..., Any], *, resets: bool = False) -> Callable[[Callable[..., Any]], Callable[..., None]]:
+    """Make a test of a testbench ``async def test_x(ctx, dut, ...)``, whose other parameters are the test's.
+
+    ``make`` gives the design from those of its names; or what has one as ``dut``: a bench. With ``resets`` the third
+    parameter is the signal that resets it.
+    """
+    wanted = {n: each for n, each in inspect.signature(make).parameters.items() if each.default is each.empty}
+
+    def decorate(testbench: Callable[..., Any]) -> Callable[..., None]:
+        signature = inspect.signature(testbench)
+        _, bench, *own = signature.parameters.values()
+        reset = own.pop(0) if resets else None
+        more = [each for name, each in wanted.items() if name not in signature.parameters]
+
+        @functools.wraps(testbench)
+        def test(**parameters: Any) -> None:
+            made = make(**{name: parameters[name] for name in wanted})
+            design, handed = getattr(made, "dut", made), {bench.name: made}
+            if reset:
+                handed[reset.name] = Signal()
+                design = ResetInserter(handed[reset.name])(design)
+            handed.update((each.name, parameters[each.name]) for each in own)
+            simulate(design, functools.partial(testbench, **handed))
+
+        test.__signature__ = signature.replace(parameters=[*own, *more])  # type: ignore[attr-defined]
+        return test
+
+    return decorate
 
 
 def port(component: Any, path: str) -> Any:

@@ -8,7 +8,7 @@ import pytest
 from amaranth.hdl import Module, Signal
 
 from metronome.hdl.lib.lru import lru_bits, lru_touch, lru_victim
-from tests.hdl.lib.simulate import evaluate
+from tests.hdl.lib.simulate import simulate
 
 
 @pytest.mark.parametrize(("ways", "bits"), [(1, 1), (2, 1), (4, 6), (8, 28)])
@@ -35,7 +35,7 @@ def test_state_zero_and_any_other(ways):
             ctx.set(state, value)
             assert ctx.get(victim).bit_count() == 1, f"seed {ways}: state {value:#b}"
 
-    evaluate(m, testbench)
+    simulate(m, testbench)
 
 
 @pytest.mark.parametrize("ways", [1, 2, 3, 4, 8])
@@ -58,4 +58,4 @@ def test_order_of_use(ways, seed):
             if len(order) == ways:
                 assert ctx.get(victim) == 1 << order[0], f"seed {seed}: order {order}"
 
-    evaluate(m, testbench)
+    simulate(m, testbench)

@@ -8,7 +8,7 @@ import pytest
 from amaranth.hdl import Module, Signal
 
 from metronome.hdl.lib.onehot import encode, from_lowest, highest_one, lowest_one, one_hot, or_all, select
-from tests.hdl.lib.simulate import bit_list, evaluate
+from tests.hdl.lib.simulate import bit_list, simulate
 
 
 def values(width: int, rng: random.Random) -> list[int]:
@@ -34,7 +34,7 @@ def test_lowest_and_highest(width):
             assert ctx.get(upwards) == ((1 << width) - (1 << ones[0]) if ones else 0), f"from lowest of {value:#b}"
             assert ctx.get(high) == (1 << ones[-1] if ones else 0), f"highest of {value:#b}"
 
-    evaluate(m, testbench)
+    simulate(m, testbench)
 
 
 @pytest.mark.parametrize("width", [1, 2, 3, 5, 8, 32, 33])
@@ -56,7 +56,7 @@ def test_encode_and_one_hot(width):
                 ctx.set(vector, 1 << i)
                 assert ctx.get(number) == i, f"encode of bit {i}"
 
-    evaluate(m, testbench)
+    simulate(m, testbench)
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 5, 8])
@@ -80,4 +80,4 @@ def test_or_all_and_select(count):
             ctx.set(vector, (1 << bit) & ((1 << count) - 1))
             assert ctx.get(chosen) == (numbers[bit] if bit < count else 0), f"select bit {bit} of {numbers}"
 
-    evaluate(m, testbench)
+    simulate(m, testbench)

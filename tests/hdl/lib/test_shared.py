@@ -7,7 +7,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from metronome.hdl.lib.shared import SharedModules, share
-from tests.hdl.lib.simulate import simulate
+from tests.hdl.lib.simulate import simulated
 
 
 class AddTwo(wiring.Component):
@@ -56,15 +56,11 @@ class Top(wiring.Component):
         return m
 
 
-def test_ordinary_submodules_elsewhere():
-    dut = Top()
-
-    async def testbench(ctx):
-        ctx.set(dut.words, [100, 50])
-        await ctx.tick()
-        assert [ctx.get(dut.result[i]) for i in range(4)] == [152, 153, 154 % 32, 155]
-
-    simulate(dut, testbench)
+@simulated(Top)
+async def test_ordinary_submodules_elsewhere(ctx, dut):
+    ctx.set(dut.words, [100, 50])
+    await ctx.tick()
+    assert [ctx.get(dut.result[i]) for i in range(4)] == [152, 153, 154 % 32, 155]
 
 
 @pytest.fixture(scope="module")

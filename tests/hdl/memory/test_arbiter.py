@@ -5,10 +5,11 @@ from __future__ import annotations
 import random
 
 import pytest
-from amaranth.sim import Simulator, SimulatorContext
+from amaranth.sim import SimulatorContext
 
 from metronome.hdl.config import SmConfig
 from metronome.hdl.memory.arbiter import MemoryArbiter
+from tests.hdl.lib.simulate import simulate
 
 
 class Source:
@@ -42,13 +43,6 @@ def make(
         Source(dut.lsu, config.lsu_tag_bits, chances[1], True, rng),
     ]
     return dut, sources, rng
-
-
-def simulate(dut: MemoryArbiter, testbench: object) -> None:
-    sim = Simulator(dut)
-    sim.add_clock(1e-6)
-    sim.add_testbench(testbench)
-    sim.run()
 
 
 class Traffic:

@@ -12,7 +12,7 @@ from metronome.hdl.config import SmConfig
 from metronome.hdl.isa.ops import Unit
 from metronome.hdl.layouts.counters import COUNTERS, StallReason, counter_places
 from metronome.hdl.observe.counters import Counters
-from tests.hdl.lib.simulate import simulate
+from tests.hdl.lib.simulate import simulated
 from tests.support.tiers import some_slow
 
 
@@ -54,40 +54,35 @@ def steps(inputs: dict[str, Any], region_of_x: int) -> Counter[str]:
 
 @pytest.mark.parametrize("at_once", some_slow([True, False], 1))
 @pytest.mark.parametrize(("warps", "threads"), [(1, 1), (3, 4)])
-def test_random_cycles(warps: int, threads: int, at_once: bool) -> None:
+@simulated(lambda warps, threads, at_once: Counters(SmConfig(warps=warps, threads=threads, all_counters=at_once)))
+async def test_random_cycles(ctx: Any, dut: Counters, warps: int, threads: int, at_once: bool) -> None:
     """All counters in every cycle, in registers and in a memory: each by its index, and all at once where they are."""
     seed = 10 * warps + threads
     rng = random.Random(seed)
-    dut = Counters(SmConfig(warps=warps, threads=threads, all_counters=at_once))
     expected: Counter[str] = Counter()
     all_cycles: Counter[str] = Counter()
     names = [counter.name for counter in COUNTERS if not counter.by_reason]
-
-    async def testbench(ctx: Any) -> None:
-        nonlocal expected
-        regions = [0, 0]
-        for cycle in range(150):
-            inputs = random_inputs(rng, warps, threads)
-            for name, value in inputs.items():
-                ctx.set(getattr(dut, name), value)
-            await ctx.tick()
-            added = steps(inputs, regions[-2])
-            regions.append(inputs["control"]["region"])
-            expected += added
-            all_cycles.update(added)
-            if inputs["start"]:
-                expected = Counter()
-            for place, (counter, reason) in enumerate(counter_places()):
-                wanted = expected[str(int(reason)) if counter.by_reason else counter.name]
-                ctx.set(dut.index, place)
-                got = ctx.get(dut.value)
-                assert got == wanted, f"seed {seed}, cycle {cycle}: {counter.name} {reason!r} is {got}, not {wanted}"
-                if at_once:
-                    values = ctx.get(dut.values)
-                    got = values.stalls[reason] if reason else values[counter.name]
-                    assert got == wanted, f"seed {seed}, cycle {cycle}: {counter.name} {reason!r} of all"
-
-    simulate(dut, testbench)
+    regions = [0, 0]
+    for cycle in range(150):
+        inputs = random_inputs(rng, warps, threads)
+        for name, value in inputs.items():
+            ctx.set(getattr(dut, name), value)
+        await ctx.tick()
+        added = steps(inputs, regions[-2])
+        regions.append(inputs["control"]["region"])
+        expected += added
+        all_cycles.update(added)
+        if inputs["start"]:
+            expected = Counter()
+        for place, (counter, reason) in enumerate(counter_places()):
+            wanted = expected[str(int(reason)) if counter.by_reason else counter.name]
+            ctx.set(dut.index, place)
+            got = ctx.get(dut.value)
+            assert got == wanted, f"seed {seed}, cycle {cycle}: {counter.name} {reason!r} is {got}, not {wanted}"
+            if at_once:
+                values = ctx.get(dut.values)
+                got = values.stalls[reason] if reason else values[counter.name]
+                assert got == wanted, f"seed {seed}, cycle {cycle}: {counter.name} {reason!r} of all"
     never = {name for name in names if not all_cycles[name]} - ({"discrepancies", "errors"} if warps == 1 else set())
     assert not never and all_cycles["cycles"] > 50, f"seed {seed}: {all_cycles}"
 

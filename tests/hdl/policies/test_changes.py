@@ -15,7 +15,7 @@ from amaranth.hdl import Value
 
 from metronome.hdl.isa.csrs import PolicyParameter
 from metronome.sim.machine.policies.plain import PolicyInputs
-from tests.hdl.lib.simulate import maybe, simulate
+from tests.hdl.lib.simulate import maybe, simulate, simulated
 from tests.hdl.policies.test_policies import Bench, all_inputs, locality_state, random_inputs
 from tests.support.tiers import some_more
 
@@ -114,27 +114,23 @@ def test_some_states(case):
                 if foreign is not None and state != without:
                     changed.add(word >> 24)
 
-    simulate(bench.design, testbench)
+    simulate(bench.dut, testbench)
     assert changed == set(PARAMETERS[name]) or warps == 1, f"{label(case)}: {changed}"
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", some_more(["two_level", "variable_rate", "variable_rate_strict"], 1))
-def test_every_state_and_value(name):
+@simulated(lambda name: Bench(name, 2, writable=True, **({} if name == "two_level" else {"rates": (1, 1)})))
+async def test_every_state_and_value(ctx, bench, name):
     """Two warps: every state, every set, every value of every parameter and the next ones, good and bad."""
-    bench = Bench(name, 2, writable=True, **({} if name == "two_level" else {"rates": (1, 1)}))
     words = [0, change(PolicyParameter.SLOT, 1, 255)] + [
         change(parameter, value, slot) for parameter in PARAMETERS[name] for value in range(5)
         for slot in (range(4) if parameter == PolicyParameter.SLOT else [0])
     ]
     reads = tuple(field for field in bench.reference.reads if field != "change")
-
-    async def testbench(ctx):
-        for state, inputs, word in product(bench.reference.states(), all_inputs(reads, 2), words):
-            ctx.set(Value.cast(bench.state), bench.registers(state))
-            await bench.check(ctx, state, replace(inputs, change=word))
-
-    simulate(bench.design, testbench)
+    for state, inputs, word in product(bench.reference.states(), all_inputs(reads, 2), words):
+        ctx.set(Value.cast(bench.state), bench.registers(state))
+        await bench.check(ctx, state, replace(inputs, change=word))
 
 
 # What a change does, in words (docs/policies.md, "Changing them").

@@ -22,7 +22,7 @@ from metronome.hdl.layouts.control import change_layout
 from metronome.hdl.policies import POLICIES, PolicyInputs
 from metronome.sim.build.sources import ROOT
 from metronome.sim.machine.policies import plain, with_parameters
-from tests.hdl.lib.simulate import maybe, simulate
+from tests.hdl.lib.simulate import maybe, simulate, simulated
 from tests.support.tiers import long_but, more_but, some_slow
 
 DOCUMENT = ROOT / "docs" / "policies.md"
@@ -74,7 +74,7 @@ class Bench:
         self.unread = dict.fromkeys(set(FIELDS) - set(self.reference.reads), 0)
         self.selected = Signal(warps)
         self.pick = Signal(warps)
-        self.design = m = Module()
+        self.dut = m = Module()
         m.domains.sync = ClockDomain(reset_less=True)
         m.d.comb += self.pick.eq(self.hardware.pick(self.state, self.inputs))
         self.hardware.update(m, self.state, self.inputs, selected=self.selected)
@@ -156,7 +156,7 @@ def check_everything(bench: Bench, *, twice: bool = True) -> None:
                 cases += 1
         assert cases >= 2 << warps
 
-    simulate(bench.design, testbench)
+    simulate(bench.dut, testbench)
 
 
 def locality_state(rng: random.Random, policy: Any) -> with_parameters.Locality:
@@ -186,7 +186,7 @@ def check_some(bench: Bench, rng: random.Random, *, cases: int) -> None:
             foreign = rng.randrange(bench.warps) if maybe(rng, 0.3) else None
             await bench.check(ctx, state, inputs, foreign=foreign, what=f"case {case}")
 
-    simulate(bench.design, testbench)
+    simulate(bench.dut, testbench)
 
 
 @pytest.mark.parametrize("name", POLICIES)
@@ -271,7 +271,7 @@ def test_a_thousand_random_runs(case):
                 inputs = random_inputs(rng, warps)
                 state = await bench.check(ctx, state, inputs, foreign=foreign, what=what)
 
-    simulate(bench.design, testbench)
+    simulate(bench.dut, testbench)
 
 
 def test_the_table_of_the_documentation():
@@ -287,35 +287,28 @@ def test_the_table_of_the_documentation():
     pytest.param(name, warps, marks=getattr(pytest.mark, "long" if (name, warps) == ("ccws", 32) else mark))
     for warps, mark in {1: "more", 2: "more", 3: "slow", 8: "more", 32: "more"}.items() for name in POLICIES
 ])
-def test_random_runs(name, warps):
+@simulated(lambda name, warps: Bench(name, warps))
+async def test_random_runs(ctx, bench, warps):
     """From reset on, with the policy's own picks and with those that another policy made."""
-    bench = Bench(name, warps)
     seed = 100 + warps
     rng = random.Random(seed)
-
-    async def testbench(ctx):
-        state = bench.reference.reset()
-        assert ctx.get(Value.cast(bench.state)) == bench.registers(state)
-        for cycle in range(500):
-            foreign = rng.randrange(warps) if maybe(rng, 0.1) else None
-            inputs = random_inputs(rng, warps)
-            state = await bench.check(ctx, state, inputs, foreign=foreign, what=f"seed {seed}, cycle {cycle}")
-
-    simulate(bench.design, testbench)
+    state = bench.reference.reset()
+    assert ctx.get(Value.cast(bench.state)) == bench.registers(state)
+    for cycle in range(500):
+        foreign = rng.randrange(warps) if maybe(rng, 0.1) else None
+        inputs = random_inputs(rng, warps)
+        state = await bench.check(ctx, state, inputs, foreign=foreign, what=f"seed {seed}, cycle {cycle}")
 
 
 @pytest.mark.parametrize("name", POLICIES)
-def test_only_what_is_declared_is_read(name):
+@simulated(lambda name: Bench(name, 4))
+async def test_only_what_is_declared_is_read(ctx, bench, name):
     """``reads`` of the reference is true of the hardware: no other input changes the pick or the next state."""
-    bench = Bench(name, 4)
     rng = random.Random(name)
-    async def testbench(ctx):
-        state = bench.reference.reset()
-        for cycle in range(200):
-            bench.unread = {field: rng.getrandbits(bench.fields[field].size) for field in sorted(bench.unread)}
-            state = await bench.check(ctx, state, random_inputs(rng, 4), what=f"seed {name}, cycle {cycle}")
-
-    simulate(bench.design, testbench)
+    state = bench.reference.reset()
+    for cycle in range(200):
+        bench.unread = {field: rng.getrandbits(bench.fields[field].size) for field in sorted(bench.unread)}
+        state = await bench.check(ctx, state, random_inputs(rng, 4), what=f"seed {name}, cycle {cycle}")
 
 
 @pytest.mark.parametrize("name", POLICIES)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +13,14 @@ from metronome.sim.analysis.bound.assumptions import UserStatements
 from metronome.sim.analysis.bound.bound import Bound, longest_time
 from metronome.sim.analysis.code.inputs import Inputs
 from metronome.sim.predict.predictor import predict
-from metronome.sim.program.assembler.asm import Program, addi, beq, bne, lw, nop, wspawn
+from metronome.sim.program.assembler.asm import Program, addi, beq, bne, jal, lw, nop, tmc, wspawn
 from metronome.sim.program.elf import ElfImage, Segment
 from metronome.sim.program.kernels import Launch
 from metronome.sim.run.types import RunRequest
 from tests.sim.analysis.programs import machine
+from tests.sim.registers import T0, T1, T2, T3, T6
 
 START, INPUTS, DATA = 0x8000_0000, 0x0010_0000, 0x0020_0000
-RA, T0, T1, T2, S0, A0, T3, T4, T5, T6 = 1, 5, 6, 7, 8, 10, 28, 29, 30, 31
 ZEROS, ONES = bytes(64), b"\1\0\0\0" * 16
 
 
@@ -33,32 +33,53 @@ class Assembled(Program):
 
     def __init__(self, *, depends: bool = True) -> None:
         super().__init__()
-        self._made = 0
         if depends:
             self.choice()
 
+    def constants(self, values: dict[int, int]) -> None:
+        """By register."""
+        for register, value in values.items():
+            self.li(register, value)
+
+    def mask(self, lanes: int) -> None:
+        """Only these lanes go on."""
+        self.li(T2, lanes)
+        self.add(tmc(T2))
+
+    def read_input(self, *behind: int) -> None:
+        """The first word of the inputs in T1."""
+        self.li(T0, INPUTS)
+        self.add(lw(T1, 0, T0), *behind)
+
     def choice(self) -> None:
         """A branch that is taken if the first word of the inputs is 0; it makes no difference but of time."""
-        self._made += 1
-        self.li(T0, INPUTS)
-        self.add(lw(T1, 0, T0))
-        self.branch(beq, T1, 0, f"choice {self._made}")
-        self.add(nop())
-        self.label(f"choice {self._made}")
+        self.read_input()
+        self.unless(beq, T1, 0, nop())
+
+    def unless(self, taken: Callable[[int, int, int], int], a: int, b: int, *words: int) -> None:
+        """What a branch skips."""
+        self.add(taken(a, b, 4 + 4 * len(words)), *words)
+
+    def either(
+        self, taken: Callable[[int, int, int], int], a: int, b: int, words: list[int], others: list[int]
+    ) -> None:
+        """What a branch skips, and what it leads to instead."""
+        self.unless(taken, a, b, *words, jal(0, 4 + 4 * len(others)))
+        self.add(*others)
 
     def align(self, offset: int = 0) -> None:
         """Go on so far in a line."""
         while self.here % 64 != offset:
             self.add(nop())
 
+    def loop(self, register: int, *body: int) -> None:
+        """As many turns as the register holds."""
+        self.add(*body, addi(register, register, -1), bne(register, 0, -4 - 4 * len(body)))
+
     def turns(self, count: int, *body: int) -> None:
         """A loop."""
-        self._made += 1
-        name = f"loop {self._made}"
         self.li(T6, count)
-        self.label(name)
-        self.add(*body, addi(T6, T6, -1))
-        self.branch(bne, T6, 0, name)
+        self.loop(T6, *body)
 
     def warps(self, count: int, name: str) -> None:
         """Start others, which begin at a label."""
@@ -72,6 +93,9 @@ def one(policy: str = "lrr", prediction: str = "btfn", preset: SmConfig = TINY, 
 
 
 def launch_of(config: SmConfig, program: Program | bytes, inputs: bytes = ZEROS, data: int = 4096) -> Launch:
+    """A program ends with the last of its words, if that does not say so itself."""
+    if isinstance(program, Program) and program.words()[-1] != tmc(0):
+        program.add(tmc(0))
     code = program if isinstance(program, bytes) else program.assemble() + bytes(256)
     segments = Segment(DATA, bytes(data), data), Segment(START, code, len(code))
     image = ElfImage(path=Path("assembled"), entry=START, segments=segments)

@@ -8,23 +8,17 @@ from types import SimpleNamespace
 
 import pytest
 from amaranth.hdl import Module
-from amaranth.sim import Simulator
 
 from metronome.hdl.execute.fpu.convert import Convert
 from metronome.hdl.execute.fpu.formats import Rounding
 from metronome.hdl.execute.fpu.product import Multiply, SelectTerms
 from metronome.hdl.execute.fpu.sum import Add, Align, NormaliseSum
 from metronome.hdl.isa.ops import FcvtOp, FmaOp
+from tests.hdl.lib.simulate import simulate, simulated
 from tests.support.tiers import some_more
 
 SEED = 35
 SIGN = 1 << 31
-
-
-def run(module, testbench):
-    sim = Simulator(module)
-    sim.add_testbench(testbench)
-    sim.run()
 
 
 @pytest.mark.parametrize(("op", "terms"), [
@@ -33,22 +27,18 @@ def run(module, testbench):
     (FmaOp.FADD, lambda a, b, c: (a, 0x3F800000, b)), (FmaOp.FSUB, lambda a, b, c: (a, 0x3F800000, b ^ SIGN)),
     (FmaOp.FMUL, lambda a, b, c: (a, b, (a ^ b) & SIGN)),
 ])
-def test_select(op, terms):
+@simulated(SelectTerms)
+async def test_select(ctx, part, op, terms):
     rng = random.Random(SEED)
-    part = SelectTerms()
-
-    async def testbench(ctx):
-        ctx.set(part.op, op)
-        ctx.set(part.enable, 1)
-        for _ in range(100):
-            words = [rng.getrandbits(32) for _ in range(3)]
-            for port, word in zip((part.a, part.b, part.c), words, strict=True):
-                ctx.set(port, word)
-            assert (ctx.get(part.x), ctx.get(part.y), ctx.get(part.z)) == terms(*words), f"seed {SEED}: {words}"
-        ctx.set(part.enable, 0)
-        assert (ctx.get(part.x), ctx.get(part.y), ctx.get(part.z)) == (0, 0, 0)
-
-    run(part, testbench)
+    ctx.set(part.op, op)
+    ctx.set(part.enable, 1)
+    for _ in range(100):
+        words = [rng.getrandbits(32) for _ in range(3)]
+        for port, word in zip((part.a, part.b, part.c), words, strict=True):
+            ctx.set(port, word)
+        assert (ctx.get(part.x), ctx.get(part.y), ctx.get(part.z)) == terms(*words), f"seed {SEED}: {words}"
+    ctx.set(part.enable, 0)
+    assert (ctx.get(part.x), ctx.get(part.y), ctx.get(part.z)) == (0, 0, 0)
 
 
 def significand(rng, width):
@@ -71,25 +61,21 @@ def unpacked(rng, **classes):
     return {"significand": bits, "exponent": exponent, "sign": rng.getrandbits(1), **classes}
 
 
-def test_product_is_exact():
+@simulated(Multiply)
+async def test_product_is_exact(ctx, part):
     rng = random.Random(SEED)
-    part = Multiply()
-
-    async def testbench(ctx):
-        for _ in range(1000):
-            x, y, z = unpacked(rng), unpacked(rng), unpacked(rng)
-            for port, operand in ((part.x, x), (part.y, y), (part.z, z)):
-                ctx.set(port, operand)
-            product = ctx.get(part.product)
-            exact = x["significand"] * y["significand"] * Fraction(2) ** (x["exponent"] + y["exponent"] - 254 - 46)
-            text = f"seed {SEED}: {x} * {y}"
-            assert product.significand * Fraction(2) ** (product.exponent - 127 - 47) == exact, text
-            assert product.significand and not product.zero, text
-            assert product.sign == x["sign"] ^ y["sign"], text
-            special = ctx.get(part.special)
-            assert not (special.nan or special.infinite or special.invalid or special.divide_by_zero), text
-
-    run(part, testbench)
+    for _ in range(1000):
+        x, y, z = unpacked(rng), unpacked(rng), unpacked(rng)
+        for port, operand in ((part.x, x), (part.y, y), (part.z, z)):
+            ctx.set(port, operand)
+        product = ctx.get(part.product)
+        exact = x["significand"] * y["significand"] * Fraction(2) ** (x["exponent"] + y["exponent"] - 254 - 46)
+        text = f"seed {SEED}: {x} * {y}"
+        assert product.significand * Fraction(2) ** (product.exponent - 127 - 47) == exact, text
+        assert product.significand and not product.zero, text
+        assert product.sign == x["sign"] ^ y["sign"], text
+        special = ctx.get(part.special)
+        assert not (special.nan or special.infinite or special.invalid or special.divide_by_zero), text
 
 
 CLASSES = {"number": {}, "zero": {"zero": 1, "significand": 0}, "infinite": {"infinite": 1}, "quiet": {"nan": 1},
@@ -109,24 +95,20 @@ def special_result(kinds, signs):
     return nan, infinite, sign if infinite else None, invalid
 
 
-def test_special_results():
+@simulated(Multiply)
+async def test_special_results(ctx, part):
     """Every combination of classes and signs."""
     rng = random.Random(SEED)
-    part = Multiply()
     cases = [((x, y, z), (signs >> 2, signs >> 1 & 1, signs & 1))
              for x in CLASSES for y in CLASSES for z in CLASSES for signs in range(8)]
-
-    async def testbench(ctx):
-        for kinds, signs in cases:
-            for port, kind, sign in zip((part.x, part.y, part.z), kinds, signs, strict=True):
-                ctx.set(port, {**unpacked(rng), **CLASSES[kind], "sign": sign})
-            special = ctx.get(part.special)
-            infinite = special.infinite and not special.nan
-            actual = special.nan, infinite, special.sign if infinite else None, special.invalid
-            assert actual == special_result(kinds, signs), f"{kinds} {signs}"
-            assert ctx.get(part.product).zero == ("zero" in kinds[:2]) and not special.divide_by_zero
-
-    run(part, testbench)
+    for kinds, signs in cases:
+        for port, kind, sign in zip((part.x, part.y, part.z), kinds, signs, strict=True):
+            ctx.set(port, {**unpacked(rng), **CLASSES[kind], "sign": sign})
+        special = ctx.get(part.special)
+        infinite = special.infinite and not special.nan
+        actual = special.nan, infinite, special.sign if infinite else None, special.invalid
+        assert actual == special_result(kinds, signs), f"{kinds} {signs}"
+        assert ctx.get(part.product).zero == ("zero" in kinds[:2]) and not special.divide_by_zero
 
 
 def adder():
@@ -205,7 +187,7 @@ def test_sum_is_exact_down_to_the_sticky_bit(rm):
                 quarters = abs(exact) / Fraction(2) ** (exponent - 25)
                 assert actual.high >> 8 == quarters.numerator // quarters.denominator, text
 
-    run(m, testbench)
+    simulate(m, testbench)
 
 
 @pytest.mark.slow
@@ -243,4 +225,4 @@ def test_a_conversion_is_a_sum(op):
                 assert actual.rest == (halves.denominator != 1), text
                 assert actual.sign == word >> 31 and actual.exponent == actual.distance == 0, text
 
-    run(m, testbench)
+    simulate(m, testbench)

@@ -9,7 +9,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import softfloatpy as sf
-from amaranth.sim import Simulator
 
 from metronome.hdl.isa.ops import FdivOp, Unit
 from metronome.hdl.presets import TINY
@@ -30,6 +29,7 @@ from tests.hdl.execute.fpu.fpu_operands import (
 )
 from tests.hdl.execute.fpu.fpu_units import WIRED, FpuOperation, OneOf, check_fpu_unit, check_idle_lane
 from tests.hdl.execute.lane_harness import spread
+from tests.hdl.lib.simulate import simulated
 from tests.support.tiers import long_but, more_but, some_slow
 
 #: One process compiles the unit, and no other waits for that.
@@ -125,22 +125,15 @@ def test_reset_abandons_an_operation(age):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("config", more_but(CONFIGS, CONFIGS[1:2]), ids=label)
-def test_busy(config):
+@simulated(lambda config: OneOf(config, Unit.FDIV))
+async def test_busy(ctx, unit, config):
     """``busy`` is 1 in exactly the latency - 1 cycles in which no operation may arrive."""
-    unit = OneOf(config, Unit.FDIV)
     seen = []
-
-    async def testbench(ctx):
-        ctx.set(unit.mask, 1)
-        for cycle in range(2 * config.latency_fdiv):
-            ctx.set(unit.valid, cycle in (0, config.latency_fdiv))
-            seen.append(ctx.get(unit.busy))
-            await ctx.tick()
-
-    sim = Simulator(unit)
-    sim.add_clock(1e-6)
-    sim.add_testbench(testbench)
-    sim.run()
+    ctx.set(unit.mask, 1)
+    for cycle in range(2 * config.latency_fdiv):
+        ctx.set(unit.valid, cycle in (0, config.latency_fdiv))
+        seen.append(ctx.get(unit.busy))
+        await ctx.tick()
     assert seen == ([0] + [1] * (config.latency_fdiv - 1)) * 2
 
 

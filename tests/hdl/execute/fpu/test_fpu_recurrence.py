@@ -6,9 +6,9 @@ import math
 import random
 
 import pytest
-from amaranth.sim import Simulator
 
 from metronome.hdl.execute.fpu.recurrence import ROOT_BITS, STEPS, Recurrence
+from tests.hdl.lib.simulate import simulate, simulated
 from tests.support.tiers import some_slow
 
 LOW, HIGH = 1 << 23, (1 << 24) - 1
@@ -59,10 +59,7 @@ def run(cases: list[tuple[bool, bool, int, int, int]], rng: random.Random, label
             else:
                 assert found == division(a, b, omitted), what
 
-    sim = Simulator(part)
-    sim.add_clock(1e-6)
-    sim.add_testbench(testbench)
-    sim.run()
+    simulate(part, testbench)
 
 
 @pytest.mark.slow
@@ -78,26 +75,19 @@ def test_square_root_of_edges():
     run(cases, random.Random(2), "seed 2")
 
 
-def test_zero():
+@simulated(Recurrence)
+async def test_zero(ctx, part):
     """A radicand of 0, and a quotient that is to be 0 whatever the operands."""
-    part = Recurrence()
-
-    async def testbench(ctx):
-        for is_root, zero, a in ((1, 0, 0), (0, 1, HIGH), (0, 0, 0)):
-            for port, value in ((part.load, 1), (part.square_root, is_root), (part.odd, is_root), (part.zero, zero),
-                                (part.a, a), (part.b, LOW)):
-                ctx.set(port, value)
+    for is_root, zero, a in ((1, 0, 0), (0, 1, HIGH), (0, 0, 0)):
+        for port, value in ((part.load, 1), (part.square_root, is_root), (part.odd, is_root), (part.zero, zero),
+                            (part.a, a), (part.b, LOW)):
+            ctx.set(port, value)
+        await ctx.tick()
+        for port, value in ((part.load, 0), (part.step, 1), (part.active, 1), (part.first, 1)):
+            ctx.set(port, value)
+        for _ in range(STEPS):
             await ctx.tick()
-            for port, value in ((part.load, 0), (part.step, 1), (part.active, 1), (part.first, 1)):
-                ctx.set(port, value)
-            for _ in range(STEPS):
-                await ctx.tick()
-            assert (ctx.get(part.root), ctx.get(part.remainder)) == (0, 0), (is_root, zero, a)
-
-    sim = Simulator(part)
-    sim.add_clock(1e-6)
-    sim.add_testbench(testbench)
-    sim.run()
+        assert (ctx.get(part.root), ctx.get(part.remainder)) == (0, 0), (is_root, zero, a)
 
 
 @pytest.mark.parametrize("seed", some_slow([3, 4], 0))

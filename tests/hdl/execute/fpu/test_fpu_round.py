@@ -8,10 +8,10 @@ import struct
 
 import pytest
 import softfloatpy as sf
-from amaranth.sim import Simulator
 
 from metronome.hdl.execute.fpu.formats import Rounding
 from metronome.hdl.execute.fpu.round import Round
+from tests.hdl.lib.simulate import simulate, simulated
 from tests.support.tiers import some_slow
 
 SEED = 32
@@ -58,9 +58,7 @@ def check(rm, numbers):
             reached |= expected[1]
         assert reached == 0b00111, "the numbers do not reach every flag"
 
-    sim = Simulator(part)
-    sim.add_testbench(testbench)
-    sim.run()
+    simulate(part, testbench)
 
 
 @pytest.mark.parametrize("rm", some_slow(Rounding, 1))
@@ -91,17 +89,11 @@ def test_random(rm):
     ({"infinite": 1}, 0x7F800000, 0), ({"infinite": 1, "sign": 1}, 0xFF800000, 0),
     ({"infinite": 1, "divide_by_zero": 1}, 0x7F800000, 8),
 ])
-def test_special_results_hide_the_number(special, bits, flags):
+@simulated(Round)
+async def test_special_results_hide_the_number(ctx, part, special, bits, flags):
     """Its flags, too: the number is one that overflows, or one that underflows."""
-    part = Round()
-
-    async def testbench(ctx):
-        ctx.set(part.special, special)
-        for exponent in (300, -140):
-            ctx.set(part.exact, normalised((0xFFFFFF, 1, 1, exponent, 1)))
-            assert ctx.get(part.result) == bits
-            assert ctx.get(part.flags).as_bits() == flags
-
-    sim = Simulator(part)
-    sim.add_testbench(testbench)
-    sim.run()
+    ctx.set(part.special, special)
+    for exponent in (300, -140):
+        ctx.set(part.exact, normalised((0xFFFFFF, 1, 1, exponent, 1)))
+        assert ctx.get(part.result) == bits
+        assert ctx.get(part.flags).as_bits() == flags

@@ -6,19 +6,12 @@ import random
 from typing import Any
 
 import pytest
-from amaranth.sim import Simulator
 
 from metronome.hdl.config import SmConfig
 from metronome.hdl.execute.simt.barriers import Barriers
+from tests.hdl.lib.simulate import simulate
 
 SIZES = [1, 2, 4, 5, 8]
-
-
-def _simulate(dut: Barriers, testbench: Any) -> None:
-    sim = Simulator(dut)
-    sim.add_clock(1e-6)
-    sim.add_testbench(testbench)
-    sim.run()
 
 
 def _check(ctx: Any, dut: Barriers, arrived: list[set[int]], arrival: tuple[int, int, int] | None) -> None:
@@ -68,7 +61,7 @@ def test_random_arrivals(warps):
                     return
 
         try:
-            _simulate(dut, testbench)
+            simulate(dut, testbench)
         except AssertionError as error:
             raise AssertionError(f"seed {seed}: {error}") from error
 
@@ -95,7 +88,7 @@ def test_all_barriers_at_once(warps):
         assert dut_released == [1 << w | 1 << (half + w) for w in reversed(range(half))]
 
     dut = Barriers(config)
-    _simulate(dut, testbench)
+    simulate(dut, testbench)
 
 
 @pytest.mark.parametrize("count", [0, 5, 0x1_0004, 0xFFFF_FFFF])
@@ -112,4 +105,4 @@ def test_count_that_is_never_reached(count):
         assert ctx.get(dut.waiting) == 0b1111
 
     dut = Barriers(config)
-    _simulate(dut, testbench)
+    simulate(dut, testbench)

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from amaranth.hdl import ResetInserter, Signal
 
 from metronome.hdl.config import SmConfig
 from metronome.hdl.memory.l1.fill import FillStage
-from tests.hdl.lib.simulate import port, simulate
+from tests.hdl.lib.simulate import port, simulate, simulated
 
 USER = 0x1_0000 // 64
 
@@ -131,9 +130,9 @@ class Bench:
 
 
 @pytest.mark.parametrize(("mshrs", "entries"), [(1, 4), (3, 1), (4, 8)])
-def test_random_traffic(mshrs: int, entries: int) -> None:
+@simulated(lambda mshrs, entries: Bench(mshrs, entries, 10 * mshrs + entries))
+async def test_random_traffic(ctx: Any, bench: Bench, mshrs: int, entries: int) -> None:
     """Lines of one to three parts, refused and uncached ones, completions between; everything stalls now and then."""
-    bench = Bench(mshrs, entries, 10 * mshrs + entries)
     rng = bench.rng
 
     def answer() -> Answer | None:
@@ -146,20 +145,16 @@ def test_random_traffic(mshrs: int, entries: int) -> None:
             bench.parts[number] = rng.randrange(1, 4)
             bench.lines[number] = rng.choice((USER, USER - 1, 0, rng.getrandbits(26)))
         return Answer(number, store, error, rng.getrandbits(512))
-
-    async def testbench(ctx: Any) -> None:
-        for _ in range(200):
-            offer = answer() if bench.offered is None and rng.random() < 0.7 else None
-            joined = None
-            if rng.random() < 0.2:
-                held = bench.held is not None and rng.random() < 0.5
-                joined = bench.held.number if held else rng.randrange(mshrs)
-            await bench.step(
-                ctx, answer=offer, slot_free=rng.random() < 0.7,
-                fault_free=rng.random() < 0.7, joined=joined, peek=(rng.getrandbits(64), rng.getrandbits(512)),
-            )
-
-    simulate(bench.dut, testbench)
+    for _ in range(200):
+        offer = answer() if bench.offered is None and rng.random() < 0.7 else None
+        joined = None
+        if rng.random() < 0.2:
+            held = bench.held is not None and rng.random() < 0.5
+            joined = bench.held.number if held else rng.randrange(mshrs)
+        await bench.step(
+            ctx, answer=offer, slot_free=rng.random() < 0.7,
+            fault_free=rng.random() < 0.7, joined=joined, peek=(rng.getrandbits(64), rng.getrandbits(512)),
+        )
     for event in ("accepts", "completed", "release"):
         assert len(bench.at(event)) > 10, f"{bench.what}: {event}"
     assert len(bench.at("leaves")) > len(bench.at("accepts")), bench.what
@@ -182,53 +177,40 @@ def test_one_line_a_cycle() -> None:
         assert bench.at("accepts") == [parts * number for number in range(12)]
 
 
-def test_a_load_that_joins_keeps_the_register() -> None:
+@simulated(lambda: Bench(2, 2, 1))
+async def test_a_load_that_joins_keeps_the_register(ctx: Any, bench: Bench) -> None:
     """The register of the line is released when the last part, joined in between, has left."""
-    bench = Bench(2, 2, 1)
-
-    async def testbench(ctx: Any) -> None:
-        bench.parts[1] = 1
-        await bench.step(ctx, answer=Answer(1, data=5))
-        await bench.step(ctx, joined=1)
-        for _ in range(4):
-            await bench.step(ctx)
-
-    simulate(bench.dut, testbench)
+    bench.parts[1] = 1
+    await bench.step(ctx, answer=Answer(1, data=5))
+    await bench.step(ctx, joined=1)
+    for _ in range(4):
+        await bench.step(ctx)
     assert (bench.at("leaves"), bench.at("release")) == ([0, 2], [3])
 
 
-def test_completions_pass_a_line_that_stays() -> None:
-    bench = Bench(2, 2, 2)
-
-    async def testbench(ctx: Any) -> None:
-        bench.parts[0] = 1
-        await bench.step(ctx, answer=Answer(0))
-        for _ in range(3):
-            await bench.step(ctx, answer=Answer(1, store=True), slot_free=False)
-        bench.parts[1] = 1
-        await bench.step(ctx, answer=Answer(1), slot_free=False)
-        await bench.step(ctx)
-
-    simulate(bench.dut, testbench)
+@simulated(lambda: Bench(2, 2, 2))
+async def test_completions_pass_a_line_that_stays(ctx: Any, bench: Bench) -> None:
+    bench.parts[0] = 1
+    await bench.step(ctx, answer=Answer(0))
+    for _ in range(3):
+        await bench.step(ctx, answer=Answer(1, store=True), slot_free=False)
+    bench.parts[1] = 1
+    await bench.step(ctx, answer=Answer(1), slot_free=False)
+    await bench.step(ctx)
     assert bench.at("completed") == [1, 2, 3] and bench.at("accepts") == [0, 5]
 
 
-def test_reset() -> None:
-    reset = Signal()
-    bench = Bench(2, 2, 3)
-
-    async def testbench(ctx: Any) -> None:
-        bench.parts[0] = 2
-        await bench.step(ctx, answer=Answer(0), slot_free=False)
-        ctx.set(reset, 1)
-        ctx.set(bench.dut.response.valid, 0)
-        await ctx.tick()
-        ctx.set(reset, 0)
-        bench.clear()
-        bench.parts[0] = 1
-        await bench.step(ctx)
-        await bench.step(ctx, answer=Answer(0, data=7))
-        await bench.step(ctx)
-
-    simulate(ResetInserter(reset)(bench.dut), testbench)
+@simulated(lambda: Bench(2, 2, 3), resets=True)
+async def test_reset(ctx: Any, bench: Bench, reset) -> None:
+    bench.parts[0] = 2
+    await bench.step(ctx, answer=Answer(0), slot_free=False)
+    ctx.set(reset, 1)
+    ctx.set(bench.dut.response.valid, 0)
+    await ctx.tick()
+    ctx.set(reset, 0)
+    bench.clear()
+    bench.parts[0] = 1
+    await bench.step(ctx)
+    await bench.step(ctx, answer=Answer(0, data=7))
+    await bench.step(ctx)
     assert bench.at("accepts") == [0, 2]

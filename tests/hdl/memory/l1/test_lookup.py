@@ -6,12 +6,11 @@ import random
 from typing import Any
 
 import pytest
-from amaranth.hdl import ResetInserter, Signal
 
 from metronome.hdl.config import SmConfig
 from metronome.hdl.layouts.probe import LookupWait
 from metronome.hdl.memory.l1.lookup import LookupStage
-from tests.hdl.lib.simulate import port, simulate
+from tests.hdl.lib.simulate import port, simulated
 from tests.hdl.memory.part_models import CacheModel
 
 USER = 0x1_0000 // 64
@@ -161,21 +160,17 @@ class Bench:
 
 
 @pytest.mark.parametrize("cached", [True, False])
-def test_random_accesses(cached: bool) -> None:
+@simulated(lambda cached: Bench(cached, 3 + cached))
+async def test_random_accesses(ctx: Any, bench: Bench) -> None:
     """Whatever the other parts say, even what never comes together."""
-    bench = Bench(cached, 3 + cached)
     rng = bench.rng
-
-    async def testbench(ctx: Any) -> None:
-        offered = None
-        for _ in range(160):
-            if offered is None and rng.random() < 0.9:
-                offered = bench.access()
-            flags = {name: int(rng.random() < chance) for name, chance in FLAGS.items()}
-            if await bench.step(ctx, offered, flags):
-                offered = None
-
-    simulate(bench.dut, testbench)
+    offered = None
+    for _ in range(160):
+        if offered is None and rng.random() < 0.9:
+            offered = bench.access()
+        flags = {name: int(rng.random() < chance) for name, chance in FLAGS.items()}
+        if await bench.step(ctx, offered, flags):
+            offered = None
     assert set(bench.waited) == set(LookupWait), f"{bench.what}: {set(LookupWait) - set(bench.waited)} did not happen"
 
 
@@ -184,46 +179,33 @@ def test_random_accesses(cached: bool) -> None:
     {}, {"hit": 1}, {"holds": 1, "covers": 1}, {"holds": 1, "covers": 1, "accepts": 1},
     {"requested": 1, "full": 1},
 ], ids=str)
-def test_one_access_a_cycle(write: int, flags: dict[str, int]) -> None:
+@simulated(lambda: Bench(True, 5))
+async def test_one_access_a_cycle(ctx: Any, bench: Bench, write: int, flags: dict[str, int]) -> None:
     """Stores, and loads that miss, hit, are answered by the write buffer, or join: each the cycle after it came."""
-    bench = Bench(True, 5)
-
-    async def testbench(ctx: Any) -> None:
-        for _ in range(12):
-            assert await bench.step(ctx, bench.access(write=write, line=USER), FREE | flags)
-
-    simulate(bench.dut, testbench)
+    for _ in range(12):
+        assert await bench.step(ctx, bench.access(write=write, line=USER), FREE | flags)
     assert bench.went == list(range(1, 12))
 
 
 @pytest.mark.parametrize("write", [0, 1])
-def test_cycles_in_which_a_line_comes(write: int) -> None:
+@simulated(lambda: Bench(True, 6))
+async def test_cycles_in_which_a_line_comes(ctx: Any, bench: Bench, write: int) -> None:
     """Accepted in one cycle, into the cache in the next: a store waits for both, a load for the second."""
-    bench = Bench(True, 6)
-
-    async def testbench(ctx: Any) -> None:
-        await bench.step(ctx, bench.access(write=write, line=USER, writes_rd=1), FREE)
-        await bench.step(ctx, None, FREE | {"requested": 1, "holds": 1 - write, "accepts": 1})
-        await bench.step(ctx, None, FREE | {"install": 1}, line=USER)
-        await bench.step(ctx, None, FREE | {"hit": 1})
-
-    simulate(bench.dut, testbench)
+    await bench.step(ctx, bench.access(write=write, line=USER, writes_rd=1), FREE)
+    await bench.step(ctx, None, FREE | {"requested": 1, "holds": 1 - write, "accepts": 1})
+    await bench.step(ctx, None, FREE | {"install": 1}, line=USER)
+    await bench.step(ctx, None, FREE | {"hit": 1})
     assert bench.waited == [LookupWait.FILL if write else LookupWait.ORDER, LookupWait.FILL, LookupWait.NONE]
 
 
-def test_reset() -> None:
-    reset = Signal()
-    bench = Bench(True, 7)
-
-    async def testbench(ctx: Any) -> None:
-        await bench.step(ctx, bench.access(write=1), FREE | {"ready": 0})
-        await bench.step(ctx, bench.access(write=1), FREE | {"ready": 0})
-        ctx.set(reset, 1)
-        await ctx.tick()
-        ctx.set(reset, 0)
-        bench.held = None
-        await bench.step(ctx, bench.access(write=1), FREE)
-        await bench.step(ctx, None, FREE)
-
-    simulate(ResetInserter(reset)(bench.dut), testbench)
+@simulated(lambda: Bench(True, 7), resets=True)
+async def test_reset(ctx: Any, bench: Bench, reset) -> None:
+    await bench.step(ctx, bench.access(write=1), FREE | {"ready": 0})
+    await bench.step(ctx, bench.access(write=1), FREE | {"ready": 0})
+    ctx.set(reset, 1)
+    await ctx.tick()
+    ctx.set(reset, 0)
+    bench.held = None
+    await bench.step(ctx, bench.access(write=1), FREE)
+    await bench.step(ctx, None, FREE)
     assert bench.went == [3]

@@ -6,11 +6,10 @@ import random
 from typing import Any
 
 import pytest
-from amaranth.hdl import ResetInserter, Signal
 
 from metronome.hdl.config import SmConfig
 from metronome.hdl.memory.l1.mshrs import Mshrs
-from tests.hdl.lib.simulate import port, simulate
+from tests.hdl.lib.simulate import port, simulated
 from tests.hdl.memory.part_models import MissModel
 
 
@@ -76,46 +75,37 @@ class Bench:
 
 
 @pytest.mark.parametrize("mshrs", [0, 1, 3])
-def test_random_traffic(mshrs: int) -> None:
-    bench = Bench(config_of(mshrs), mshrs)
+@simulated(lambda mshrs: Bench(config_of(mshrs), mshrs))
+async def test_random_traffic(ctx: Any, bench: Bench) -> None:
     rng, full = bench.rng, 0
-
-    async def testbench(ctx: Any) -> None:
-        nonlocal full
-        for _ in range(200):
-            done = bench.answered
-            full += bench.model.full
-            await bench.step(ctx, line=rng.randrange(3), uncached=rng.random() < 0.3, allocate=rng.random() < 0.6,
-                             release=rng.choice(done) if done and rng.random() < 0.6 else None,
-                             ready=rng.random() < 0.6)
-
-    simulate(bench.dut, testbench)
+    for _ in range(200):
+        done = bench.answered
+        full += bench.model.full
+        await bench.step(ctx, line=rng.randrange(3), uncached=rng.random() < 0.3, allocate=rng.random() < 0.6,
+                         release=rng.choice(done) if done and rng.random() < 0.6 else None,
+                         ready=rng.random() < 0.6)
     assert full > 10 and len(bench.requested) > 20, bench.what
 
 
 @pytest.mark.parametrize("mshrs", [0, 1, 3])
-def test_depth_and_first_request(mshrs: int) -> None:
+@simulated(lambda mshrs: Bench(config_of(mshrs), 1))
+async def test_depth_and_first_request(ctx: Any, bench: Bench) -> None:
     """All registers, and no more, are taken one a cycle, and asked for one cycle later each, in order.
 
     Whichever is released can be taken in the next cycle.
     """
-    bench = Bench(config_of(mshrs), 1)
-
-    async def testbench(ctx: Any) -> None:
-        for number in range(bench.count):
-            assert not ctx.get(bench.dut.out.full)
-            await bench.step(ctx, line=7 + number, allocate=True)
+    for number in range(bench.count):
+        assert not ctx.get(bench.dut.out.full)
+        await bench.step(ctx, line=7 + number, allocate=True)
+    assert ctx.get(bench.dut.out.full)
+    await bench.step(ctx, line=0)
+    assert not ctx.get(bench.dut.request.valid)
+    for number in range(bench.count):
+        await bench.step(ctx, line=0, release=number)
+        assert not ctx.get(bench.dut.out.full)
+        await bench.step(ctx, line=0, allocate=True)
         assert ctx.get(bench.dut.out.full)
         await bench.step(ctx, line=0)
-        assert not ctx.get(bench.dut.request.valid)
-        for number in range(bench.count):
-            await bench.step(ctx, line=0, release=number)
-            assert not ctx.get(bench.dut.out.full)
-            await bench.step(ctx, line=0, allocate=True)
-            assert ctx.get(bench.dut.out.full)
-            await bench.step(ctx, line=0)
-
-    simulate(bench.dut, testbench)
     count = bench.count
     assert bench.requested == [
         *((number + 1, number) for number in range(count)),
@@ -123,31 +113,22 @@ def test_depth_and_first_request(mshrs: int) -> None:
     ]
 
 
-def test_one_line_a_cycle() -> None:
+@simulated(lambda: Bench(config_of(3), 2))
+async def test_one_line_a_cycle(ctx: Any, bench: Bench) -> None:
     """A register is allocated and another released in every cycle."""
-    bench = Bench(config_of(3), 2)
-
-    async def testbench(ctx: Any) -> None:
-        for number in range(20):
-            await bench.step(ctx, line=number, allocate=True, release=bench.answered[0] if number > 1 else None)
-
-    simulate(bench.dut, testbench)
+    for number in range(20):
+        await bench.step(ctx, line=number, allocate=True, release=bench.answered[0] if number > 1 else None)
     assert [cycle for cycle, _ in bench.requested] == list(range(1, 20))
 
 
-def test_reset() -> None:
-    reset = Signal()
-    bench = Bench(config_of(3), 3)
-
-    async def testbench(ctx: Any) -> None:
-        for number in range(3):
-            await bench.step(ctx, line=number, allocate=True, ready=False)
-        ctx.set(reset, 1)
-        await ctx.tick()
-        ctx.set(reset, 0)
-        bench.clear()
-        await bench.step(ctx, line=1, allocate=True)
-        await bench.step(ctx, line=1)
-
-    simulate(ResetInserter(reset)(bench.dut), testbench)
+@simulated(lambda: Bench(config_of(3), 3), resets=True)
+async def test_reset(ctx: Any, bench: Bench, reset) -> None:
+    for number in range(3):
+        await bench.step(ctx, line=number, allocate=True, ready=False)
+    ctx.set(reset, 1)
+    await ctx.tick()
+    ctx.set(reset, 0)
+    bench.clear()
+    await bench.step(ctx, line=1, allocate=True)
+    await bench.step(ctx, line=1)
     assert bench.requested == [(4, 0)]

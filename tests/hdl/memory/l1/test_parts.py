@@ -6,11 +6,10 @@ import random
 from typing import Any
 
 import pytest
-from amaranth.hdl import ResetInserter, Signal
 
 from metronome.hdl.config import SmConfig
 from metronome.hdl.memory.l1.parts import PartTable
-from tests.hdl.lib.simulate import simulate
+from tests.hdl.lib.simulate import simulated
 from tests.hdl.memory.part_models import PartModel
 
 MSHRS = 3
@@ -68,69 +67,51 @@ class Bench:
 
 
 @pytest.mark.parametrize("places", [2, 4])
-def test_random_traffic(places: int) -> None:
-    bench = Bench(places, places)
+@simulated(lambda places: Bench(places, places))
+async def test_random_traffic(ctx: Any, bench: Bench) -> None:
     rng, full = bench.rng, 0
-
-    async def testbench(ctx: Any) -> None:
-        nonlocal full
-        for _ in range(200):
-            full += bench.model.full
-            waiting = [mshr for mshr in range(MSHRS) if bench.model.waiting(mshr)]
-            await bench.step(
-                ctx, add=rng.randrange(MSHRS) if not bench.model.full and rng.random() < 0.6 else None,
-                take=rng.choice(waiting) if waiting and rng.random() < 0.5 else None, filled=rng.random() < 0.5,
-            )
-
-    simulate(bench.dut, testbench)
+    for _ in range(200):
+        full += bench.model.full
+        waiting = [mshr for mshr in range(MSHRS) if bench.model.waiting(mshr)]
+        await bench.step(
+            ctx, add=rng.randrange(MSHRS) if not bench.model.full and rng.random() < 0.6 else None,
+            take=rng.choice(waiting) if waiting and rng.random() < 0.5 else None, filled=rng.random() < 0.5,
+        )
     assert full > 20, bench.what
 
 
 @pytest.mark.parametrize("places", [2, 8])
-def test_depth(places: int) -> None:
+@simulated(lambda places: Bench(places, 1))
+async def test_depth(ctx: Any, bench: Bench, places: int) -> None:
     """All places, and no more, are taken one a cycle; a place is free in the cycle after its part has left."""
-    bench = Bench(places, 1)
-
-    async def testbench(ctx: Any) -> None:
-        for _ in range(places):
-            assert not ctx.get(bench.dut.full)
-            await bench.step(ctx, add=1)
-        assert ctx.get(bench.dut.full)
-        await bench.step(ctx, take=1)
+    for _ in range(places):
         assert not ctx.get(bench.dut.full)
-        await bench.step(ctx)
+        await bench.step(ctx, add=1)
+    assert ctx.get(bench.dut.full)
+    await bench.step(ctx, take=1)
+    assert not ctx.get(bench.dut.full)
+    await bench.step(ctx)
 
-    simulate(bench.dut, testbench)
 
-
-def test_one_part_comes_and_one_leaves_in_every_cycle() -> None:
+@simulated(lambda: Bench(2, 2))
+async def test_one_part_comes_and_one_leaves_in_every_cycle(ctx: Any, bench: Bench) -> None:
     """A part that comes in this cycle is not among those that leave in it."""
-    bench = Bench(2, 2)
-
-    async def testbench(ctx: Any) -> None:
-        await bench.step(ctx, add=0)
-        for number in range(16):
-            await bench.step(ctx, add=(number + 1) % MSHRS, take=number % MSHRS, filled=bool(number & 4))
-
-    simulate(bench.dut, testbench)
+    await bench.step(ctx, add=0)
+    for number in range(16):
+        await bench.step(ctx, add=(number + 1) % MSHRS, take=number % MSHRS, filled=bool(number & 4))
 
 
-def test_reset() -> None:
-    reset = Signal()
-    bench = Bench(2, 3)
-
-    async def testbench(ctx: Any) -> None:
-        await bench.step(ctx, add=0)
-        await bench.step(ctx, add=2)
-        ctx.set(reset, 1)
-        await ctx.tick()
-        ctx.set(reset, 0)
-        bench.clear()
-        for mshr in range(MSHRS):
-            ctx.set(bench.dut.fill.filled, mshr)
-            assert not ctx.get(bench.dut.left)
-        for _ in range(2):
-            await bench.step(ctx, add=1)
-        await bench.step(ctx, take=1)
-
-    simulate(ResetInserter(reset)(bench.dut), testbench)
+@simulated(lambda: Bench(2, 3), resets=True)
+async def test_reset(ctx: Any, bench: Bench, reset) -> None:
+    await bench.step(ctx, add=0)
+    await bench.step(ctx, add=2)
+    ctx.set(reset, 1)
+    await ctx.tick()
+    ctx.set(reset, 0)
+    bench.clear()
+    for mshr in range(MSHRS):
+        ctx.set(bench.dut.fill.filled, mshr)
+        assert not ctx.get(bench.dut.left)
+    for _ in range(2):
+        await bench.step(ctx, add=1)
+    await bench.step(ctx, take=1)

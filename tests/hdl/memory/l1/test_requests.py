@@ -6,11 +6,10 @@ import random
 from typing import Any
 
 import pytest
-from amaranth.hdl import ResetInserter, Signal
 
 from metronome.hdl.config import SmConfig
 from metronome.hdl.memory.l1.requests import LineRequests
-from tests.hdl.lib.simulate import simulate
+from tests.hdl.lib.simulate import simulated
 from tests.hdl.memory.part_models import RequestModel
 
 KINDS = ("load", "store")
@@ -70,31 +69,23 @@ class Sources:
 
 
 @pytest.mark.parametrize(("mshrs", "entries"), [(1, 1), (4, 2), (2, 8)])
-def test_random_traffic(mshrs: int, entries: int) -> None:
+@simulated(lambda mshrs, entries: LineRequests(config_of(mshrs, entries)))
+async def test_random_traffic(ctx: Any, dut: LineRequests, mshrs: int, entries: int) -> None:
     seed = 10 * mshrs + entries
-    dut = LineRequests(config_of(mshrs, entries))
     sources = Sources(dut, random.Random(seed), f"seed {seed}")
-
-    async def testbench(ctx: Any) -> None:
-        for cycle in range(250):
-            busy = 1.0 if cycle // 50 % 2 else 0.4
-            await sources.step(ctx, load=busy, store=busy, ready=0.5)
-
-    simulate(dut, testbench)
+    for cycle in range(250):
+        busy = 1.0 if cycle // 50 % 2 else 0.4
+        await sources.step(ctx, load=busy, store=busy, ready=0.5)
     assert min(sum(kind == its for _, its in sources.taken) for kind in KINDS) > 30, f"seed {seed}"
 
 
-def test_one_request_a_cycle_in_turn() -> None:
+@simulated(lambda: LineRequests(config_of(4, 4)))
+async def test_one_request_a_cycle_in_turn(ctx: Any, dut: LineRequests) -> None:
     """Where both always ask neither goes twice in a row; where one asks it goes in every cycle."""
-    dut = LineRequests(config_of(4, 4))
     sources = Sources(dut, random.Random(1), "seed 1")
-
-    async def testbench(ctx: Any) -> None:
-        for chances in ((1, 1), (1, 0), (0, 1)):
-            for _ in range(12):
-                await sources.step(ctx, load=chances[0], store=chances[1], ready=1)
-
-    simulate(dut, testbench)
+    for chances in ((1, 1), (1, 0), (0, 1)):
+        for _ in range(12):
+            await sources.step(ctx, load=chances[0], store=chances[1], ready=1)
     assert [cycle for cycle, _ in sources.taken] == list(range(36))
     kinds = [kind for _, kind in sources.taken]
     assert kinds[:12] == ["store", "load"] * 6
@@ -102,38 +93,29 @@ def test_one_request_a_cycle_in_turn() -> None:
 
 
 @pytest.mark.parametrize("waits", [1, 2, 5])
-def test_what_is_offered_stays(waits: int) -> None:
+@simulated(lambda: LineRequests(config_of(4, 4)))
+async def test_what_is_offered_stays(ctx: Any, dut: LineRequests, waits: int) -> None:
     """A store that memory does not take is not overtaken by a load that comes later, nor the other way round."""
-    dut = LineRequests(config_of(4, 4))
     sources = Sources(dut, random.Random(waits), f"seed {waits}")
-
-    async def testbench(ctx: Any) -> None:
-        for first in KINDS:
-            chances = {kind: float(kind == first) for kind in KINDS}
-            await sources.step(ctx, **chances, ready=0)
-            for _ in range(waits):
-                await sources.step(ctx, load=1, store=1, ready=0)
-            await sources.step(ctx, load=0, store=0, ready=1)
-            await sources.step(ctx, load=0, store=0, ready=1)
-
-    simulate(dut, testbench)
+    for first in KINDS:
+        chances = {kind: float(kind == first) for kind in KINDS}
+        await sources.step(ctx, **chances, ready=0)
+        for _ in range(waits):
+            await sources.step(ctx, load=1, store=1, ready=0)
+        await sources.step(ctx, load=0, store=0, ready=1)
+        await sources.step(ctx, load=0, store=0, ready=1)
     assert [kind for _, kind in sources.taken] == ["load", "store", "store", "load"]
 
 
-def test_after_a_reset_a_store_goes_first() -> None:
-    reset = Signal()
-    dut = LineRequests(config_of(2, 2))
+@simulated(lambda: LineRequests(config_of(2, 2)), resets=True)
+async def test_after_a_reset_a_store_goes_first(ctx: Any, dut: LineRequests, reset) -> None:
     sources = Sources(dut, random.Random(5), "seed 5")
-
-    async def testbench(ctx: Any) -> None:
-        await sources.step(ctx, load=0, store=1, ready=1)
-        await sources.step(ctx, load=1, store=0, ready=0)
-        ctx.set(reset, 1)
-        ctx.set(dut.load.valid, 0)
-        await ctx.tick()
-        ctx.set(reset, 0)
-        sources.offered, sources.model = dict.fromkeys(KINDS), RequestModel()
-        await sources.step(ctx, load=1, store=1, ready=1)
-
-    simulate(ResetInserter(reset)(dut), testbench)
+    await sources.step(ctx, load=0, store=1, ready=1)
+    await sources.step(ctx, load=1, store=0, ready=0)
+    ctx.set(reset, 1)
+    ctx.set(dut.load.valid, 0)
+    await ctx.tick()
+    ctx.set(reset, 0)
+    sources.offered, sources.model = dict.fromkeys(KINDS), RequestModel()
+    await sources.step(ctx, load=1, store=1, ready=1)
     assert sources.taken[-1][1] == "store"

@@ -8,11 +8,10 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from amaranth.hdl import ResetInserter, Signal
 
 from metronome.hdl.config import SmConfig
 from metronome.hdl.memory.l1.write_buffer import WriteBuffer
-from tests.hdl.lib.simulate import port, simulate
+from tests.hdl.lib.simulate import port, simulate, simulated
 from tests.hdl.memory.part_models import BufferModel, Entry
 from tests.support.tiers import some_slow
 
@@ -194,123 +193,94 @@ def test_random_traffic(entries: int) -> None:
 
 
 @pytest.mark.parametrize("entries", some_slow([1, 2, 5], 1))
-def test_depth(entries: int) -> None:
+@simulated(lambda entries: Bench(entries, 1))
+async def test_depth(ctx: Any, bench: Bench, entries: int) -> None:
     """All entries, and no more, are taken one a cycle; one is free in the cycle after memory has completed it."""
-    bench = Bench(entries, 1)
-
-    async def testbench(ctx: Any) -> None:
-        for number in range(entries):
-            assert await bench.step(ctx, line=number, write=True)
-        while len(bench.memory) < entries:
-            assert not await bench.step(ctx, line=entries, write=True)
-        assert not await bench.step(ctx, line=entries, write=True, complete=True)
-        assert await bench.step(ctx, line=entries, write=True)
-
-    simulate(bench.dut, testbench)
+    for number in range(entries):
+        assert await bench.step(ctx, line=number, write=True)
+    while len(bench.memory) < entries:
+        assert not await bench.step(ctx, line=entries, write=True)
+    assert not await bench.step(ctx, line=entries, write=True, complete=True)
+    assert await bench.step(ctx, line=entries, write=True)
 
 
 @pytest.mark.parametrize("waits", some_slow(["nothing", "a load", "a store"], 1))
-def test_when_a_store_is_offered(waits: str) -> None:
+@simulated(lambda: Bench(3, 2))
+async def test_when_a_store_is_offered(ctx: Any, bench: Bench, waits: str) -> None:
     """Two cycles after it came, or after the load's line or the store before it is done."""
-    bench = Bench(3, 2)
-
-    async def testbench(ctx: Any) -> None:
-        if waits == "a store":
-            await bench.step(ctx, line=7, write=True)
-            await bench.step(ctx)
-        await bench.step(ctx, line=7, write=True, waits_for=2 if waits == "a load" else 0)
-        for _ in range(5):
-            await bench.step(ctx)
-        if waits != "nothing":
-            assert len(bench.sent) == (waits == "a store")
-            await bench.step(ctx, filled=1, complete=True)
-        for _ in range(4):
-            await bench.step(ctx)
-
-    simulate(bench.dut, testbench)
+    if waits == "a store":
+        await bench.step(ctx, line=7, write=True)
+        await bench.step(ctx)
+    await bench.step(ctx, line=7, write=True, waits_for=2 if waits == "a load" else 0)
+    for _ in range(5):
+        await bench.step(ctx)
+    if waits != "nothing":
+        assert len(bench.sent) == (waits == "a store")
+        await bench.step(ctx, filled=1, complete=True)
+    for _ in range(4):
+        await bench.step(ctx)
     # In the first case from the store's cycle 0 on; else from cycle 6 (behind a store 8) on, when the way is free.
     assert bench.sent[-1][0] == {"nothing": 2, "a load": 6 + 2, "a store": 8 + 2}[waits]
 
 
-def test_one_store_a_cycle() -> None:
+@simulated(lambda: Bench(4, 3))
+async def test_one_store_a_cycle(ctx: Any, bench: Bench) -> None:
     """Each of a line of its own: taken in every cycle, and offered in every cycle from the third on."""
-    bench = Bench(4, 3)
-
-    async def testbench(ctx: Any) -> None:
-        for number in range(20):
-            assert await bench.step(ctx, line=number, write=True, complete=True)
-
-    simulate(bench.dut, testbench)
+    for number in range(20):
+        assert await bench.step(ctx, line=number, write=True, complete=True)
     assert [cycle for cycle, _, _ in bench.sent] == list(range(2, 20))
 
 
-def test_entries_take_turns() -> None:
+@simulated(lambda: Bench(3, 4))
+async def test_entries_take_turns(ctx: Any, bench: Bench) -> None:
     """Three lines that are written again as soon as they are free: memory gets them in turn."""
-    bench = Bench(3, 4)
-
-    async def testbench(ctx: Any) -> None:
-        line = 0
-        for cycle in range(60):
-            line += await bench.step(ctx, line=line, write=True, ready=cycle % 4 == 3, complete=True)
-
-    simulate(bench.dut, testbench)
+    line = 0
+    for cycle in range(60):
+        line += await bench.step(ctx, line=line, write=True, ready=cycle % 4 == 3, complete=True)
     numbers = [number for _, number, _ in bench.sent]
     assert len(numbers) == 15
     assert all(later == (earlier + 1) % 3 for earlier, later in pairwise(numbers)), numbers
 
 
-def test_a_store_joins_until_its_entry_is_chosen() -> None:
+@simulated(lambda: Bench(3, 5))
+async def test_a_store_joins_until_its_entry_is_chosen(ctx: Any, bench: Bench) -> None:
     """Taken in cycle 0, chosen in 1 and offered in 2 while memory is ready: a store of 1 is a write of its own."""
-    bench = Bench(3, 5)
-
-    async def testbench(ctx: Any) -> None:
-        # Another line's request, which memory does not take, holds line 1 back.
-        await bench.step(ctx, line=9, write=True, ready=False)
-        for _ in range(3):
-            await bench.step(ctx, line=1, write=True, ready=False)
-        await bench.step(ctx, line=1, write=True, ready=True)
-        for _ in range(6):
-            await bench.step(ctx, line=2, complete=True)
-
-    simulate(bench.dut, testbench)
+    # Another line's request, which memory does not take, holds line 1 back.
+    await bench.step(ctx, line=9, write=True, ready=False)
+    for _ in range(3):
+        await bench.step(ctx, line=1, write=True, ready=False)
+    await bench.step(ctx, line=1, write=True, ready=True)
+    for _ in range(6):
+        await bench.step(ctx, line=2, complete=True)
     assert [line for _, _, line in bench.sent] == [9, 1, 1]
 
 
 @pytest.mark.parametrize("held_back", [0, 1])
-def test_the_last_entry_is_made_again_as_another_becomes_free(held_back: int) -> None:
+@simulated(lambda: Bench(3, 7))
+async def test_the_last_entry_is_made_again_as_another_becomes_free(ctx: Any, bench: Bench, held_back: int) -> None:
     """Both may go in the same cycle: the other one does, whether it is lower or higher."""
-    bench = Bench(3, 7)
-
-    async def testbench(ctx: Any) -> None:
-        for number in range(2):
-            await bench.step(ctx, line=number, write=True, waits_for=number == held_back)
-        while not bench.memory:
-            await bench.step(ctx)
-        await bench.step(ctx, complete=True)
-        await bench.step(ctx, line=5, write=True, filled=0)
-        for _ in range(4):
-            await bench.step(ctx)
-
-    simulate(bench.dut, testbench)
+    for number in range(2):
+        await bench.step(ctx, line=number, write=True, waits_for=number == held_back)
+    while not bench.memory:
+        await bench.step(ctx)
+    await bench.step(ctx, complete=True)
+    await bench.step(ctx, line=5, write=True, filled=0)
+    for _ in range(4):
+        await bench.step(ctx)
     assert [line for _, _, line in bench.sent] == [1 - held_back, held_back, 5]
 
 
-def test_reset() -> None:
-    reset = Signal()
-    bench = Bench(2, 6)
-
-    async def testbench(ctx: Any) -> None:
-        for number in range(2):
-            await bench.step(ctx, line=number, write=True, ready=False)
-        await bench.step(ctx, ready=False)
-        ctx.set(reset, 1)
-        await ctx.tick()
-        ctx.set(reset, 0)
-        bench.clear()
-        for number in range(2):
-            assert await bench.step(ctx, line=number, write=True)
-        for _ in range(4):
-            await bench.step(ctx, complete=True)
-
-    simulate(ResetInserter(reset)(bench.dut), testbench)
+@simulated(lambda: Bench(2, 6), resets=True)
+async def test_reset(ctx: Any, bench: Bench, reset) -> None:
+    for number in range(2):
+        await bench.step(ctx, line=number, write=True, ready=False)
+    await bench.step(ctx, ready=False)
+    ctx.set(reset, 1)
+    await ctx.tick()
+    ctx.set(reset, 0)
+    bench.clear()
+    for number in range(2):
+        assert await bench.step(ctx, line=number, write=True)
+    for _ in range(4):
+        await bench.step(ctx, complete=True)
     assert [line for _, _, line in bench.sent] == [0, 1]

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from amaranth.hdl import ResetInserter, Signal
 
 from metronome.hdl.config import FaultCause, SmConfig
 from metronome.hdl.isa.ops import LsuOp
 from metronome.hdl.memory.lanes.response import ResponseStage
-from tests.hdl.lib.simulate import simulate
+from tests.hdl.lib.simulate import simulate, simulated
 from tests.hdl.memory.part_models import ResponseModel
 
 FILL, HIT, LOCAL = range(3)
@@ -155,43 +154,31 @@ class Bench:
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_random_traffic(threads: int) -> None:
-    bench = Bench(threads, threads)
+@simulated(lambda threads: Bench(threads, threads))
+async def test_random_traffic(ctx: Any, bench: Bench) -> None:
     rng = bench.rng
-
-    async def testbench(ctx: Any) -> None:
-        for cycle in range(120):
-            busy = 0.9 if cycle // 40 % 2 else 0.4
-            slots = [slot for slot in range(3) if rng.random() < busy]
-            await bench.step(ctx, *slots, ready=rng.random() < 0.7, writes=rng.random() < 0.8)
-
-    simulate(bench.dut, testbench)
+    for cycle in range(120):
+        busy = 0.9 if cycle // 40 % 2 else 0.4
+        slots = [slot for slot in range(3) if rng.random() < busy]
+        await bench.step(ctx, *slots, ready=rng.random() < 0.7, writes=rng.random() < 0.8)
     for slot in range(3):
         assert sum(its == slot for _, its in bench.written) > 8, f"{bench.what}: {SLOTS[slot]}"
 
 
 @pytest.mark.parametrize("slot", range(3), ids=SLOTS)
-def test_one_part_a_cycle(slot: int) -> None:
+@simulated(lambda slot: Bench(1, 3 + slot))
+async def test_one_part_a_cycle(ctx: Any, bench: Bench, slot: int) -> None:
     """A push in every cycle, the first of them written back two cycles later, the others behind it."""
-    bench = Bench(1, 3 + slot)
-
-    async def testbench(ctx: Any) -> None:
-        for _ in range(12):
-            assert (await bench.step(ctx, slot))[slot]
-
-    simulate(bench.dut, testbench)
+    for _ in range(12):
+        assert (await bench.step(ctx, slot))[slot]
     assert bench.written == [(cycle, slot) for cycle in range(2, 12)]
 
 
-def test_all_three_take_turns() -> None:
+@simulated(lambda: Bench(1, 7))
+async def test_all_three_take_turns(ctx: Any, bench: Bench) -> None:
     """Where all always have a part, none is written back twice before the others."""
-    bench = Bench(1, 7)
-
-    async def testbench(ctx: Any) -> None:
-        for _ in range(32):
-            await bench.step(ctx, FILL, HIT, LOCAL)
-
-    simulate(bench.dut, testbench)
+    for _ in range(32):
+        await bench.step(ctx, FILL, HIT, LOCAL)
     assert bench.written == [(2 + number, number % 3) for number in range(30)]
 
 
@@ -211,20 +198,15 @@ def test_the_older_goes_first() -> None:
     assert [slot for _, slot in bench.written] == [slot for order in orders for slot in (LOCAL, *order)]
 
 
-def test_reset() -> None:
-    reset = Signal()
-    bench = Bench(1, 8)
-
-    async def testbench(ctx: Any) -> None:
-        for _ in range(3):
-            await bench.step(ctx, FILL, HIT, LOCAL, ready=False)
-        ctx.set(reset, 1)
-        await ctx.tick()
-        ctx.set(reset, 0)
-        bench.clear()
-        await bench.step(ctx, HIT)
-        for _ in range(3):
-            await bench.step(ctx)
-
-    simulate(ResetInserter(reset)(bench.dut), testbench)
+@simulated(lambda: Bench(1, 8), resets=True)
+async def test_reset(ctx: Any, bench: Bench, reset) -> None:
+    for _ in range(3):
+        await bench.step(ctx, FILL, HIT, LOCAL, ready=False)
+    ctx.set(reset, 1)
+    await ctx.tick()
+    ctx.set(reset, 0)
+    bench.clear()
+    await bench.step(ctx, HIT)
+    for _ in range(3):
+        await bench.step(ctx)
     assert bench.written == [(5, HIT)]

@@ -10,7 +10,7 @@ import pytest
 
 from metronome.hdl.config import Channels, SmConfig
 from metronome.hdl.memory.order.reader import AHEAD, BURST, ListReader
-from tests.hdl.lib.simulate import simulate
+from tests.hdl.lib.simulate import simulate, simulated
 
 CONFIG = SmConfig(channels=Channels.ORDERED)
 PER_LINE = CONFIG.line_bytes // 8
@@ -25,7 +25,7 @@ class Bench:
     ) -> None:
         self.rng = random.Random(seed)
         self.longest, self.busy = longest, busy
-        self.reader = ListReader(CONFIG, ahead=ahead, burst=burst)
+        self.dut = ListReader(CONFIG, ahead=ahead, burst=burst)
         draw = self.rng.getrandbits
         self.entries = [(draw(30) << 2 | 4 | draw(1), draw(6), 1 + self.rng.randrange(63)) for _ in range(length)]
         packed = b"".join(struct.pack("<II", pc, lines << 6 | warp) for pc, warp, lines in self.entries)
@@ -37,13 +37,13 @@ class Bench:
         self.used: list[int] = []
 
     async def begin(self, ctx: Any) -> None:
-        ctx.set(self.reader.start, 1)
-        ctx.set(self.reader.address, 64 * BASE + 5)
+        ctx.set(self.dut.start, 1)
+        ctx.set(self.dut.address, 64 * BASE + 5)
         await ctx.tick()
-        ctx.set(self.reader.start, 0)
+        ctx.set(self.dut.start, 0)
 
     async def step(self, ctx: Any, *, use: bool, refuse: int = -1) -> None:
-        reader, rng = self.reader, self.rng
+        reader, rng = self.dut, self.rng
         request, response = reader.mem.request, reader.mem.response
         due = [tag for tag, (_, when) in self.flying.items() if when <= self.cycle]
         answer = rng.choice(due) if due else None
@@ -78,48 +78,36 @@ class Bench:
 
 
 @pytest.mark.parametrize(("ahead", "burst"), [(AHEAD, BURST), (4, 2), (2, 1)])
-def test_entries_come_in_order(ahead: int, burst: int) -> None:
-    bench = Bench(ahead, 45, longest=9, busy=0.5, ahead=ahead, burst=burst)
-
-    async def testbench(ctx: Any) -> None:
-        await bench.begin(ctx)
-        for _ in range(300):
-            await bench.step(ctx, use=bench.rng.random() < 0.7)
-        assert not ctx.get(bench.reader.busy)
-        assert ctx.get(bench.reader.end) and ctx.get(bench.reader.valid)
-
-    simulate(bench.reader, testbench)
+@simulated(lambda ahead, burst: Bench(ahead, 45, longest=9, busy=0.5, ahead=ahead, burst=burst))
+async def test_entries_come_in_order(ctx: Any, bench: Bench, ahead: int) -> None:
+    await bench.begin(ctx)
+    for _ in range(300):
+        await bench.step(ctx, use=bench.rng.random() < 0.7)
+    assert not ctx.get(bench.dut.busy)
+    assert ctx.get(bench.dut.end) and ctx.get(bench.dut.valid)
     assert len(bench.used) == 45
     # The end is in the sixth line.
     assert 6 <= len(bench.asked) <= 6 + ahead - 1
 
 
-def test_one_entry_a_cycle() -> None:
+@simulated(lambda: Bench(7, 60))
+async def test_one_entry_a_cycle(ctx: Any, bench: Bench) -> None:
     """The first line is asked for in the cycle after the start, one a cycle; memory answers in the next cycle."""
-    bench = Bench(7, 60)
-
-    async def testbench(ctx: Any) -> None:
-        await bench.begin(ctx)
-        for _ in range(70):
-            await bench.step(ctx, use=True)
-
-    simulate(bench.reader, testbench)
+    await bench.begin(ctx)
+    for _ in range(70):
+        await bench.step(ctx, use=True)
     # The eighth line has the end, and is answered in the cycle in which a ninth one is asked for.
     assert bench.asked == list(range(9))
     # Answered in 1: there from 2 on.
     assert bench.used == list(range(2, 62))
 
 
-def test_bursts() -> None:
+@simulated(lambda: Bench(10, 300, ahead=8, burst=4))
+async def test_bursts(ctx: Any, bench: Bench) -> None:
     """At first as many lines as there is room for; then so many one after the other, when so many have been used."""
-    bench = Bench(10, 300, ahead=8, burst=4)
-
-    async def testbench(ctx: Any) -> None:
-        await bench.begin(ctx)
-        for _ in range(340):
-            await bench.step(ctx, use=bench.cycle >= 20)
-
-    simulate(bench.reader, testbench)
+    await bench.begin(ctx)
+    for _ in range(340):
+        await bench.step(ctx, use=bench.cycle >= 20)
     assert bench.asked[:8] == list(range(8))
     # 300 entries and the end are 38 lines. What comes from cycle 20 on has used a line every eighth cycle.
     assert bench.asked[8:] == [
@@ -134,24 +122,20 @@ def test_sizes() -> None:
             ListReader(CONFIG, ahead=ahead, burst=burst)
 
 
-def test_a_line_that_memory_refuses() -> None:
+@simulated(lambda: Bench(8, 100, longest=5))
+async def test_a_line_that_memory_refuses(ctx: Any, bench: Bench) -> None:
     """The entries before it can be used, and nothing more is asked for."""
-    bench = Bench(8, 100, longest=5)
-
-    async def testbench(ctx: Any) -> None:
-        await bench.begin(ctx)
-        for _ in range(60):
-            await bench.step(ctx, use=True, refuse=2)
-        assert ctx.get(bench.reader.error) and not ctx.get(bench.reader.busy)
-
-    simulate(bench.reader, testbench)
+    await bench.begin(ctx)
+    for _ in range(60):
+        await bench.step(ctx, use=True, refuse=2)
+    assert ctx.get(bench.dut.error) and not ctx.get(bench.dut.busy)
     assert len(bench.used) == 2 * PER_LINE
     assert len(bench.asked) <= 2 + AHEAD
 
 
 def test_what_is_offered_stays_and_a_list_can_be_left() -> None:
     bench = Bench(9, 100)
-    reader = bench.reader
+    reader = bench.dut
 
     async def testbench(ctx: Any) -> None:
         await bench.begin(ctx)

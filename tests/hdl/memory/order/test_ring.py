@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from metronome.hdl.memory.order.ring import Ring
-from tests.hdl.lib.simulate import simulate
+from tests.hdl.lib.simulate import simulate, simulated
 
 
 @pytest.mark.parametrize(("depth", "most"), [(1, 1), (3, 1), (5, 2), (8, 4)])
@@ -58,19 +58,15 @@ def test_random_traffic(depth: int, most: int) -> None:
     assert full and (both or depth == 1)
 
 
-def test_what_may_never_happen_is_told() -> None:
-    ring = Ring(depth=2, most=1)
-
-    async def testbench(ctx: Any) -> None:
-        ctx.set(ring.pop, 1)
-        assert ctx.get(ring.wrong)
-        ctx.set(ring.pop, 0)
-        ctx.set(ring.push, 1)
-        for _ in range(2):
-            assert not ctx.get(ring.wrong)
-            await ctx.tick()
-        assert ctx.get(ring.wrong)
-        ctx.set(ring.pop, 1)
+@simulated(lambda: Ring(depth=2, most=1))
+async def test_what_may_never_happen_is_told(ctx: Any, ring: Ring) -> None:
+    ctx.set(ring.pop, 1)
+    assert ctx.get(ring.wrong)
+    ctx.set(ring.pop, 0)
+    ctx.set(ring.push, 1)
+    for _ in range(2):
         assert not ctx.get(ring.wrong)
-
-    simulate(ring, testbench)
+        await ctx.tick()
+    assert ctx.get(ring.wrong)
+    ctx.set(ring.pop, 1)
+    assert not ctx.get(ring.wrong)

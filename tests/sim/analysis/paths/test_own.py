@@ -14,53 +14,14 @@ from metronome.sim.analysis.code.refusals import RefusedError
 from metronome.sim.analysis.paths import fact_filter
 from metronome.sim.analysis.paths.path import Path
 from metronome.sim.analysis.paths.private_values import MaskSnapshot, PrivateWords
-from metronome.sim.program.assembler.asm import (
-    add,
-    addi,
-    and_,
-    andi,
-    beq,
-    bne,
-    csrr,
-    join,
-    lw,
-    nop,
-    or_,
-    pred,
-    slli,
-    sltiu,
-    split,
-    srli,
-    sub,
-    sw,
-    tmc,
-    xori,
-)
-from tests.sim.analysis.assembled import (
-    A0,
-    DATA,
-    INPUTS,
-    ONES,
-    S0,
-    T0,
-    T1,
-    T2,
-    T4,
-    T6,
-    ZEROS,
-    Assembled,
-    bound_of,
-    holds,
-    launch_of,
-    one,
-    words,
-)
+from metronome.sim.program.assembler import asm
+from tests.sim.analysis.assembled import DATA, INPUTS, ONES, ZEROS, Assembled, bound_of, holds, launch_of, one, words
 from tests.sim.analysis.programs import compiled, machine
+from tests.sim.registers import A0, A1, A2, A3, A4, A5, A6, S0, T0, T1, T2, T4, T6
 from tests.support.tiers import some_long, some_more
 
 pytestmark = pytest.mark.slow
 
-A1, A2, A3, A4, A5, A6 = (A0 + each for each in (1, 2, 3, 4, 5, 6))
 LONG, SHORT = 240, 5
 FOUR = dataclasses.replace(one(), threads=4)
 #: Inputs of two lanes: neither, one, the other, both.
@@ -109,44 +70,38 @@ def test_programs_as_people_write_them(tmp_path, name, preset):
 
 def begin(program, lanes=3):
     """Four lanes. A0 is their word of the inputs, of the first ``lanes`` only; A1 a word of their own, A2 another's."""
-    program.li(T2, 15)
-    program.add(tmc(T2), csrr(S0, Csr.THREAD_ID), slli(A1, S0, 2), xori(A2, A1, 4))
+    program.mask(15)
+    program.add(asm.csrr(S0, Csr.THREAD_ID), asm.slli(A1, S0, 2), asm.xori(A2, A1, 4))
     program.li(T0, INPUTS)
-    program.add(add(T0, T0, A1), lw(A0, 0, T0), sltiu(T2, S0, lanes), sub(T2, 0, T2), and_(A0, A0, T2))
-    program.li(T0, DATA)
-    program.add(add(A1, A1, T0), add(A2, A2, T0))
-    program.li(A3, LONG)
-    program.li(A4, SHORT)
+    program.add(asm.add(T0, T0, A1), asm.lw(A0, 0, T0), asm.sltiu(T2, S0, lanes), asm.sub(T2, 0, T2))
+    program.add(asm.and_(A0, A0, T2), *asm.li(T0, DATA), asm.add(A1, A1, T0), asm.add(A2, A2, T0))
+    program.constants({A3: LONG, A4: SHORT})
 
 
 def spin(program, register):
     """Turns of an empty loop, as many as the register of the second lane says."""
-    program.li(T2, 2)
-    program.add(tmc(T2), addi(T6, register, 0))
-    program.label("spin")
-    program.add(addi(T6, T6, -1))
-    program.branch(bne, T6, 0, "spin")
-    program.add(tmc(0))
+    program.mask(2)
+    program.add(asm.addi(T6, register, 0))
+    program.loop(T6)
+    program.add(asm.tmc(0))
 
 
 @pytest.mark.parametrize(("body", "turns"), [
-    ([sw(A4, 0, A1), lw(T6, 0, A1)], SHORT),
-    ([sw(A4, 0, A1), sw(A3, 0, A2), lw(T6, 0, A1)], LONG),
-    ([sw(A4, 0, A1), sw(A3, 0, A2), sw(A4, 0, A1), lw(T6, 0, A1)], SHORT),
+    ([asm.sw(A4, 0, A1), asm.lw(T6, 0, A1)], SHORT),
+    ([asm.sw(A4, 0, A1), asm.sw(A3, 0, A2), asm.lw(T6, 0, A1)], LONG),
+    ([asm.sw(A4, 0, A1), asm.sw(A3, 0, A2), asm.sw(A4, 0, A1), asm.lw(T6, 0, A1)], SHORT),
 ], ids=["alone", "the other lane stores there", "it stores again"])
 def test_a_loop_on_a_side(body, turns):
     """As long as what each lane finds in its word says; with one lane on the side the other stores nothing."""
     program = Assembled()
     begin(program)
-    program.add(sw(A3, 0, A1))
-    program.add(andi(T4, A0, 1), split(T1, T4))
-    program.branch(beq, T4, 0, "off")
+    program.add(asm.sw(A3, 0, A1))
+    program.add(asm.andi(T4, A0, 1), asm.split(T1, T4))
+    program.branch(asm.beq, T4, 0, "off")
     program.add(*body)
-    program.label("spin")
-    program.add(addi(T6, T6, -1))
-    program.branch(bne, T6, 0, "spin")
+    program.loop(T6)
     program.label("off")
-    program.add(join(T1), tmc(0))
+    program.add(asm.join(T1), asm.tmc(0))
     bound, longest = holds(FOUR, program, EACH)
     assert (longest > 3 * LONG) == (bound.cycles > 3 * LONG) == (turns == LONG)
 
@@ -156,14 +111,12 @@ def test_a_store_to_an_address_that_is_not_known(monkeypatch):
     monkeypatch.setattr(fact_filter, "_MOST_TURNS", 40)
     program = Assembled()
     begin(program)
-    program.add(andi(T4, A0, 1), split(T1, T4))
-    program.branch(beq, T4, 0, "off")
-    program.add(andi(A5, A0, 4), add(A5, A5, T0), sw(A4, 0, A1), sw(A3, 0, A5), lw(A5, 0, A1))
-    program.label("spin")
-    program.add(addi(A5, A5, -1))
-    program.branch(bne, A5, 0, "spin")
+    program.add(asm.andi(T4, A0, 1), asm.split(T1, T4))
+    program.branch(asm.beq, T4, 0, "off")
+    program.add(asm.andi(A5, A0, 4), asm.add(A5, A5, T0), asm.sw(A4, 0, A1), asm.sw(A3, 0, A5), asm.lw(A5, 0, A1))
+    program.loop(A5)
     program.label("off")
-    program.add(join(T1), tmc(0))
+    program.add(asm.join(T1), asm.tmc(0))
     with pytest.raises(RefusedError, match="has no bound"):
         bound_of(FOUR, launch_of(FOUR, program))
 
@@ -173,20 +126,20 @@ def loop_left(program, *body):
 
     If there are no others, T6 and the word of the lane become what the body makes of them.
     """
-    program.add(csrr(A5, Csr.ACTIVE_THREADS), andi(T4, A0, 1), pred(T4, A5))
-    program.branch(beq, T4, 0, "none")
+    program.add(asm.csrr(A5, Csr.ACTIVE_THREADS), asm.andi(T4, A0, 1), asm.pred(T4, A5))
+    program.branch(asm.beq, T4, 0, "none")
     program.add(*body)
-    program.add(pred(0, A5))
+    program.add(asm.pred(0, A5))
     program.jal(0, "left")
     program.label("none")
-    program.add(addi(T6, A4, 0), sw(A4, 0, A1))
+    program.add(asm.addi(T6, A4, 0), asm.sw(A4, 0, A1))
     program.label("left")
-    program.add(nop())
+    program.add(asm.nop())
 
 
 @pytest.mark.parametrize(("before", "body", "behind"), [
-    ([addi(T6, A3, 0)], [addi(T6, A4, 0)], []),
-    ([sw(A3, 0, A1)], [sw(A4, 0, A1)], [lw(T6, 0, A1)]),
+    ([asm.addi(T6, A3, 0)], [asm.addi(T6, A4, 0)], []),
+    ([asm.sw(A3, 0, A1)], [asm.sw(A4, 0, A1)], [asm.lw(T6, 0, A1)]),
 ], ids=["a register", "a word"])
 @pytest.mark.parametrize("uncertain", [False, True])
 def test_a_loop_that_lanes_leave(before, body, behind, uncertain):
@@ -194,14 +147,14 @@ def test_a_loop_that_lanes_leave(before, body, behind, uncertain):
     program = Assembled()
     begin(program)
     if uncertain:
-        program.add(addi(T6, A4, 0), sw(A3, 0, A1), andi(T4, A0, 2), srli(T4, T4, 1), split(T1, T4))
-        program.branch(beq, T4, 0, "off")
+        program.add(asm.addi(T6, A4, 0), asm.sw(A3, 0, A1), asm.andi(T4, A0, 2), asm.srli(T4, T4, 1), asm.split(T1, T4))
+        program.branch(asm.beq, T4, 0, "off")
     program.add(*before)
     loop_left(program, *body)
     program.add(*behind)
     if uncertain:
         program.label("off")
-        program.add(join(T1))
+        program.add(asm.join(T1))
     spin(program, T6)
     inputs = [words(a, b) for a in (2, 3) for b in (2, 3)]
     _, longest = holds(FOUR, program, inputs)
@@ -212,15 +165,16 @@ def test_lanes_that_leave_a_loop_and_do_not_come_back():
     """They go on behind the split, and have what they had."""
     program = Assembled()
     begin(program)
-    program.add(sw(A4, 0, A1), addi(T6, A4, 0), andi(T4, A0, 2), srli(T4, T4, 1), split(T1, T4))
-    program.branch(beq, T4, 0, "off")
-    program.add(sw(A4, 0, A1), andi(T4, A0, 4), srli(T4, T4, 2), split(A6, T4))
-    program.branch(beq, T4, 0, "inner")
-    program.add(sw(A3, 0, A1), csrr(A5, Csr.ACTIVE_THREADS), andi(T4, A0, 1), pred(T4, A5), nop(), sw(A4, 0, A1))
-    program.label("inner")
-    program.add(join(A6), lw(T6, 0, A1))
+    program.add(asm.sw(A4, 0, A1), asm.addi(T6, A4, 0), asm.andi(T4, A0, 2), asm.srli(T4, T4, 1), asm.split(T1, T4))
+    program.branch(asm.beq, T4, 0, "off")
+    program.add(asm.sw(A4, 0, A1), asm.andi(T4, A0, 4), asm.srli(T4, T4, 2), asm.split(A6, T4))
+    program.unless(
+        asm.beq, T4, 0, asm.sw(A3, 0, A1), asm.csrr(A5, Csr.ACTIVE_THREADS), asm.andi(T4, A0, 1), asm.pred(T4, A5), asm.nop(),
+        asm.sw(A4, 0, A1),
+    )
+    program.add(asm.join(A6), asm.lw(T6, 0, A1))
     program.label("off")
-    program.add(join(T1))
+    program.add(asm.join(T1))
     spin(program, T6)
     _, longest = holds(FOUR, program, [words(a, b, 2) for a in (6, 7) for b in (6, 7)])
     assert longest > 2 * LONG
@@ -230,21 +184,19 @@ def test_a_store_of_the_other_side():
     """Lanes of the first side store to a word of one that waits for its own."""
     program = Assembled()
     begin(program)
-    program.add(sw(A4, 0, A1), andi(T4, A0, 2), srli(T4, T4, 1), split(T1, T4))
-    program.branch(beq, T4, 0, "off")
-    program.add(sw(A4, 0, A1), andi(T4, A0, 1), split(A6, T4))
-    program.branch(beq, T4, 0, "other")
-    program.add(sw(A3, 0, A2))
+    program.add(asm.sw(A4, 0, A1), asm.andi(T4, A0, 2), asm.srli(T4, T4, 1), asm.split(T1, T4))
+    program.branch(asm.beq, T4, 0, "off")
+    program.add(asm.sw(A4, 0, A1), asm.andi(T4, A0, 1), asm.split(A6, T4))
+    program.branch(asm.beq, T4, 0, "other")
+    program.add(asm.sw(A3, 0, A2))
     program.jal(0, "end")
     program.label("other")
-    program.add(lw(T6, 0, A1))
-    program.label("spin")
-    program.add(addi(T6, T6, -1))
-    program.branch(bne, T6, 0, "spin")
+    program.add(asm.lw(T6, 0, A1))
+    program.loop(T6)
     program.label("end")
-    program.add(join(A6))
+    program.add(asm.join(A6))
     program.label("off")
-    program.add(join(T1), tmc(0))
+    program.add(asm.join(T1), asm.tmc(0))
     _, longest = holds(FOUR, program, [words(3, 2, 3), words(3, 2, 0), words(2, 0, 3)])
     assert longest > 2 * LONG
 
@@ -253,25 +205,24 @@ def test_a_mask_of_a_side_that_has_ended():
     """A lane that was on the other side has something else in that register: by it any lane may go on."""
     program = Assembled()
     begin(program, 4)
-    program.add(addi(T6, A4, 0))
+    program.add(asm.addi(T6, A4, 0))
     for register in (A3, A4):
         program.li(register, 15)
-    program.li(T2, 3)
-    program.add(tmc(T2), csrr(A3, Csr.ACTIVE_THREADS), sltiu(T4, S0, 1), split(T1, T4))
-    program.branch(beq, T4, 0, "other")
-    program.add(csrr(A4, Csr.ACTIVE_THREADS))
-    program.label("other")
+    program.mask(3)
+    program.add(asm.csrr(A3, Csr.ACTIVE_THREADS), asm.sltiu(T4, S0, 1), asm.split(T1, T4))
+    program.unless(asm.beq, T4, 0, asm.csrr(A4, Csr.ACTIVE_THREADS))
     # All four go on, and of the last two some may stop: these have 15 in A3.
-    program.add(join(T1), tmc(A4), sltiu(T4, S0, 2), andi(A5, A0, 1), or_(T4, T4, A5), pred(T4, 0), tmc(A3))
-    program.add(csrr(T6, Csr.ACTIVE_THREADS), andi(T6, T6, 8), slli(T6, T6, 6), addi(T6, T6, SHORT))
+    program.add(asm.join(T1), asm.tmc(A4), asm.sltiu(T4, S0, 2), asm.andi(A5, A0, 1))
+    program.add(asm.or_(T4, T4, A5), asm.pred(T4, 0), asm.tmc(A3))
+    program.add(asm.csrr(T6, Csr.ACTIVE_THREADS), asm.andi(T6, T6, 8), asm.slli(T6, T6, 6), asm.addi(T6, T6, SHORT))
     spin(program, T6)
     _, longest = holds(FOUR, program, [words(0, 0, a, b) for a in (0, 1) for b in (0, 1)])
     assert longest > 2 * LONG
 
 
-SIDE = ([sw(A4, 0, A1), sw(A3, 0, A2), lw(T6, 0, A1)], LONG)
-WORD = ([sw(A3, 0, A1)], [sw(A4, 0, A1)], [lw(T6, 0, A1)], False)
-REGISTER = ([addi(T6, A3, 0)], [addi(T6, A4, 0)], [], False)
+SIDE = ([asm.sw(A4, 0, A1), asm.sw(A3, 0, A2), asm.lw(T6, 0, A1)], LONG)
+WORD = ([asm.sw(A3, 0, A1)], [asm.sw(A4, 0, A1)], [asm.lw(T6, 0, A1)], False)
+REGISTER = ([asm.addi(T6, A3, 0)], [asm.addi(T6, A4, 0)], [], False)
 
 
 def keeps_the_first(words, word, lane, own):
