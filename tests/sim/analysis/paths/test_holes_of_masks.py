@@ -100,7 +100,9 @@ def test_a_mask_read_beside_lanes_of_the_other_side():
     program.branch(asm.beq, A1, 0, "other")
     program.add(
         asm.tmc(T2), asm.csrr(A3, Csr.ACTIVE_THREADS), asm.tmc(A3), asm.slti(A4, S0, 2), asm.addi(T3, S0, -2),
-        asm.sltiu(T3, T3, 1), asm.and_(T3, T3, T1), asm.or_(A4, A4, T3), asm.split(A6, A4), asm.csrr(T3, Csr.ACTIVE_THREADS))
+        asm.sltiu(T3, T3, 1), asm.and_(T3, T3, T1), asm.or_(A4, A4, T3), asm.split(A6, A4),
+        asm.csrr(T3, Csr.ACTIVE_THREADS),
+    )
     program.li(T4, 7)
     program.branch(asm.bne, T3, T4, "skip")
     program.turns(1000)

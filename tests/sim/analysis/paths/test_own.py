@@ -169,8 +169,8 @@ def test_lanes_that_leave_a_loop_and_do_not_come_back():
     program.branch(asm.beq, T4, 0, "off")
     program.add(asm.sw(A4, 0, A1), asm.andi(T4, A0, 4), asm.srli(T4, T4, 2), asm.split(A6, T4))
     program.unless(
-        asm.beq, T4, 0, asm.sw(A3, 0, A1), asm.csrr(A5, Csr.ACTIVE_THREADS), asm.andi(T4, A0, 1), asm.pred(T4, A5), asm.nop(),
-        asm.sw(A4, 0, A1),
+        asm.beq, T4, 0, asm.sw(A3, 0, A1), asm.csrr(A5, Csr.ACTIVE_THREADS), asm.andi(T4, A0, 1), asm.pred(T4, A5),
+        asm.nop(), asm.sw(A4, 0, A1),
     )
     program.add(asm.join(A6), asm.lw(T6, 0, A1))
     program.label("off")
