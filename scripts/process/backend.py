@@ -68,10 +68,7 @@ class Backend:
 
         try:
             with _user_errors():
-                launch = prepare(
-                    name, dtype, size, seed, config, compiling.function, flags=compiling.flags, simt=compiling.simt,
-                    warn=warn,
-                )
+                launch = prepare(name, dtype, size, seed, config, compiling, warn=warn)
         except UsageError as error:
             if not isinstance(error.__cause__, ImageError) or name not in KERNELS or compiling.flags:
                 raise
@@ -92,16 +89,14 @@ class Backend:
         from metronome.sim.program.kernels import prepare_source
 
         with _user_errors():
-            return prepare_source(path, argument, config, flags=compiling.flags, simt=compiling.simt, warn=warn)
+            return prepare_source(path, argument, config, compiling, warn=warn)
 
     def build_kernel(self, name: str, dtype: str | None, compiling: Compiling, warn: Report) -> Path:
         """The ELF of a kernel, in the cache."""
         from metronome.sim.program.kernels import build_kernel
 
         with _user_errors():
-            return build_kernel(
-                name, dtype, compiling.function, flags=compiling.flags, simt=compiling.simt, warn=warn
-            )
+            return build_kernel(name, dtype, compiling, warn=warn)
 
     def build_sources(self, paths: Sequence[Path], name: str, compiling: Compiling, warn: Report) -> Path:
         """The ELF of sources and the runtime, in the cache."""

@@ -13,7 +13,6 @@ import numpy as np
 
 from metronome.hdl.config import Coordination, SmConfig
 
-from ..machine.memory.model import Console
 from ..run.runner import job_of
 from ..run.types import RunRequest, RunResult, unpack_memory
 from .predictor import Recordings, predict, prepare, result_of
@@ -55,12 +54,11 @@ def forecast(config: SmConfig, request: RunRequest, recordings: Recordings) -> F
     streams = recordings.of(config, request, job, memory)
     if isinstance(streams, str):
         raise ValueError(streams)
-    lines: list[str] = []
-    run = Running(config, request, job, memory.copy(), Console(config.memory_map, lines.append), streams, supplied=True)
+    run = Running(config, request, job, memory.copy(), streams, supplied=True)
     run.run(lambda cycle: None)
     seconds = time.perf_counter() - started
     return Forecast(
-        result=result_of(config, request, run, streams.memory.copy(), "".join(lines), seconds),
+        result=result_of(config, request, run, streams.memory.copy(), seconds),
         issued=np.concatenate(run.issued),
     )
 

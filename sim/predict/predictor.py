@@ -14,7 +14,6 @@ from metronome.hdl.config import LINE_BYTES, Coordination, SmConfig
 
 from ..machine.engines import CannotPredictError
 from ..machine.events import WARPS
-from ..machine.memory.model import Console
 from ..machine.memory.stacks import restore
 from ..machine.memory.store import SparseMemory
 from ..machine.policies.base import Policy
@@ -147,10 +146,8 @@ def predict(
     attempts: list[Streams | None] = [None] if isinstance(known, str) else [known, None]
     stepped = known if isinstance(known, str) else None
     for streams in attempts:
-        lines: list[str] = []
         memory = initial.copy()
-        console = Console(config.memory_map, lines.append)
-        run = Running(config, request, job, memory, console, streams, watcher, policy=policy)
+        run = Running(config, request, job, memory, streams, watcher, policy=policy)
         try:
             if watcher is not None:
                 watcher.begin()
@@ -164,21 +161,20 @@ def predict(
             stepped = "what a load finds depends on the order of issue"
         except StoppedError:
             stepped = "the list of accesses is wrong"
-    console.flush()
     if streams is None:
         restore(config, memory)
     else:
         memory = streams.memory.copy()
-    for line in lines if on_console else ():
+    for line in run.console_text() if on_console else ():
         on_console(line)  # type: ignore[misc]
     return Prediction(
-        result=result_of(config, request, run, memory, "".join(lines), time.perf_counter() - started),
+        result=result_of(config, request, run, memory, time.perf_counter() - started),
         issued=np.concatenate(run.issued), stepped=stepped,
     )
 
 
 def result_of(
-    config: SmConfig, request: RunRequest, run: Running, memory: SparseMemory, console: str, seconds: float
+    config: SmConfig, request: RunRequest, run: Running, memory: SparseMemory, seconds: float
 ) -> RunResult:
     """What has come of a run that is over, as of one of the hardware; ``memory`` is what it has left."""
     stopped = sums.fault(run.control)
@@ -186,7 +182,7 @@ def result_of(
     cycles = int(run.box["cycle"])
     return RunResult(
         status=status, exit_code=memory.read_word(config.memory_map.exit_code), total_cycles=cycles, memory=memory,
-        fault=stopped, counters=sums.counters(run.sums), console=console,
+        fault=stopped, counters=sums.counters(run.sums), console="".join(run.console_text()),
         hang=[] if status == "ended" else sums.hang(config, memory, run.sums, run.control, request.policy),
         memory_statistics=run.model.statistics(cycles), region=sums.region(config, run.sums),
         argument_missing=run.model.read_unwritten, sim_seconds=seconds,

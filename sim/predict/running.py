@@ -51,15 +51,18 @@ class Running:
     ``policy``: who issues, in place of the policy that the request names.
     """
 
-    def __init__(self, config: SmConfig, request: RunRequest, job: Job, memory: SparseMemory, console: Console,
-                 streams: Streams | None, watcher: Watcher | None = None, *, supplied: bool = False,
-                 policy: Policy[Any] | None = None) -> None:
+    def __init__(
+        self, config: SmConfig, request: RunRequest, job: Job, memory: SparseMemory, streams: Streams | None,
+        watcher: Watcher | None = None, *, supplied: bool = False, policy: Policy[Any] | None = None,
+    ) -> None:
         self.config, self.start_pc, self.streams = config, job.start_pc, streams
         self.watcher = watcher
         self.stepper = None if streams else Stepper(memory.copy(), job)
         interleave(config, memory)
+        self._printed: list[str] = []
+        self._console = Console(config.memory_map, self._printed.append)
         self.model = create_model(
-            request.memory, memory, console, latency=request.latency, seed=request.seed,
+            request.memory, memory, self._console, latency=request.latency, seed=request.seed,
             options=request.memory_options, tags=1 << config.mem_tag_bits,
         )
         if job.without_argument:
@@ -94,6 +97,11 @@ class Running:
         self.entries = [bytearray(LINE_BYTES) for _ in range(config.store_buffer)]
         self.fetched: dict[int, int] = {}
         self.source, self.kind = (int(settings[name][0]) for name in ("source_bit", "kind_bit"))
+
+    def console_text(self) -> list[str]:
+        """The lines that the program has printed; the last one need not have ended."""
+        self._console.flush()
+        return self._printed
 
     def run(self, tell: Callable[[int], None]) -> None:
         """To the end; ``tell`` is called with the cycle once in a while.

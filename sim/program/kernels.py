@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 from metronome.hdl.config import MemoryMap, SmConfig
@@ -21,7 +21,7 @@ from metronome.riscv_kernels.opencl import OpenCl
 
 from ..machine.memory.store import PAGE_BYTES, SparseMemory
 from .compiler.elf_cache import Parts, build_elf
-from .compiler.options import Compiling
+from .compiler.options import AS_USUAL, Compiling
 from .elf import ElfImage, ImageError, load_binary, load_elf, load_vxbin
 from .host import C_TYPES, Host, HostError, shown
 from .kernel_folders import KERNEL_FILES, KERNELS, KernelInfo, host_of, kernel_source, kernels, listing
@@ -48,34 +48,33 @@ def _type(name: str, host: Host, dtype: str | None) -> str:
 
 
 def build_kernel(
-    name: str, dtype: str | None = None, function: str | None = None, *, flags: Sequence[str] = (),
-    simt: bool = True, warn: Warn | None = None,
+    name: str, dtype: str | None = None, compiling: Compiling = AS_USUAL, *, warn: Warn | None = None
 ) -> Path:
     """Compile a kernel, or find it in the cache, and return the path of its ELF. See :func:`prepare`."""
     host = host_of(name)
     dtype = _type(name, host, dtype)
     problem = None
     if kernel_source(name).suffix == ".cl":
-        problem = _problem(name, host, function, (dtype, host.default_size, 1, BASE))
-    return _build(name, dtype, problem, flags, MemoryMap(), simt=simt, warn=warn)
+        problem = _problem(name, host, compiling.function, (dtype, host.default_size, 1, BASE))
+    return _build(name, dtype, problem, compiling, MemoryMap(), warn)
 
 
 def _build(
-    name: str, dtype: str, problem: Problem | OpenCl | None, flags: Sequence[str], memory_map: MemoryMap, *,
-    simt: bool, warn: Warn | None,
+    name: str, dtype: str, problem: Problem | OpenCl | None, compiling: Compiling, memory_map: MemoryMap,
+    warn: Warn | None,
 ) -> Path:
     source = kernel_source(name)
     elf = f"{source.stem if source.name not in KERNEL_FILES else source.resolve().parent.name}_{dtype}"
     if isinstance(problem, OpenCl):
-        if not simt:
+        if not compiling.simt:
             raise KernelError(f"{shown(source)}: --no-simt is for C: an OpenCL kernel has nothing but plain branches")
         return build_elf(
-            [source], name=elf, flags=[*_options(source, problem), *flags], simt=simt, warn=warn, memory_map=memory_map,
-            parts=OpenClUnit.parts(problem.kernel),
+            [source], name=elf, flags=[*_options(source, problem), *compiling.flags], warn=warn,
+            memory_map=memory_map, parts=OpenClUnit.parts(problem.kernel),
         )
     defines: dict[str, str | int] = {"TYPE": C_TYPES[dtype], "TYPE_IS_FLOAT": int(dtype == "float32")}
     return build_elf(
-        [source], name=elf, flags=flags, simt=simt, warn=warn, memory_map=memory_map,
+        [source], name=elf, flags=compiling.flags, simt=compiling.simt, warn=warn, memory_map=memory_map,
         parts=Parts(ours=name in KERNELS, defines=defines),
     )
 
@@ -107,7 +106,7 @@ def _problem(
 
 def prepare(
     name: str, dtype: str | None = None, size: int | None = None, seed: int = 1, config: SmConfig = BASE,
-    function: str | None = None, *, flags: Sequence[str] = (), simt: bool = True, warn: Warn | None = None,
+    compiling: Compiling = AS_USUAL, *, warn: Warn | None = None,
 ) -> Launch:
     """Build a kernel and make inputs for it.
 
@@ -122,10 +121,10 @@ def prepare(
         What it counts is the kernel's (``KernelInfo.about``); None takes the default size.
     config
         The machine it shall run on: psum chooses its block by it. The program itself suits every machine.
-    function
-        Which kernel of an OpenCL source; None: what its ``host.py`` says, or the only one.
-    flags, simt, warn
-        As for :func:`sim.program.compiler.elf_cache.build_elf`.
+    compiling
+        Flags of the compiler, and which kernel of an OpenCL source.
+    warn
+        Called with the compiler's warnings; by default they go to stderr.
 
     Raises
     ------
@@ -139,8 +138,8 @@ def prepare(
     dtype = _type(name, host, dtype)
     size = host.default_size if size is None else size
     require_size(name, size, host.max_size)
-    problem = _problem(name, host, function, (dtype, size, seed, config))
-    elf = _build(name, dtype, problem, flags, config.memory_map, simt=simt, warn=warn)
+    problem = _problem(name, host, compiling.function, (dtype, size, seed, config))
+    elf = _build(name, dtype, problem, compiling, config.memory_map, warn)
     image = load_elf(elf, config.memory_map)
     launch = Launch(
         name=name,
@@ -153,7 +152,7 @@ def prepare(
         dtype=dtype,
         size=size,
         seed=seed,
-        compiling=Compiling(tuple(flags), function, simt),
+        compiling=compiling,
         host_files=host.files,
     )
     overlap = _overlap(launch)
@@ -163,8 +162,8 @@ def prepare(
 
 
 def prepare_source(
-    path: str | Path, arguments_path: str | Path | None = None, config: SmConfig = BASE, *,
-    flags: Sequence[str] = (), simt: bool = True, warn: Warn | None = None,
+    path: str | Path, arguments_path: str | Path | None = None, config: SmConfig = BASE,
+    compiling: Compiling = AS_USUAL, *, warn: Warn | None = None,
 ) -> Launch:
     """A program of one C or assembly file, compiled with the runtime; else as :func:`prepare_elf`.
 
@@ -175,10 +174,11 @@ def prepare_source(
     """
     path = Path(path)
     elf = build_elf(
-        [path], name=path.resolve().stem, flags=flags, simt=simt, warn=warn, memory_map=config.memory_map
+        [path], name=path.resolve().stem, flags=compiling.flags, simt=compiling.simt, warn=warn,
+        memory_map=config.memory_map,
     )
     launch = _foreign(load_elf(elf, config.memory_map), arguments_path, config, name=shown(path))
-    return dataclasses.replace(launch, compiling=Compiling(tuple(flags), simt=simt))
+    return dataclasses.replace(launch, compiling=compiling)
 
 
 def _overlap(launch: Launch) -> str | None:

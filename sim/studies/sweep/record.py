@@ -79,8 +79,8 @@ class Run:
             accesses.
         """
         launch = prepare(
-            self.place or self.kernel, self.dtype, self.size, self.seed, self.config, self.compiling.function,
-            flags=self.compiling.flags, simt=self.compiling.simt, warn=lambda text: None,
+            self.place or self.kernel, self.dtype, self.size, self.seed, self.config, self.compiling,
+            warn=lambda text: None,
         )
         try:
             return ordered_launch(self.config, self.request(launch), launch)

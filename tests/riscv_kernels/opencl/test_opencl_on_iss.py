@@ -6,6 +6,7 @@ import pytest
 
 from metronome.hdl.presets import BASE, MID, TINY
 from metronome.sim.machine.golden import EndStatus
+from metronome.sim.program.compiler.options import Compiling
 from metronome.sim.program.kernels import KernelError, prepare
 from metronome.sim.program.opencl.local import place_locals
 from metronome.sim.run.runner import RunRequest, run_many
@@ -23,7 +24,7 @@ OTHERS = {"gaussian": "multipliers", "room": "alone"}
 
 def failures(name, config, size=None, seed=1, function=None):
     """What is wrong after a run, each line with all it takes to run it again."""
-    launch = prepare(str(FOLDER / name), size=size, seed=seed, config=config, function=function)
+    launch = prepare(str(FOLDER / name), size=size, seed=seed, config=config, compiling=Compiling(function=function))
     run = run_launch(launch, config)
     found = launch.check(run.memory)
     if run.end.status is not EndStatus.ENDED:
@@ -142,7 +143,7 @@ def test_without_the_pass_there_is_no_kernel(tmp_path):
     (tmp_path / "print.cl").write_text(PRINTING)
     (tmp_path / "host.py").write_text(PRINTING_HOST)
     with pytest.raises(KernelError, match=r"print\.cl: --no-simt is for C"):
-        prepare(str(tmp_path / "print.cl"), config=TINY, simt=False)
+        prepare(str(tmp_path / "print.cl"), config=TINY, compiling=Compiling(simt=False))
 
 
 def test_one_array_for_each_local_variable():

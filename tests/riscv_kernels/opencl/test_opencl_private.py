@@ -5,6 +5,7 @@ import pytest
 
 from metronome.hdl.presets import TINY
 from metronome.sim.machine.golden import EndStatus
+from metronome.sim.program.compiler.options import Compiling
 from metronome.sim.program.kernels import prepare
 from tests.riscv_kernels.iss_runs import run_launch
 
@@ -76,7 +77,7 @@ def test_wide_private_objects(tmp_path, level):
         for entry in [*(value(width, g) for _, width in TYPES), 2 * values[g & 3] + values[(g + N) & 3] * ((g + N) & 7)]
     ]
     (tmp_path / "host.py").write_text(HOST.format(expected=expected, n=N, items=ITEMS))
-    launch = prepare(str(tmp_path), config=TINY, flags=[level])
+    launch = prepare(str(tmp_path), config=TINY, compiling=Compiling((level,)))
     done = run_launch(launch, TINY)
     assert done.end.status is EndStatus.ENDED and launch.check(done.memory) == []
     assert np.all(np.asarray(expected) > 0), "each is of both kinds of elements"
