@@ -29,7 +29,7 @@ def expected(tmp_path_factory):
     return host(NAMES, tmp_path_factory.mktemp("all"))
 
 
-@pytest.mark.slow
+@pytest.mark.more
 def test_some_leave_the_loop_together(tmp_path, some):
     assert check_c(list(some), "O2", tmp_path, np.stack(list(some.values()))) == []
     assert check_opencl(QUICK[0], "O2", tmp_path, some[QUICK[0]][None]) == []

@@ -68,7 +68,7 @@ def code(folder, suffix, flags):
     return [line for line in elf.with_suffix(".s").read_text().splitlines() if not line.startswith("    #")]
 
 
-@pytest.mark.slow
+@pytest.mark.more
 @pytest.mark.parametrize("flag", more_then_long(OTHER_CODE, 1, 4))
 def test_opencl_obeys_a_flag(tmp_path, flag):
     assert code(tmp_path, ".cl", flag) != code(tmp_path, ".cl", "-O1" if flag == "-O3" else "-O2")

@@ -51,7 +51,7 @@ def check(source, machines, **how):
         assert not len(wrong), f"{level} {config.threads} lanes: {wrong[:9]}: {got[wrong[0]]} for {expected[wrong[0]]}"
 
 
-@pytest.mark.slow
+@pytest.mark.more
 @pytest.mark.parametrize("source", some_more(sorted(FOLDER.glob("*.c")), 2), ids=lambda path: path.stem)
 def test_attack(source):
     check(source, [(BASE, "-O2")])

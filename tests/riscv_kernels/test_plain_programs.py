@@ -33,7 +33,7 @@ def test_with_every_branch_divergent(seed, tmp_path):
         assert check_program(seed, tmp_path, ("-O2",), (MID,)) == []
 
 
-@pytest.mark.slow
+@pytest.mark.more
 @pytest.mark.parametrize("seed", some_more(SEEDS[4:], 1))
 def test_with_what_is_added_in_memory(seed, tmp_path):
     with values_in_memory():

@@ -117,7 +117,7 @@ def test_formats(cases):
     assert cases().problems(BASE) == []
 
 
-@pytest.mark.slow
+@pytest.mark.more
 @pytest.mark.parametrize("count", some_more([40, 150], 1))
 def test_random_formats(count):
     assert random_cases(count, seed=7).problems(MID) == [], "seed 7"

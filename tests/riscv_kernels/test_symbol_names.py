@@ -61,7 +61,7 @@ def program(names, variables, kind):
                           first=names[0], places=", ".join(f"&{each}" for each in variables))
 
 
-@pytest.mark.slow
+@pytest.mark.more
 @pytest.mark.parametrize(("kind", "swapped"), more_but([("", False), ("static", True)], [("static", True)]))
 def test_a_program_has_the_code_that_it_has_with_plain_names(tmp_path, kind, swapped):
     """Half of the names are functions, half are variables."""
@@ -99,7 +99,7 @@ def built(tmp_path, names):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("first", some_more([3, 5, 0, 1, 2, 4], 2))
+@pytest.mark.parametrize("first", some_more([3, 5, 0, 1, 2, 4], 1))
 def test_an_opencl_kernel_too(tmp_path, first):
     odd = ["größe", "a0", "sp", "tp", "x$y", "ret"]
     roles = ["table", "helper", "argument", "kernel", "out", "scratch"]

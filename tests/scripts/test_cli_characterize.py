@@ -31,7 +31,7 @@ def test_refusals(metronome, words, line):
     assert line in only_line(done.err)
 
 
-@pytest.mark.slow
+@pytest.mark.more
 def test_a_number_that_differs_is_told(capsys, monkeypatch, tmp_path):
     """As if the documents said 3, where the machine does 2."""
     monkeypatch.setattr(expected, "_BEHIND", 3)

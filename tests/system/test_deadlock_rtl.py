@@ -173,6 +173,7 @@ class Barriers(RandomProgram):
         super()._block(level)
 
 
+@pytest.mark.more
 @on("SMALL")
 @pytest.mark.parametrize("count", more_then_long([10, 100, 300], 1, 2))
 def test_no_report_on_random_programs(count):

@@ -49,7 +49,7 @@ def test_more_lines_stay_whole(config):
     check_lines(config, 2 * config.harts + 1, MEMORIES)
 
 
-@pytest.mark.slow
+@pytest.mark.more
 @on("TINY")
 def test_float_functions():
     pairs = pow_pairs(np.random.default_rng(5), 5).values()

@@ -79,7 +79,7 @@ int main(void) { const uint32_t n = 4; return spawn_threads(1, &n, 0, work, 0); 
 """
 
 
-@pytest.mark.slow
+@pytest.mark.more
 def test_flow_facts(metronome, tmp_path):
     document, facts = tmp_path / "wcet.json", tmp_path / "facts.ffx"
     (tmp_path / "a.c").write_text(COLLATZ.replace("FACT", "METRONOME_LOOP_BOUND(16);"))

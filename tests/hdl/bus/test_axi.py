@@ -38,7 +38,7 @@ def test_random_traffic(situation):
     assert outcome.answered > 5
 
 
-@pytest.mark.slow
+@pytest.mark.more
 def test_beats_are_mixed_and_accesses_fail():
     """What the random tests are for does happen in them."""
     outcome = run(make(tag_bits=5), SEED, chances=Chances(write=0.3, error=0.2), cycles=300)

@@ -216,7 +216,7 @@ def test_fields_by_hand():
     check(BY_HAND, expected=BY_HAND.__getitem__, label="by hand")
 
 
-@pytest.mark.slow
+@pytest.mark.more
 def test_assembled_words_and_their_mutations():
     """Every instruction, and every word one bit away from it."""
     words = [word ^ flip for word, _ in ASSEMBLED for flip in (0, *(1 << bit for bit in range(32)))]

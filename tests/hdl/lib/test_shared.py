@@ -71,7 +71,7 @@ def text():
     return top, shared.text
 
 
-@pytest.mark.slow
+@pytest.mark.more
 def test_each_kind_is_elaborated_once(text):
     top, shared = text
     assert AddTwo.elaborations == 2

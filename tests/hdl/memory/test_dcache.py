@@ -13,7 +13,7 @@ from tests.hdl.memory.dcache_reference import ReferenceDataCache
 from tests.hdl.memory.lsu_harness import LsuBench
 from tests.hdl.memory.lsu_reference import Access
 from tests.hdl.memory.lsu_traffic import Traffic
-from tests.support.tiers import long_but, more_but, some_long
+from tests.support.tiers import long_but, more_but, some_long, some_more
 
 USER = 0x1_0000
 #: Bytes, ways, MSHRs, entries of the write buffer.
@@ -85,7 +85,7 @@ def test_every_access_is_what_the_reference_says(size: tuple[int, int, int, int]
         assert reference.seen[event] >= 3, f"seed {seed}: {reference.seen}"
 
 
-@pytest.mark.slow
+@pytest.mark.more
 def test_sets_are_hashed() -> None:
     """Lines at power-of-two distances, as many as the cache holds, stay: a plain index would keep one set's worth."""
     config = config_of((2048, 4, 8, 8), 1)
@@ -99,7 +99,7 @@ def test_sets_are_hashed() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", some_more(range(3), 1))
 def test_an_error_line_is_not_cached(seed: int) -> None:
     """Every load of it asks memory, or joins one that does, and faults."""
     rng = random.Random(seed)

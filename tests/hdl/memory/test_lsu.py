@@ -30,7 +30,7 @@ from tests.hdl.memory.lsu_programs import (
 )
 from tests.hdl.memory.lsu_reference import Access, Reference
 from tests.hdl.memory.lsu_traffic import Traffic
-from tests.support.tiers import long_but, more_but, some_long
+from tests.support.tiers import long_but, more_but, some_long, some_more
 
 #: Every number of lanes and every cache once, the tightest of all, and what finds a mutant (tests/mutants).
 BRIEF = [(1, "uncached"), (2, "tight"), (2, "cached"), (4, "single"), (4, "tight"), (1, "cached")]
@@ -47,7 +47,7 @@ def test_random_program_equals_sequential_execution(threads: int, cache: str, se
     bench.run(random_program(rng, config, 120))
 
 
-@pytest.mark.slow
+@pytest.mark.more
 @pytest.mark.parametrize("cache", more_but(CACHES, ["tight"]))
 @pytest.mark.parametrize("threads", long_but([1, 2], [2]))
 def test_crowded_programs(threads: int, cache: str) -> None:
@@ -73,14 +73,14 @@ def test_a_line_arrives_in_every_cycle_around_a_store() -> None:
         LsuBench(small(1, cache="cached"), seed=seed, traffic=traffic).run(program)
 
 
-@pytest.mark.slow
+@pytest.mark.more
 @pytest.mark.parametrize("cache", more_but(CACHES, ["tight"]))
 def test_highest_lane_wins_a_byte(cache: str) -> None:
     config = small(4, cache=cache)
     LsuBench(config, seed=3).run(overlapping_stores(random.Random(3), config, 30))
 
 
-@pytest.mark.slow
+@pytest.mark.more
 @pytest.mark.parametrize("cache", more_but(long_but(CACHES, ["uncached", "tight"]), ["tight"]))
 def test_random_program_with_errors_from_memory(cache: str) -> None:
     """A bad line faults once an access, its lanes get nothing, and everything else goes on."""
@@ -102,7 +102,7 @@ def test_thirty_two_lanes() -> None:
     bench.run(random_program(rng, config, 12))
 
 
-@pytest.mark.parametrize("cache", ["uncached", "cached"])
+@pytest.mark.parametrize("cache", some_more(["cached", "uncached"], 1))
 @pytest.mark.parametrize(("first", "second"), [(LsuOp.SH, LsuOp.LW), (LsuOp.LW, LsuOp.SW), (LsuOp.SW, LsuOp.SW)])
 def test_accesses_to_one_line_do_not_meet_in_memory(first: LsuOp, second: LsuOp, cache: str) -> None:
     """The second of two warps waits for the first one's answer (slow memory)."""
@@ -138,7 +138,7 @@ def test_a_load_of_stored_bytes_is_answered_by_the_write_buffer() -> None:
     assert bench.asked == [(USER // 64, True), (USER // 64, False)]
 
 
-@pytest.mark.slow
+@pytest.mark.more
 def test_stores_of_one_line_that_wait_share_a_request() -> None:
     """The first is sent at once; the others wait for it together; stores of another line do not wait."""
     bench = LsuBench(small(1), traffic=Traffic(latency=lambda rng, write: 40))
@@ -162,7 +162,7 @@ def test_the_first_store_of_a_line_that_memory_refuses_faults() -> None:
     ]
 
 
-@pytest.mark.slow
+@pytest.mark.more
 def test_uncached_accesses_are_made_one_after_the_other() -> None:
     """Loads and stores of different lines below the user's memory, with a memory that reorders."""
     bench = LsuBench(small(2, cache="cached"), seed=4,
@@ -211,8 +211,8 @@ def test_stores_pending_without_memory(kind: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("op", "cause"), [
-    (LsuOp.LH, FaultCause.LOAD_MISALIGNED), (LsuOp.LW, FaultCause.LOAD_MISALIGNED),
-    (LsuOp.SH, FaultCause.STORE_MISALIGNED), (LsuOp.SW, FaultCause.STORE_MISALIGNED),
+    (LsuOp.LH, FaultCause.LOAD_MISALIGNED), (LsuOp.SW, FaultCause.STORE_MISALIGNED),
+    *more_but([(LsuOp.LW, FaultCause.LOAD_MISALIGNED), (LsuOp.SH, FaultCause.STORE_MISALIGNED)], []),
 ])
 def test_misaligned_faults_at_the_lowest_active_lane_and_does_nothing(op: LsuOp, cause: FaultCause) -> None:
     bench = LsuBench(small(4))

@@ -219,7 +219,7 @@ def test_cut_wire_is_caught(part: str, name: str, value: int, monkeypatch: pytes
         run_random_programs()
 
 
-@pytest.mark.slow
+@pytest.mark.more
 @pytest.mark.parametrize(("part", "name", "value"), RARE_CUTS)
 def test_cut_wire_is_caught_by_a_line_that_arrives(
     part: str, name: str, value: int, monkeypatch: pytest.MonkeyPatch
@@ -229,7 +229,7 @@ def test_cut_wire_is_caught_by_a_line_that_arrives(
         run_arrivals()
 
 
-@pytest.mark.slow
+@pytest.mark.more
 def test_lowest_lane_winning_a_byte_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     over = metronome.hdl.memory.lanes.assembler._over
     monkeypatch.setattr(metronome.hdl.memory.lanes.assembler, "_over", lambda low, high: over(high, low))

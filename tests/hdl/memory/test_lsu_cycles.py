@@ -52,8 +52,10 @@ def local_cost(threads: int, op: LsuOp, address: list[int]) -> int:
 
 
 @pytest.mark.parametrize(("threads", "stride", "lines"), [
-    (4, 0, 1), (4, 4, 1), (4, 8, 1), (4, 16, 1), (4, 32, 2), (4, 64, 4), (4, 68, 4), (4, 128, 4),
-    *more_but([(2, 4, 1), (2, 60, 1), (2, 64, 2), (1, 64, 1)], []),
+    (4, 4, 1), (4, 32, 2), (4, 68, 4),
+    *more_but([
+        (4, 0, 1), (4, 8, 1), (4, 16, 1), (4, 64, 4), (4, 128, 4), (2, 4, 1), (2, 60, 1), (2, 64, 2), (1, 64, 1),
+    ], []),
 ])
 @pytest.mark.parametrize("op", [LsuOp.LW, LsuOp.SW])
 def test_lines_of_a_stride(threads: int, stride: int, lines: int, op: LsuOp) -> None:
@@ -124,6 +126,7 @@ def test_one_load_a_cycle(base: int) -> None:
     assert written == list(range(written[0], written[0] + 32))
 
 
+@pytest.mark.more
 def test_one_store_a_cycle_to_different_lines() -> None:
     bench = LsuBench(config_for(2))
     bench.run([
@@ -133,6 +136,7 @@ def test_one_store_a_cycle_to_different_lines() -> None:
     assert bench.requests == list(range(bench.requests[0], bench.requests[0] + 24))
 
 
+@pytest.mark.more
 def test_all_tags_are_used() -> None:
     """With a slow memory, as many lines as there are tags are outstanding, then the requests stop."""
     bench = LsuBench(config_for(1), traffic=Traffic(latency=lambda rng, write: 60))

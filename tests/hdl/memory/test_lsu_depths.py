@@ -76,6 +76,7 @@ def test_parts_that_wait_for_one_line(size: tuple[int, int, int]) -> None:
     assert bench.requests[0] < bench.answers[0] and len(bench.requests) == 1
 
 
+@pytest.mark.more
 def test_joins_while_all_registers_are_taken() -> None:
     """One load a cycle joins the requests that are under way; the first of another line waits for a register."""
     lines = [0, 1, 2, 0, 1, 2, 2, 3, 0]
@@ -104,6 +105,7 @@ def test_stores_of_one_line_take_two_entries() -> None:
     assert len(bench.requests) == 2 and not waits(bench)
 
 
+@pytest.mark.more
 def test_one_entry_is_no_room_for_a_line_that_was_sent() -> None:
     bench = run((2, 5, 1), [access(number, LINE, LsuOp.SW) for number in range(6)])
     # In the write buffer in c, chosen in c+1: the stores of c and of no other cycle before it are one write.

@@ -63,6 +63,7 @@ def test_one_miss_a_cycle(latency: int) -> None:
     assert consecutive([cycle for cycle, *_ in bench.wb])
 
 
+@pytest.mark.more
 @pytest.mark.parametrize("op", some_more([LsuOp.LW, LsuOp.SW], 1))
 def test_the_rate_with_few_registers_or_entries(op: LsuOp) -> None:
     """Four lines in every latency + 3 cycles."""
@@ -87,6 +88,7 @@ def test_misses_and_stores_in_turn() -> None:
     assert all(earlier != later for earlier, later in pairwise(kinds[1:-1]))
 
 
+@pytest.mark.more
 @pytest.mark.parametrize("latency", [1, 5])
 def test_stores_between_lines_that_arrive(latency: int) -> None:
     """A store waits in the cycle in which a line goes into the cache; nothing else costs a cycle."""

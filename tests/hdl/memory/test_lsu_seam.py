@@ -101,6 +101,7 @@ def test_it_has_to_tell_of_its_stores(monkeypatch: pytest.MonkeyPatch) -> None:
         run(small(4, cache="tight"), ForgetsItsStores, monkeypatch)
 
 
+@pytest.mark.more
 @pytest.mark.parametrize("unit", [LsuWithHolder, ForgetsThatItIsBusy])
 def test_it_has_to_tell_that_it_is_busy(unit: type[Lsu], monkeypatch: pytest.MonkeyPatch) -> None:
     config = small(1, cache="tight")

@@ -78,6 +78,7 @@ def test_random_programs_with_errors_from_memory(threads: int) -> None:
                       FaultCause.STORE_MISALIGNED}
 
 
+@pytest.mark.more
 @pytest.mark.parametrize(("threads", "lines"), [
     (2, 1), *more_but([(1, 1), (4, 1)], []), pytest.param(32, 2, marks=pytest.mark.long),
 ])
@@ -102,6 +103,7 @@ BUGS = {
 }
 
 
+@pytest.mark.more
 @pytest.mark.parametrize("bug", some_more(BUGS, 1))
 def test_bugs_are_seen(bug: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With one of the translations left out, the random programs fail."""

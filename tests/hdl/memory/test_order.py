@@ -94,7 +94,7 @@ def streams(config: SmConfig, length: int) -> list[Access]:
                    address=[USER + 64 * (number % 2)], pc=4 + 4 * number) for number in range(length)]
 
 
-@pytest.mark.slow
+@pytest.mark.more
 def test_one_access_a_cycle() -> None:
     """With the list read ahead from quick memory accesses that hit are looked up one a cycle; it is read meanwhile."""
     config = ordered((2, 4, "cached", 8))
@@ -200,7 +200,7 @@ def test_a_wrong_list_is_one_fault(what: str, impatient: Simulation) -> None:
         assert [fault[1:] for fault in bench.faults] == [(FaultCause[cause], warp % 4, pc, address)], seed
 
 
-@pytest.mark.slow
+@pytest.mark.more
 @pytest.mark.parametrize("number", some_more([0, 2], 1))
 def test_a_line_of_the_list_that_memory_refuses(number: int, impatient: Simulation) -> None:
     rng = random.Random(number)

@@ -95,7 +95,7 @@ def floats_to_convert():
     return np.concatenate([edges(), floats(rng, 60), np.array([0.5, 1.5, 2.5, -0.5, -1.5, *limits], np.float32)])
 
 
-@pytest.mark.slow
+@pytest.mark.more
 @pytest.mark.parametrize("kind", long_but([*TYPES, "float"], ("float",)))
 def test_conversions(tmp_path, kind):
     """convert_T, _sat and not, in every mode, from one type to all."""

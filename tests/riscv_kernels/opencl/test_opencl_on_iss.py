@@ -17,7 +17,7 @@ from tests.support.tiers import more_but, more_then_long, some_more
 FOLDER = Path(__file__).parent / "kernels"
 NAMES = sorted(path.parent.name for path in FOLDER.glob("*/kernel.cl"))
 #: Local memory and barriers, divergent loops, every type.
-QUICK = ("bitonic", "collatz", "conversions")
+QUICK = ("bitonic",)
 #: Sources with several kernels, and the ones that are not host.py's usual one.
 OTHERS = {"gaussian": "multipliers", "room": "alone"}
 
@@ -51,7 +51,7 @@ def test_kernel_passes_on_larger_machines(name):
         assert failures(name, config, seed=2) == []
 
 
-@pytest.mark.slow
+@pytest.mark.more
 @pytest.mark.parametrize("name", more_then_long(NAMES, 2, 8))
 def test_kernel_passes_with_other_sizes(name):
     for size in (3, 13):
@@ -112,7 +112,7 @@ LINES = [
 
 
 @on("TINY")
-@pytest.mark.slow
+@pytest.mark.more
 def test_a_kernel_prints_vectors(tmp_path):
     (tmp_path / "print.cl").write_text(VECTORS)
     (tmp_path / "host.py").write_text(PRINTING_HOST)
@@ -132,7 +132,7 @@ LEADER = """__kernel void k(__global int *out)
 """
 
 
-@pytest.mark.slow
+@pytest.mark.more
 def test_what_another_work_item_sets_is_no_warning(tmp_path):
     (tmp_path / "print.cl").write_text(LEADER)
     (tmp_path / "host.py").write_text(PRINTING_HOST)

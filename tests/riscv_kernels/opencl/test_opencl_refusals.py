@@ -88,7 +88,7 @@ def refusal(tmp_path, monkeypatch, capsys):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", more_but(SOURCES, {"atomic", "double", "mistake", "several"}))
+@pytest.mark.parametrize("name", more_but(SOURCES, {"double", "several"}))
 def test_a_source_that_cannot_run(refusal, name):
     source, expected = SOURCES[name]
     assert refusal(source).startswith(f"metronome: {expected}")
@@ -120,13 +120,13 @@ def test_a_value_that_does_not_fit(refusal, parameter, value, expected):
     assert expected in refusal(source, f"arguments=(x, {value}), global_size=8, ")
 
 
-@pytest.mark.slow
+@pytest.mark.more
 def test_too_much_local_memory_of_the_kernel(refusal):
     source = KERNEL.replace("{", "{ __local int t[5000]; t[get_local_id(0)] = x[0]; barrier(1); x[1] = t[0];")
     assert "a work-group needs 20000 bytes of local memory, and the machine has 16384" in refusal(source)
 
 
-@pytest.mark.slow
+@pytest.mark.more
 def test_a_required_size(refusal):
     source = KERNEL.replace("void", "__attribute__((reqd_work_group_size(4, 1, 1))) void")
     assert "local_size is 2, but reqd_work_group_size is 4" in refusal(source, USUAL + "local_size=2, ")

@@ -142,6 +142,7 @@ def test_nothing_where_the_argument_block_would_be(tmp_path):
     ] == [True, False, False, True]
 
 
+@pytest.mark.more
 def test_a_build_is_found_again_and_not_made_twice(own_cache, source, monkeypatch):
     first = build_elf([source], name="program")
     assert first.is_relative_to(own_cache)
@@ -175,7 +176,7 @@ def test_whatever_a_build_depends_on_changes_its_place(own_cache, source, monkey
     assert builds[0].read_bytes() == builds[3].read_bytes() != builds[4].read_bytes()
 
 
-@pytest.mark.slow
+@pytest.mark.more
 def test_builds_are_the_same_anywhere(own_cache, monkeypatch):
     """No path of this machine in the program, so that a build can be compared with another one's."""
     first = build_kernel("diverge").read_bytes()

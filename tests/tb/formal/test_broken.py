@@ -45,7 +45,7 @@ def test_what_passes_is_not_refuted_afterwards():
     assert prove(broken.case()).result == "pass"
 
 
-@pytest.mark.slow
+@pytest.mark.more
 def test_a_proof_of_a_broken_design_fails_with_a_counterexample():
     broken = next(its for its in BROKEN if its.name == "eligibility looks at how full the buffer is")
     with applied(broken):

@@ -39,7 +39,7 @@ def test_one_place_a_channel_is_proved():
     assert prove_problem(channel_problem(warps=2, depth=1)) is None
 
 
-@pytest.mark.slow
+@pytest.mark.more
 @pytest.mark.parametrize("name", some_long(BUGS, 1))
 def test_a_bug_is_found_from_reset(name):
     """A run from reset that violates one of the claims themselves."""

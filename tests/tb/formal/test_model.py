@@ -47,7 +47,7 @@ BRIEF = [
 ]
 
 
-@pytest.mark.slow
+@pytest.mark.more
 @pytest.mark.parametrize("event", more_but(long_but(EVENTS, BRIEF), BRIEF[:1]))
 def test_nothing_is_assumed_away(event):
     model = Model(Case("P5", prediction="btfn", warps=2).config())

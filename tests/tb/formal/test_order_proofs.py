@@ -73,7 +73,7 @@ def test_the_reader_is_proved(size):
     assert prove_problem(list_problem(words=words, ahead=ahead, burst=burst)) is None
 
 
-@pytest.mark.slow
+@pytest.mark.more
 @pytest.mark.parametrize("name", some_more(some_long(BUGS, 2), 1))
 def test_a_bug_is_found_from_reset(name):
     """A run from reset that violates one of the claims themselves."""
@@ -84,7 +84,7 @@ def test_a_bug_is_found_from_reset(name):
     assert found is not None and found.violated
 
 
-@pytest.mark.slow
+@pytest.mark.more
 @pytest.mark.parametrize("name", some_long(LINES, 1))
 def test_a_bug_of_the_reader_is_found_from_reset(name):
     cycles, *change = LINES[name]

@@ -48,7 +48,7 @@ class Forgetful(policies.GreedyLooseRoundRobin):
         return state if not picked else super().update(state, inputs, picked)
 
 
-@pytest.mark.slow
+@pytest.mark.more
 @pytest.mark.parametrize("reference", some_more([Wrong, Forgetful], 1))
 def test_a_difference_is_found(without_orders, monkeypatch, reference):
     monkeypatch.setitem(policies.POLICIES, "gtlrr", reference)

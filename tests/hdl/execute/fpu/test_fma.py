@@ -62,6 +62,7 @@ def compare(op: FmaOp, mode: str, count: int, latency: int = 4) -> None:
                     label=f"{op.name} {mode} latency {latency} seed {SEED}")
 
 
+@pytest.mark.more
 @pytest.mark.parametrize("count", COUNTS)
 @pytest.mark.parametrize("mode", some_slow(MODES, 1))
 @pytest.mark.parametrize("op", FmaOp)

@@ -48,7 +48,7 @@ def test_random(config, gap):
                    latency=config.latency_fma, reference=reference, rng=rng, label=f"seed {seed}")
 
 
-@pytest.mark.slow
+@pytest.mark.more
 @pytest.mark.parametrize("age", more_but(long_but(range(1, 5), [1, 4]), [4]))
 def test_reset_empties_the_pipeline(age):
     """An operation that is ``age`` cycles old at the reset completes only if it is due by then."""

@@ -71,6 +71,7 @@ def batch() -> UnitBatch:
     return UnitBatch(OneOf(CONFIG, Unit.FCVT), inputs=("op", "mask", "rm", "a", "b"), outputs=("result", "flags"))
 
 
+@pytest.mark.more
 @pytest.mark.parametrize("count", COUNTS)
 @pytest.mark.parametrize("mode", some_slow(MODES, 1))
 @pytest.mark.parametrize("op", FcvtOp)
@@ -134,7 +135,7 @@ def test_unit(config, gap):
                    latency=config.latency_fcvt, reference=reference, rng=rng, label=f"seed {seed}")
 
 
-@pytest.mark.slow
+@pytest.mark.more
 @pytest.mark.parametrize("age", more_but(long_but(range(1, 6), [1, 5]), [5]))
 def test_reset_empties_the_pipeline(age):
     """An operation that is ``age`` cycles old at the reset completes only if it is due by then."""

@@ -44,6 +44,7 @@ def batch() -> UnitBatch:
     return UnitBatch(OneOf(CONFIG, Unit.FDIV), inputs=("op", "mask", "rm", "a", "b"), outputs=("result", "flags"))
 
 
+@pytest.mark.more
 @pytest.mark.parametrize("count", COUNTS)
 @pytest.mark.parametrize("mode", some_slow(MODES, 1))
 def test_division(mode, count):
@@ -107,7 +108,7 @@ def test_unit(config, gap):
                    latency=config.latency_fdiv, reference=reference, rng=rng, label=f"seed {seed}")
 
 
-@pytest.mark.slow
+@pytest.mark.more
 @pytest.mark.parametrize("age", more_but(long_but([1, 2, 13, 14, 15], [1, 15]), [15]))
 def test_reset_abandons_an_operation(age):
     """One that is ``age`` cycles old at the reset gives no result, and does not disturb one right after it."""
@@ -123,7 +124,7 @@ def test_reset_abandons_an_operation(age):
                    reset_at=20 + age, label=f"reset at age {age}")
 
 
-@pytest.mark.slow
+@pytest.mark.more
 @pytest.mark.parametrize("config", more_but(CONFIGS, CONFIGS[1:2]), ids=label)
 @simulated(lambda config: OneOf(config, Unit.FDIV))
 async def test_busy(ctx, unit, config):

@@ -86,6 +86,7 @@ def batch() -> UnitBatch:
     return UnitBatch(FmiscUnit(CONFIG), inputs=("op", "mask", "rm", "a", "b"), outputs=("result", "flags"))
 
 
+@pytest.mark.more
 @pytest.mark.parametrize("count", COUNTS)
 @pytest.mark.parametrize("op", FmiscOp)
 def test_operation(op, count):

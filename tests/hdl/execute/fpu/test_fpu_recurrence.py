@@ -62,7 +62,7 @@ def run(cases: list[tuple[bool, bool, int, int, int]], rng: random.Random, label
     simulate(part, testbench)
 
 
-@pytest.mark.slow
+@pytest.mark.more
 def test_division_of_edges():
     omissions = (0, 1, 2, 25, 26)
     cases = [(False, False, a, b, omitted) for a in EDGES for b in EDGES for omitted in omissions]

@@ -75,6 +75,7 @@ def test_the_machine_looks_up_what_is_listed(machine, name):
     assert differences(config, listing_of(config, launch), predicted(config, launch)) == []
 
 
+@pytest.mark.more
 @pytest.mark.parametrize("machine", some_more(MACHINES, 1))
 @pytest.mark.parametrize("interleave", some_more([True, False], 1))
 def test_stacks_divergence_local_memory_and_what_is_not_cached(tmp_path, machine, interleave):

@@ -65,6 +65,7 @@ class _Written(Assembled):
 
     def __init__(self, rng: random.Random, config: SmConfig) -> None:
         super().__init__(depends=False)
+        self._made = 0
         self._rng, self._config = rng, config
         self._warps = rng.randint(1, config.warps)
         if self._warps > 1:

@@ -190,7 +190,7 @@ int main(void) { if (inputs[0] & 1) inputs[1] = 3; asm volatile("li t2, 200; j 5
 @pytest.mark.slow
 @pytest.mark.parametrize(("text", "latency", "changes"), [
     pytest.param(UNLIKE, 20, {}, marks=pytest.mark.more), (UNLIKE, 1, {"warps": 1}),
-    (FOLLOWED, 300, {"icache_ways": 1, "warps": 1}),
+    pytest.param(FOLLOWED, 300, {"icache_ways": 1, "warps": 1}, marks=pytest.mark.more),
 ], ids=["sides", "sides of one warp", "wrong path"])
 def test_what_a_sum_of_maxima_and_a_wrong_path_hide(text, latency, changes, tmp_path):
     config = dataclasses.replace(machine(TINY), **changes)

@@ -212,7 +212,7 @@ _LOOPS = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.more
 @pytest.mark.parametrize("name", [
     pytest.param(name, marks=[[], pytest.mark.more, pytest.mark.long][min(at, 2)]) for at, name in enumerate(_LOOPS)
 ])

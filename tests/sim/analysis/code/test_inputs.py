@@ -78,7 +78,7 @@ def test_a_word_of_the_arguments(tmp_path: Path):
     assert bound_of(machine(TINY), inputs.filled({"arg[1]=1..7": _words(60)})).cycles > bound.cycles
 
 
-@pytest.mark.slow
+@pytest.mark.more
 def test_nothing_outside_is_tried():
     config = machine(TINY)
     launch = kernel.prepare("psort", None, 8, 1, config)

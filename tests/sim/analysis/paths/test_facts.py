@@ -146,6 +146,7 @@ def test_values_contradict(tmp_path: Path):
     assert not facts.used, "the values alone end it"
 
 
+@pytest.mark.more
 def test_inlined_copies_are_of_their_own_loops(tmp_path: Path):
     text = f"""{HEAD}static inline __attribute__((always_inline)) uint32_t steps(uint32_t x) {{ uint32_t n = 0;
         while (x != 1) {{ BOUND x = x & 1 ? 3 * x + 1 : x / 2; n++; }} return n; }}
@@ -159,6 +160,7 @@ def test_inlined_copies_are_of_their_own_loops(tmp_path: Path):
     assert not _exceeded(most, _filled(launch, SHORT))
 
 
+@pytest.mark.more
 def test_unrolled_copies_are_told_and_not_trusted(tmp_path: Path, monkeypatch):
     """The inner loop is dissolved: its bound must not become that of the one around it."""
     monkeypatch.setattr(fact_filter, "_MOST_TURNS", 40)
@@ -173,6 +175,7 @@ def test_unrolled_copies_are_told_and_not_trusted(tmp_path: Path, monkeypatch):
         all_paths(machine(TINY), launch, facts=facts_of(launch.image, None))
 
 
+@pytest.mark.more
 def test_a_loop_around_a_call(tmp_path: Path):
     text = f"""{HEAD}static __attribute__((noinline)) uint32_t steps(uint32_t x) {{ uint32_t n = 0;
         while (x != 1) {{ METRONOME_LOOP_BOUND(7); x = x & 1 ? 3 * x + 1 : x / 2; n++; }} return n; }}
@@ -297,6 +300,7 @@ def test_what_is_ignored_is_told(tmp_path: Path):
     assert rules == [] and ["<nocall>" in ignored[0], "<call>" in ignored[1]] == [True, True]
 
 
+@pytest.mark.more
 def test_the_monitor_counts_entries_apart(tmp_path: Path):
     launch = _filled(_launch(tmp_path, LOOP.replace("n = 4", "n = 8"), "METRONOME_LOOP_BOUND(7);"), SHORT)
     facts = facts_of(launch.image, None)

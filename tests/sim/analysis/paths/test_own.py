@@ -56,7 +56,7 @@ PROGRAMS = {
 
 
 @pytest.mark.parametrize("preset", some_long([TINY, BASE], 1), ids=["TINY", "BASE"])
-@pytest.mark.parametrize("name", some_more(PROGRAMS, 2))
+@pytest.mark.parametrize("name", some_more(PROGRAMS, 1))
 def test_programs_as_people_write_them(tmp_path, name, preset):
     before, body = PROGRAMS[name]
     config = machine(preset)
@@ -86,6 +86,7 @@ def spin(program, register):
     program.add(asm.tmc(0))
 
 
+@pytest.mark.more
 @pytest.mark.parametrize(("body", "turns"), [
     ([asm.sw(A4, 0, A1), asm.lw(T6, 0, A1)], SHORT),
     ([asm.sw(A4, 0, A1), asm.sw(A3, 0, A2), asm.lw(T6, 0, A1)], LONG),
@@ -161,6 +162,7 @@ def test_a_loop_that_lanes_leave(before, body, behind, uncertain):
     assert longest > 2 * LONG
 
 
+@pytest.mark.more
 def test_lanes_that_leave_a_loop_and_do_not_come_back():
     """They go on behind the split, and have what they had."""
     program = Assembled()

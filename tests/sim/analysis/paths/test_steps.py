@@ -294,7 +294,7 @@ def measured(programs, options, folder):
 
 
 @pytest.mark.parametrize("name", [
-    pytest.param(name, marks=[pytest.mark.more] * (number >= 6) if number < 10 else pytest.mark.long)
+    pytest.param(name, marks=[pytest.mark.more] * (number >= 2) if number < 10 else pytest.mark.long)
     for number, name in enumerate(STEPS)
 ])
 def test_a_step_that_is_wrong_is_found(name, tmp_path):

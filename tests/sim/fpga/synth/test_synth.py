@@ -69,6 +69,7 @@ def test_the_area_is_that_of_the_unit_alone(sample):
         assert synthesize(sample(stages=stages), CONFIG, ()).ffs == stages
 
 
+@pytest.mark.more
 def test_block_memories_and_multipliers_are_counted(sample):
     plain, blocks = (synthesize(sample(blocks=blocks), CONFIG, ()) for blocks in (False, True))
     assert (plain.brams, plain.dsps) == (0, 0)
@@ -154,6 +155,7 @@ def test_the_critical_path_adds_up_to_the_clock_period():
     assert not any("LUT4" in step.signal or "$" in step.signal for step in path)
 
 
+@pytest.mark.more
 @pytest.mark.parametrize(("width", "stages"), long_but([(8, 3), (16, 5)], [(8, 3)]))
 def test_gates_and_bits_of_memory_know_no_fpga(sample, width, stages):
     plain, blocks = (synthesize(sample(width=width, stages=stages, blocks=blocks), CONFIG, (), cells=True).cells
@@ -176,6 +178,7 @@ def test_more_warps_are_more_luts_and_a_lower_rate():
     assert large.best.fmax_mhz < small.best.fmax_mhz
 
 
+@pytest.mark.more
 def test_another_seed_routes_again_and_synthesises_nothing(cache):
     steps = []
     first = synthesize("scheduler", CONFIG, [Options(seed=1)])
@@ -206,6 +209,7 @@ def test_what_a_unit_tells_its_observers_is_not_measured(name):
     assert all(unit.signature.members[port].flow is Out for port in told)
 
 
+@pytest.mark.more
 @pytest.mark.parametrize("mode", some_long(["baseline", "vortex"], 1))
 def test_the_front_end_is_that_of_the_scheme(mode):
     config = dataclasses.replace(CONFIG, coordination=Coordination(mode), fetch_policies=("lrr",))
@@ -267,6 +271,7 @@ def test_routing_that_does_not_end_is_ended_and_the_area_kept(cache):
     assert steps.count("place and route, seed 3") == 2
 
 
+@pytest.mark.more
 def test_the_logs_are_kept(cache):
     result = synthesize("scheduler", CONFIG)
     assert "Executing ABC9 pass" in result.log.read_text()

@@ -119,7 +119,7 @@ def check_bound(seed, count, tags, **options):
     assert worst >= 0.9 * bound, f"seed {seed}, {tags} tags: only {worst} cycles, the bound is {bound}"
 
 
-@pytest.mark.slow
+@pytest.mark.more
 @pytest.mark.parametrize("tags", more_but([1, 4, 20], [4]))
 def test_worst_latency_is_near_the_bound_and_below(tags):
     check_bound(f"quick {tags}", 50_000, tags)

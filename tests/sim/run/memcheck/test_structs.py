@@ -49,7 +49,7 @@ def check(folder, seed, count, flags):
         assert set(places) == {line}, about
 
 
-@pytest.mark.slow
+@pytest.mark.more
 @pytest.mark.parametrize("flags", some_more([(), ("-O1",)], 1), ids=["default", "O1"])
 def test_copies_are_not_reported_and_decisions_are(tmp_path_factory, flags):
     check(tmp_path_factory.getbasetemp(), 1 + len(flags), 16, flags)

@@ -43,6 +43,7 @@ def drawn(rng, panels):
         yield f"stacks {count}", charts.stacks(parts, names=parts_of, title="% of cycles")
 
 
+@pytest.mark.more
 @pytest.mark.parametrize("panels", some_more([PANELS, ("",)], 1), ids=["three", "one"])
 def test_every_name_has_its_room(visit, tmp_path, panels):
     figures = dict(drawn(random.Random(SEED), panels))

@@ -267,6 +267,7 @@ def test_two_runs(visit, run, tmp_path):
     assert requests == [both.as_uri()]
 
 
+@pytest.mark.more
 def test_names_are_text(visit, run):
     """A name with characters of HTML stays a name."""
     tab, _, _ = visit(run[0])

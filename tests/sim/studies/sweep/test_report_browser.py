@@ -97,6 +97,7 @@ def test_the_downloads_are_whole(visit, page_file):
         assert text.startswith(beginning) and len(text) > 50 and "var(--" not in text
 
 
+@pytest.mark.more
 def test_the_colours_of_changes_are_those_of_their_interval(visit, magalhaes, tmp_path):
     """Red from the darkest on, yellow, white, green to the darkest."""
     file = tmp_path / "page.html"

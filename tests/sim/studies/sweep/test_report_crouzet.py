@@ -31,6 +31,7 @@ def of_baseline(rows, value):
     }
 
 
+@pytest.mark.more
 def test_figure_4_has_the_ipc_of_each_pair(crouzet):
     page, _, rows = crouzet
     expected = of_baseline(rows, lambda row: row["committed_threads"] / row["cycles"])

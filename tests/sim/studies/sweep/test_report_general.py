@@ -207,6 +207,7 @@ def test_workloads_that_differ_in_an_option_are_told_apart(tmp_path, axis, names
     assert [line[0][0] for line in page.tables["all-runs"].rows] == names
 
 
+@pytest.mark.more
 def test_each_machine_has_a_section_of_its_own(tmp_path):
     text = """
 kernel = ["kmeans", "saxpy"]

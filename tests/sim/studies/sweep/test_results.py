@@ -63,7 +63,7 @@ print(len(os.listdir("/proc/self/task")) - before)
 """
 
 
-@pytest.mark.slow
+@pytest.mark.more
 def test_reading_leaves_no_thread_that_could_abort_the_end_of_python(tmp_path):
     """One run in ten of such threads did: "terminate called without an active exception", after the sweep's table."""
     results = Results(tmp_path)
