@@ -71,6 +71,7 @@ def test_large_sizes_on_paper(name, size):
         assert failures(name, dtype, size, 1, PAPER) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", KERNELS)
 def test_the_check_sees_one_wrong_bit(name):
     launch = prepare(name, size=9, config=TINY)
@@ -100,6 +101,7 @@ def test_a_kernel_that_does_nothing_fails_its_check(name):
     assert launch.check(memory) != []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", KERNELS)
 def test_seed_and_size_decide_the_inputs(name):
     first, again, other = (prepare(name, size=20, seed=seed, config=MID) for seed in (1, 1, 2))
@@ -107,6 +109,7 @@ def test_seed_and_size_decide_the_inputs(name):
     assert first.buffers != other.buffers
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", KERNELS)
 def test_sizes_out_of_range_are_refused(name):
     (most,) = (info.max_size for info in kernels() if info.name == name)

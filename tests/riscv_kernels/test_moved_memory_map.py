@@ -50,6 +50,7 @@ def config(request):
     return dataclasses.replace(TINY, memory_map=MAPS[request.param])
 
 
+@pytest.mark.slow
 def test_places(tmp_path, config):
     source = tmp_path / "places.c"
     source.write_text(SOURCE)

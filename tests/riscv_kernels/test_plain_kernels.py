@@ -26,6 +26,7 @@ def test_each_program_has_its_reference():
     assert sorted(PROGRAMS) == sorted(path.stem for path in FOLDER.glob("*.c"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("config", "level"), list(cases()))
 @pytest.mark.parametrize("name", more_but(PROGRAMS, QUICK))
 def test_plain_program(name, config, level):

@@ -63,7 +63,7 @@ def expected(text, argument):
     return length, buffer.value
 
 
-@pytest.mark.slow
+@pytest.mark.more
 @pytest.mark.parametrize(
     ("seed", "count"), [(1, 60), *(pytest.param(k, 400, marks=pytest.mark.long) for k in range(2, 6))]
 )

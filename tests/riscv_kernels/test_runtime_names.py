@@ -63,6 +63,7 @@ def runtime_names():
     return sorted(name for name in {*found, *FLOAT} - {"main"} if not name.startswith("_"))
 
 
+@pytest.mark.slow
 def test_what_a_program_may_define_is_weak():
     for content in [*objects(), *programs()]:
         for name, binding in symbols(content):

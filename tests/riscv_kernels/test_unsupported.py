@@ -6,6 +6,7 @@ import pytest
 
 from metronome.sim.program.compiler.elf_cache import ToolchainError, build_elf
 from metronome.sim.program.compiler.refusals import link_failure
+from tests.support.tiers import more_but
 
 HEAD = '#include "metronome.h"\n'
 MAIN = "int main(void) { return 0; }\n"
@@ -81,7 +82,8 @@ UNSUPPORTED = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("line", "what"), UNSUPPORTED.values(), ids=UNSUPPORTED)
+@pytest.mark.parametrize(
+    ("line", "what"), more_but(UNSUPPORTED.values(), list(UNSUPPORTED.values())[:3]), ids=UNSUPPORTED)
 def test_unsupported(tmp_path, line, what):
     text = message(tmp_path, line)
     assert f"not supported: {what}" in text

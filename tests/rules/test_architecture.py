@@ -120,6 +120,7 @@ def complaints(tmp_path_factory):
     return re.sub(r"\s+", " ", output)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("module", "line", "complaint"), WRONG)
 def test_a_wrong_import_is_reported(complaints, module, line, complaint):
     assert (ROOT / module).exists() or not line, "a file that is not there is no wrong import"

@@ -10,6 +10,7 @@ from metronome.riscv_kernels import skeleton
 from metronome.scripts.cli import main
 from metronome.scripts.process.backend import Backend
 from tests.support.builds import on
+from tests.support.tiers import some_more
 
 SKELETON = Path(skeleton.__file__).parent
 HOST = (SKELETON / "host.py").read_text()
@@ -148,7 +149,7 @@ def test_a_part_that_will_not_do(kernel, run, name):
 
 
 @on("TINY")
-@pytest.mark.parametrize("name", IN_THE_CHECK)
+@pytest.mark.parametrize("name", some_more(IN_THE_CHECK, 3))
 @pytest.mark.slow
 def test_a_mistake_in_the_check(kernel, run, name):
     part, other, what = IN_THE_CHECK[name]

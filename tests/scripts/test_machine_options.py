@@ -32,6 +32,7 @@ def settings(name):
             for word in ("--set", f"{field}={text}")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ALTERED)
 def test_set_and_file_reach_the_simulator(metronome, backend, name):
     expected = altered(name)

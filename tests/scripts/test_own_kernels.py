@@ -116,6 +116,7 @@ def test_a_lone_file(metronome):
     assert names() == ["block.bin", "my.c", "out.bin"]
 
 
+@pytest.mark.slow
 @on("TINY")
 def test_a_folder_with_a_kernel_c_alone_is_a_lone_file(metronome):
     os.mkdir("part")

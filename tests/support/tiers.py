@@ -23,6 +23,7 @@ def more_then_long(values, quick, more):
 
 def slow_then_more(values, quick, slow):
     """The first ``quick`` values as the test is marked, those up to ``slow`` `slow`, the others `more`."""
+    values = list(values)
     return [*_marked(values[:slow], quick, pytest.mark.slow), *_marked(values[slow:], 0, pytest.mark.more)]
 
 

@@ -10,6 +10,7 @@ from tests.support.builds import TINY, on
 from tests.system.measure_cycles import TABLE, Case, differences, expected
 
 
+@pytest.mark.slow
 @on("TINY")
 def test_cycles_are_those_of_the_table():
     case = Case("TINY", Coordination.SWAS, Prediction.BTFN)

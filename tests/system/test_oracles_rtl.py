@@ -20,6 +20,7 @@ from metronome.sim.run.runner import RunRequest, run_many
 from tests.hdl.sm_harness import finish, spawn
 from tests.sim.machine.golden.iss_programs import RandomProgram
 from tests.support.builds import on
+from tests.support.tiers import some_more
 from tests.system.oracles import oracle_differences
 from tests.system.rtl_programs import RawProgram
 from tests.system.scheme_builds import BASELINE, MEMORIES, QUICK, SIZES, build_of, builds, group_of
@@ -121,7 +122,7 @@ EVENTS = {
 
 
 @on(group_of(*BASELINE))
-@pytest.mark.parametrize("field", EVENTS)
+@pytest.mark.parametrize("field", some_more(EVENTS, 4))
 def test_a_lost_event_shows(traced, field):
     """The comparison hangs on each of them: leaving one out makes it fail."""
     config, request, result = traced

@@ -21,6 +21,7 @@ from metronome.sim.program.kernels import prepare
 from metronome.sim.run.runner import RunRequest, run_many
 from tests.hdl.sm_harness import USER, finish, spawn
 from tests.support.builds import TINY, on
+from tests.support.tiers import more_but
 from tests.system.counter_recount import counter_recount
 from tests.system.rtl_programs import RawProgram
 from tests.system.scheme_builds import QUICK, SIZES, build_of, builds
@@ -295,7 +296,7 @@ FLAGS = (
 
 @on("TINY")
 @pytest.mark.slow
-@pytest.mark.parametrize(("part", "flag", "beside"), FLAGS)
+@pytest.mark.parametrize(("part", "flag", "beside"), more_but(FLAGS, FLAGS[:5]))
 def test_a_lost_event_shows(traced, part, flag, beside):
     config, result = traced
     events = result.events.copy()

@@ -47,6 +47,7 @@ def run_stub(script, **values):
     return run(TINY, request(script, **values), verilog=stub_verilog(TINY))
 
 
+@pytest.mark.slow
 def test_end():
     result = run_stub(Script(exit_code=77, prints=b"hi\nx"))
     assert (result.status, result.exit_code, result.console) == ("ended", 77, "hi\nx\n")

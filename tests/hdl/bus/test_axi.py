@@ -29,7 +29,7 @@ def shape_name(shape):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("situation", some_more(SITUATIONS, 2))
+@pytest.mark.parametrize("situation", some_more(SITUATIONS, 1))
 def test_random_traffic(situation):
     """Each situation on one of the widths in turn; the long test has all pairs, and 200 runs."""
     place = list(SITUATIONS).index(situation)

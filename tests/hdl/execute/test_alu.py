@@ -11,6 +11,7 @@ from metronome.hdl.execute.alu import AluUnit
 from metronome.hdl.isa.ops import AluOp
 from metronome.hdl.presets import TINY
 from tests.hdl.execute.lane_harness import MASK32, Operation, check_unit, edge_operations, signed, spread
+from tests.support.tiers import some_more
 
 CONFIGS = [TINY, replace(TINY, threads=4)]
 
@@ -46,7 +47,7 @@ def test_random(config, gap):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("op", AluOp)
+@pytest.mark.parametrize("op", some_more(AluOp, 4))
 def test_edges(op):
     config = CONFIGS[1]
     rng = random.Random(2)

@@ -117,7 +117,7 @@ async def test_results_in_their_cycles(ctx: Any, dut: ComputeUnits, config, seed
     assert checked == set(latencies), f"seed {seed}"
 
 
-@pytest.mark.slow
+@pytest.mark.more
 @simulated(lambda: ComputeUnits(BASE))
 async def test_scalar_goes_to_all_lanes(ctx: Any, dut: ComputeUnits):
     """With ``add_lane`` the lane number is in the low bits (thread id, mhartid)."""

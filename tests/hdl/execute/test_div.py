@@ -47,7 +47,7 @@ def test_random(config, gap):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("op", DivOp)
+@pytest.mark.parametrize("op", some_more(DivOp, 2))
 def test_edges(op):
     """Division by zero, overflow and a sample of the other edges, eight lanes at a time."""
     config = replace(TINY, threads=8)

@@ -123,7 +123,7 @@ def test_bijection_over_the_whole_region(name):
             assert words[-1] % (4 * config.threads) == 0
 
 
-@pytest.mark.slow
+@pytest.mark.more
 @pytest.mark.parametrize(
     "name", more_but(long_but(CONFIGS, ["TINY", "5x4", "small stacks at an odd place", "off"]), ["5x4"]))
 def test_contents(name):

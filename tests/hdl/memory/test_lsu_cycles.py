@@ -201,6 +201,7 @@ def test_hits_do_not_wait_for_a_miss() -> None:
     assert hits[-1] < bench.answers[0]
 
 
+@pytest.mark.more
 def test_loads_that_share_a_miss_are_answered_one_a_cycle() -> None:
     bench = LsuBench(config_for(4, 1024), traffic=Traffic(latency=lambda rng, write: 40))
     bench.run([Access(warp=number % 4, op=LsuOp.LW, rd=number, mask=15, address=[USER + 4 * lane for lane in range(4)])
@@ -209,7 +210,7 @@ def test_loads_that_share_a_miss_are_answered_one_a_cycle() -> None:
     assert [part[0] for part in bench.wb] == [bench.answers[0] + 2 + number for number in range(8)]
 
 
-@pytest.mark.parametrize("cache", [0, 1024])
+@pytest.mark.parametrize("cache", some_more([1024, 0], 1))
 @pytest.mark.parametrize("stride", some_more([64, 0, 4], 1))
 def test_one_store_a_cycle(stride: int, cache: int) -> None:
     """To one line, to neighbouring words, to a line each: taken in consecutive cycles while memory keeps up."""

@@ -23,7 +23,7 @@ from metronome.hdl.policies import POLICIES, PolicyInputs
 from metronome.sim.build.sources import ROOT
 from metronome.sim.machine.policies import plain, with_parameters
 from tests.hdl.lib.simulate import maybe, simulate, simulated
-from tests.support.tiers import long_but, more_but, some_slow
+from tests.support.tiers import more_but, slow_then_more
 
 DOCUMENT = ROOT / "docs" / "policies.md"
 #: Small enough that every age of four warps can be tried, saturated ones included.
@@ -190,7 +190,7 @@ def check_some(bench: Bench, rng: random.Random, *, cases: int) -> None:
 
 
 @pytest.mark.parametrize("name", POLICIES)
-@pytest.mark.parametrize("warps", long_but(some_slow([1, 2, 3, 4], 1), [1, 2, 3]))
+@pytest.mark.parametrize("warps", [*slow_then_more([1, 2, 3], 1, 2), pytest.param(4, marks=pytest.mark.long)])
 def test_every_state_and_input(name, warps):
     if name == "ccws" and warps > 1:
         check_some(Bench(name, warps), random.Random(warps), cases=2000)

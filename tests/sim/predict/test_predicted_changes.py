@@ -13,7 +13,7 @@ from metronome.sim.predict.predictor import Recordings, predict
 from metronome.sim.predict.verify import RESULT_FIELDS
 from metronome.sim.program.assembler import asm
 from metronome.sim.run.runner import RunRequest
-from tests.support.tiers import some_long
+from tests.support.tiers import more_then_long
 from tests.system.policy_programs import CHANGING, POLICIES_THAT_CHANGE, requests, word
 from tests.system.rtl_programs import RawProgram
 
@@ -25,7 +25,7 @@ def comparable(prediction):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", some_long(list(range(40)), 8))
+@pytest.mark.parametrize("number", more_then_long(range(40), 4, 8))
 def test_random_programs(number):
     """As the golden model tells them beforehand, and as it goes along; by the model's policy, and by that in Python."""
     request = requests(CHANGING, SEED, [number])[0]

@@ -21,7 +21,7 @@ from metronome.sim.program.assembler import asm
 from metronome.sim.program.kernels import KERNELS, prepare
 from metronome.sim.run.runner import RunRequest
 from metronome.sim.studies.course.handover import handover
-from tests.support.tiers import more_but
+from tests.support.tiers import more_but, some_more
 from tests.system.rtl_programs import RawProgram
 
 
@@ -84,7 +84,7 @@ def test_every_policy_of_ours_is_predicted():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", POLICIES)
+@pytest.mark.parametrize("name", some_more(POLICIES, 5))
 def test_a_policy_in_python_chooses_as_that_of_the_model(name):
     config = replace(TINY, policies=(name,), dcache_bytes=512)
     request = RunRequest(launch=prepare("row_sums", None, 4, 1, config), policy=name, memory="dram")

@@ -190,7 +190,7 @@ def test_sum_is_exact_down_to_the_sticky_bit(rm):
     simulate(m, testbench)
 
 
-@pytest.mark.slow
+@pytest.mark.more
 @pytest.mark.parametrize("op", some_more(FcvtOp, 2))
 def test_a_conversion_is_a_sum(op):
     """An integer is normalised; of a number all that is before the point is in bits 32..1, if it fits."""

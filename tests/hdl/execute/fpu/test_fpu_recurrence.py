@@ -90,6 +90,7 @@ async def test_zero(ctx, part):
         assert (ctx.get(part.root), ctx.get(part.remainder)) == (0, 0), (is_root, zero, a)
 
 
+@pytest.mark.more
 @pytest.mark.parametrize("seed", some_slow([3, 4], 0))
 def test_random(seed):
     rng = random.Random(seed)

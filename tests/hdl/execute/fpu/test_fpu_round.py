@@ -12,7 +12,7 @@ import softfloatpy as sf
 from metronome.hdl.execute.fpu.formats import Rounding
 from metronome.hdl.execute.fpu.round import Round
 from tests.hdl.lib.simulate import simulate, simulated
-from tests.support.tiers import some_slow
+from tests.support.tiers import slow_then_more
 
 SEED = 32
 #: Around every boundary: overflow, the smallest normal, each subnormal length, all gone, and the ends of the field.
@@ -61,7 +61,7 @@ def check(rm, numbers):
     simulate(part, testbench)
 
 
-@pytest.mark.parametrize("rm", some_slow(Rounding, 1))
+@pytest.mark.parametrize("rm", slow_then_more(Rounding, 1, 2))
 def test_edges(rm):
     rests = [(sign, guard, sticky) for sign in (0, 1) for guard in (0, 1) for sticky in (0, 1)]
     numbers = [(significand, guard, sticky, exponent, sign)
@@ -70,7 +70,7 @@ def test_edges(rm):
     check(rm, numbers + [(0, 0, 0, exponent, sign) for exponent in EXPONENTS for sign in (0, 1)])
 
 
-@pytest.mark.parametrize("rm", some_slow(Rounding, 1))
+@pytest.mark.parametrize("rm", slow_then_more(Rounding, 1, 2))
 def test_random(rm):
     rng = random.Random(SEED)
     numbers = []

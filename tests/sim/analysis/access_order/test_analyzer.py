@@ -65,6 +65,7 @@ def prepared(name, config):
     return kernel.prepare(name, None, None, 1, config)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("machine", "name"), [
     pytest.param(machine, name, marks=[pytest.mark.more] * (machine != "TINY" or name not in KERNELS[:4]))
     for machine in ("TINY", "BASE") for name in KERNELS

@@ -66,7 +66,8 @@ def test_no_run_is_longer(policy, memory, prediction, name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("caches", [{"dcache_bytes": 0}, {"icache_bytes": 0}, {"dcache_bytes": 512, "dcache_ways": 2}])
+@pytest.mark.parametrize("caches", some_more(
+    [{"dcache_bytes": 512, "dcache_ways": 2}, {"dcache_bytes": 0}, {"icache_bytes": 0}], 1))
 def test_other_caches(caches):
     config = dataclasses.replace(machine(BASE), **caches)
     for name in ("psort", "vecadd"):

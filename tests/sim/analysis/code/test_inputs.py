@@ -133,6 +133,7 @@ def test_refusals(texts, words):
     assert words in str(refused.value) and "\n" not in str(refused.value)
 
 
+@pytest.mark.slow
 def test_a_race_is_not_in_a_range(tmp_path: Path):
     """A word that others store to meanwhile holds anything, whatever its range at the start."""
     text = HEAD + """static void work(__attribute__((unused)) const void *arg) {

@@ -100,6 +100,7 @@ def _integer(rule: str, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", sorted(RULES))
 def test_integer_rules(rule: str):
     rng = random.Random(f"{SEED}/{rule}")
@@ -122,6 +123,7 @@ _REAL = ("fadd.s", "fsub.s", "fmul.s", "fdiv.s", "fsqrt.s", "fmadd.s", "fmsub.s"
          "fmax.s", "feq.s", "flt.s", "fle.s", "fcvt.w.s", "fcvt.wu.s", "fcvt.s.w", "fcvt.s.wu")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", _REAL)
 def test_real_rules(rule: str):
     rng = random.Random(f"{SEED}/{rule}")

@@ -111,6 +111,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", REFUSED)
 def test_refused(tmp_path: Path, monkeypatch, name):
     monkeypatch.setattr(fact_filter, "_MOST_TURNS", 40)

@@ -103,6 +103,7 @@ class Nested(wiring.Component):
         return m
 
 
+@pytest.mark.more
 @pytest.mark.parametrize("depth", more_but([1, 2], [2]))
 def test_a_breakdown_has_every_part_with_what_is_in_it(monkeypatch, depth):
     monkeypatch.setitem(UNITS, "nested", UnitEntry("", lambda config: Nested()))
@@ -251,6 +252,7 @@ def test_a_design_that_does_not_fit_keeps_its_area(sample):
     assert "MULT18X18D" in result.routes[0].problem
 
 
+@pytest.mark.more
 def test_routing_that_does_not_end_is_ended_and_the_area_kept(cache):
     steps = []
     options = Options(seed=3, minutes=1e-4)

@@ -20,7 +20,7 @@ import softfloatpy as sf
 from numpy.typing import NDArray
 
 from metronome.sim.machine.golden import fp
-from tests.support.tiers import some_long, some_slow
+from tests.support.tiers import slow_then_more, some_long, some_more, some_slow
 
 U32 = NDArray[np.uint32]
 SEED = 20240611
@@ -196,7 +196,7 @@ ARITHMETIC = {
 }
 
 
-@pytest.mark.parametrize("rm", some_slow(fp.Rounding, 1))
+@pytest.mark.parametrize("rm", slow_then_more(fp.Rounding, 1, 2))
 @pytest.mark.parametrize("name", ARITHMETIC)
 def test_arithmetic(name: str, rm: int, seed: int = SEED) -> None:
     operation, reference, draw, reach = ARITHMETIC[name]
@@ -242,7 +242,7 @@ def _exact_to_int(encoding: int, rm: int, low: int, high: int) -> int:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("rm", fp.Rounding)
+@pytest.mark.parametrize("rm", some_more(fp.Rounding, 2))
 @pytest.mark.parametrize("signed", some_long([True, False], 1))
 def test_to_int(signed: bool, rm: int) -> None:
     operands = _to_int_operands(np.random.default_rng([SEED, rm]))

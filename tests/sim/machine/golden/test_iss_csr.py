@@ -168,6 +168,7 @@ def test_the_rest_is_not(number):
     assert not iss.step(0).volatile
 
 
+@pytest.mark.slow
 def test_every_other_number_is_unknown():
     """All 4096 numbers, read, and written with csrrw, csrrs, csrrsi; csrrs of x0 and csrrsi of 0 do not write."""
     iss = load([])

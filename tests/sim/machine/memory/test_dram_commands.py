@@ -11,7 +11,7 @@ from metronome.sim.machine.memory.store import SparseMemory
 from metronome.sim.machine.memory.tdm import TdmMemory
 from tests.sim.machine.memory.dram_checker import DDR4_2400R, TABLES, accesses, rules, violations
 from tests.sim.machine.memory.port import LINE, Request, drive, random_requests
-from tests.support.tiers import slow_then_more, some_long, some_slow
+from tests.support.tiers import slow_then_more, some_long, some_more, some_slow
 
 RATIOS = [Fraction(1), Fraction(2), Fraction(3, 4), Fraction(7, 3)]
 #: Lines, pauses, share of writes: from four banks' rows to everywhere, from all reads to all writes.
@@ -109,7 +109,8 @@ def histories():
     return found
 
 
-@pytest.mark.parametrize("name", some_slow([*NUMBERS, "tRC", "read to write", "tREFI"], 2))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", some_more([*NUMBERS, "tRC", "read to write", "tREFI"], 2))
 def test_a_controller_that_is_a_clock_too_fast_is_caught(histories, name):
     """The checker's table is one clock slower than the device's in one number, and only that rule complains.
 

@@ -125,7 +125,7 @@ def test_worst_latency_is_near_the_bound_and_below(tags):
     check_bound(f"quick {tags}", 50_000, tags)
 
 
-@pytest.mark.slow
+@pytest.mark.more
 @pytest.mark.parametrize(("name", "ratio"), more_but([
     ("DDR4_2400R_JEDEC", Fraction(3, 2)), ("DDR4_3200AA", Fraction(2)), ("DDR4_2400R", Fraction(2, 3)),
 ], [("DDR4_2400R_JEDEC", Fraction(3, 2))]))

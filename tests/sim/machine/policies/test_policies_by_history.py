@@ -188,6 +188,7 @@ def run_policy(name: str, stimulus: Stimulus, cycles: int, **parameters: int) ->
     return picks
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", POLICIES)
 @pytest.mark.parametrize("scenario", STARVATION)
 def test_who_starves(scenario, name):
@@ -217,6 +218,7 @@ def test_gto_starves_where_ages_saturate():
 BOUNDED = {"lrr": "selections", "gtlrr": "runs", "gto": "runs", "srr": "cycles", "prr": "selections"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BOUNDED)
 @pytest.mark.parametrize("warps", [2, 3, 4, 8])
 def test_wait_is_bounded(name, warps):

@@ -11,7 +11,7 @@ from metronome.sim.program.compiler.elf_cache import build_elf
 from metronome.sim.program.elf import load_elf
 from metronome.sim.program.kernels import Launch
 from tests.riscv_kernels.iss_runs import RESULTS, run_launch
-from tests.support.tiers import some_slow
+from tests.support.tiers import some_more
 
 COUNT = 8
 ALONE = replace(TINY, warps=1, threads=1)
@@ -108,7 +108,7 @@ def results(folder, c, other, config):
     return run.words(RESULTS, 4 * COUNT).reshape(-1, 4).tolist()
 
 
-@pytest.mark.parametrize("name", some_slow(PROGRAMS, 1))
+@pytest.mark.parametrize("name", some_more(PROGRAMS, 1))
 def test_lanes_go_their_own_ways(tmp_path, name):
     c, other = PROGRAMS[name]
     expected = [[x * (x - 1) // 2, 7 * (x & 1), x * (x & 1), 0] for x in range(COUNT)]

@@ -46,6 +46,7 @@ def test_what_needs_a_frame_pointer(tmp_path, body, level):
     assert first.startswith(f"{tmp_path}/own.c:{line}: in thread: {FRAME}"), first
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", some_long(LEVELS, 1))
 @pytest.mark.parametrize("text", with_marks({**{name: ((), text) for name, text in ALLOWED.items()}, **ALLOWED_BUT}))
 def test_what_is_allowed(tmp_path, text, level):

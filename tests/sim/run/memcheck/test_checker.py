@@ -106,6 +106,7 @@ def test_a_fence_and_a_flag_order():
     assert "race" in kinds(two_warps(poll_flag, flag_without_fence))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stores", [pytest.param(asm.sb, id="sb"), pytest.param(asm.sh, id="sh")])
 def test_what_was_seen_of_words_is_known_of_their_bytes(stores):
     """The first byte that is touched comes after the word of the other warp, wherever it is."""

@@ -62,7 +62,7 @@ def random_launch(config, number, kind=WrittenProgram):
 @pytest.mark.parametrize("config", [
     pytest.param(TINY, id="TINY"), pytest.param(BASE, id="BASE", marks=pytest.mark.long),
 ])
-@pytest.mark.parametrize("kernel", slow_then_more(KERNELS, 4, USUAL), ids="-".join)
+@pytest.mark.parametrize("kernel", slow_then_more(KERNELS, 4, 8), ids="-".join)
 def test_no_report_on_a_kernel(kernel, config):
     name, dtype = kernel
     launch = prepare(name, dtype, min(12, max(launch_sizes(name))), 3, config)

@@ -235,6 +235,7 @@ def test_words_differ_without_colours(tab):
             assert most >= 12, (one, other)
 
 
+@pytest.mark.more
 def test_two_runs(visit, run, tmp_path):
     other, _, kept, _ = page_of(tmp_path / "b.html", "transpose", 64, "lrr")
     both = tmp_path / "c.html"
