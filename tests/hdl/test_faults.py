@@ -147,13 +147,10 @@ def test_fetch_error_that_is_never_issued_is_no_fault():
 
 
 @pytest.mark.parametrize(("word", "cause", "address"), [
-    (asm.lw(8, 2, 5), FaultCause.LOAD_MISALIGNED, USER + 2),
-    (asm.lh(8, 1, 5), FaultCause.LOAD_MISALIGNED, USER + 1),
+    (asm.lw(8, 2, 5), FaultCause.LOAD_MISALIGNED, USER + 2), (asm.lh(8, 1, 5), FaultCause.LOAD_MISALIGNED, USER + 1),
     (asm.sw(6, 1, 5), FaultCause.STORE_MISALIGNED, USER + 1),
-    (asm.sh(6, 3, 5), FaultCause.STORE_MISALIGNED, USER + 3),
-    (asm.lw(8, 0, 0), FaultCause.LOAD_ACCESS, 0),
-    (asm.lw(8, -4, 0), FaultCause.LOAD_ACCESS, 0xFFFF_FFFC),
-    (asm.sw(6, 8, 0), FaultCause.STORE_ACCESS, 8),
+    (asm.sh(6, 3, 5), FaultCause.STORE_MISALIGNED, USER + 3), (asm.lw(8, 0, 0), FaultCause.LOAD_ACCESS, 0),
+    (asm.lw(8, -4, 0), FaultCause.LOAD_ACCESS, 0xFFFF_FFFC), (asm.sw(6, 8, 0), FaultCause.STORE_ACCESS, 8),
     (asm.sb(6, -1, 0), FaultCause.STORE_ACCESS, 0xFFFF_FFFF),
 ])
 def test_access_faults(word, cause, address):

@@ -44,9 +44,7 @@ SPOILED: dict[str, tuple[Callable[[Cycle], bool], Callable[[Cycle], Cycle]]] = {
     "nobody is selected": (lambda c: c.select is not None, lambda c: replace(c, select=None)),
     "somebody else is eligible": (lambda c: c.select == 0, lambda c: replace(c, eligible=0b10)),
     "an inactive warp is eligible": (lambda c: c.active == 1, lambda c: replace(c, eligible=c.eligible | 0b10)),
-    "a NOP is an instruction": (
-        lambda c: c.nop, lambda c: replace(c, nop=False),
-    ),
+    "a NOP is an instruction": (lambda c: c.nop, lambda c: replace(c, nop=False)),
     "another pc issues": (lambda c: c.issue is not None, _issues_else),
     "an instruction that nobody selected": (
         lambda c: c.issue is None, lambda c: replace(c, issue=Issued(0, 0x8000_0000, asm.nop(), 1)),
@@ -56,9 +54,7 @@ SPOILED: dict[str, tuple[Callable[[Cycle], bool], Callable[[Cycle], Cycle]]] = {
     "a redirect is lost": (lambda c: c.redirect and c.active == 3, lambda c: replace(c, redirect=False)),
     "a resolution is lost": (lambda c: c.resolve is not None, lambda c: replace(c, resolve=None)),
     "busy falls": (lambda c: c.busy, lambda c: replace(c, busy=False)),
-    "a result behind the end": (
-        lambda c: c.number > 0 and not c.busy, lambda c: replace(c, write=(0, 5, {0: 1})),
-    ),
+    "a result behind the end": (lambda c: c.number > 0 and not c.busy, lambda c: replace(c, write=(0, 5, {0: 1}))),
 }
 
 

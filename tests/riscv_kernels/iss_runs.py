@@ -60,9 +60,7 @@ def run_program(source: Path, config: SmConfig, arguments: tuple[int, ...] = (),
     """Build one C file with the runtime and run it. Its argument block: the results' address, then ``arguments``."""
     image = load_elf(build_elf([source], name=source.stem, flags=flags), config.memory_map)
     launch = Launch(
-        name=source.stem,
-        image=image,
-        memory_map=config.memory_map,
+        name=source.stem, image=image, memory_map=config.memory_map,
         arguments=struct.pack(f"<{1 + len(arguments)}I", RESULTS, *arguments),
     )
     run = run_launch(launch, config)

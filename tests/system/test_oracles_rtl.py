@@ -180,13 +180,9 @@ def broken(*, depth=4, **constants):
 
 
 MUTANTS = {
-    "window of d-1": broken(depth=3),
-    "window of d+1": broken(depth=5),
-    "never empty": broken(empty=0),
-    "no suspension": broken(suspended=0),
-    "no miss in its own cycle": broken(missed=0),
-    "no redirect": broken(redirected=0),
-    "head always ready": broken(head_ready=1),
+    "window of d-1": broken(depth=3), "window of d+1": broken(depth=5), "never empty": broken(empty=0),
+    "no suspension": broken(suspended=0), "no miss in its own cycle": broken(missed=0),
+    "no redirect": broken(redirected=0), "head always ready": broken(head_ready=1),
 }
 
 

@@ -19,18 +19,9 @@ def reference(op: AluOp, a: int, b: int) -> int:
     """RISC-V unprivileged manual, "Integer Computational Instructions", and Zicond."""
     shift = b % 32
     return {
-        AluOp.ADD: a + b,
-        AluOp.SUB: a - b,
-        AluOp.SLL: a << shift,
-        AluOp.SLT: int(signed(a) < signed(b)),
-        AluOp.SLTU: int(a < b),
-        AluOp.XOR: a ^ b,
-        AluOp.SRL: a >> shift,
-        AluOp.SRA: signed(a) >> shift,
-        AluOp.OR: a | b,
-        AluOp.AND: a & b,
-        AluOp.CZERO_EQZ: 0 if b == 0 else a,
-        AluOp.CZERO_NEZ: 0 if b != 0 else a,
+        AluOp.ADD: a + b, AluOp.SUB: a - b, AluOp.SLL: a << shift, AluOp.SLT: int(signed(a) < signed(b)),
+        AluOp.SLTU: int(a < b), AluOp.XOR: a ^ b, AluOp.SRL: a >> shift, AluOp.SRA: signed(a) >> shift,
+        AluOp.OR: a | b, AluOp.AND: a & b, AluOp.CZERO_EQZ: 0 if b == 0 else a, AluOp.CZERO_NEZ: 0 if b != 0 else a,
     }[op] & MASK32
 
 

@@ -19,13 +19,8 @@ CONFIGS = [TINY, replace(TINY, threads=4)]
 def reference(op: BranchOp, a: int, b: int) -> bool:
     """RISC-V unprivileged manual, "Conditional Branches"; jumps are always taken."""
     return {
-        BranchOp.EQ: a == b,
-        BranchOp.NE: a != b,
-        BranchOp.LT: signed(a) < signed(b),
-        BranchOp.GE: signed(a) >= signed(b),
-        BranchOp.LTU: a < b,
-        BranchOp.GEU: a >= b,
-        BranchOp.JAL: True,
+        BranchOp.EQ: a == b, BranchOp.NE: a != b, BranchOp.LT: signed(a) < signed(b),
+        BranchOp.GE: signed(a) >= signed(b), BranchOp.LTU: a < b, BranchOp.GEU: a >= b, BranchOp.JAL: True,
         BranchOp.JALR: True,
     }[op]
 

@@ -24,9 +24,7 @@ def label(config):
 def reference(op: MulOp, a: int, b: int) -> int:
     """RISC-V unprivileged manual, chapter M, "Multiplication Operations"."""
     return {
-        MulOp.MUL: a * b,
-        MulOp.MULH: signed(a) * signed(b) >> 32,
-        MulOp.MULHSU: signed(a) * b >> 32,
+        MulOp.MUL: a * b, MulOp.MULH: signed(a) * signed(b) >> 32, MulOp.MULHSU: signed(a) * b >> 32,
         MulOp.MULHU: a * b >> 32,
     }[op] & MASK32
 

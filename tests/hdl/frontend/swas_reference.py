@@ -121,9 +121,7 @@ class SwasReference:
         }
         select = self.scheduler.pick(inputs.policy, eligible)
         return Outputs(
-            eligible=eligible,
-            select=select,
-            popped=None if select is None else self.buffer[select][0],
+            eligible=eligible, select=select, popped=None if select is None else self.buffer[select][0],
             miss=missing.warp if missing and missing.warp != inputs.redirected else None,
             refill=None if inputs.stale or inputs.invalidate else inputs.answer,
         )

@@ -16,10 +16,8 @@ from tests.hdl.lib.simulate import maybe, simulate, simulated
 from tests.support.tiers import some_more
 
 CONFIGS = [
-    replace(TINY, icache_bytes=1024, icache_ways=2),
-    replace(TINY, icache_bytes=512, icache_ways=4),
-    replace(TINY, icache_bytes=128, icache_ways=1),
-    replace(TINY, icache_bytes=1024, icache_ways=8),
+    replace(TINY, icache_bytes=1024, icache_ways=2), replace(TINY, icache_bytes=512, icache_ways=4),
+    replace(TINY, icache_bytes=128, icache_ways=1), replace(TINY, icache_bytes=1024, icache_ways=8),
 ]
 
 

@@ -16,10 +16,8 @@ from tests.hdl.lib.simulate import maybe, simulate
 from tests.support.tiers import more_but, some_long, some_slow
 
 CONFIGS = [
-    replace(BASE, warps=4, icache_mshrs=4),
-    replace(BASE, warps=8, icache_mshrs=2),
-    replace(BASE, warps=6, icache_mshrs=1),
-    replace(BASE, warps=16, icache_mshrs=3),
+    replace(BASE, warps=4, icache_mshrs=4), replace(BASE, warps=8, icache_mshrs=2),
+    replace(BASE, warps=6, icache_mshrs=1), replace(BASE, warps=16, icache_mshrs=3),
 ]
 #: Without an I-cache: a register a warp, and nothing is shared.
 OWN = [replace(BASE, warps=warps, icache_bytes=0) for warps in (1, 4, 7)]

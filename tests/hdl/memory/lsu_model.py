@@ -112,10 +112,8 @@ class LsuModel:
             *self.misses.registers, *self.buffer.entries,
         )
         return {
-            "ready": self.queue.ready,
-            "idle": all(item is None or item is False or item == 0 for item in busy),
-            "stores pending": sum(1 << warp for warp in pending),
-            "fault": self.fault,
+            "ready": self.queue.ready, "idle": all(item is None or item is False or item == 0 for item in busy),
+            "stores pending": sum(1 << warp for warp in pending), "fault": self.fault,
             "wb": None if wb is None else (wb.warp, wb.rd, wb.lanes),
         }
 

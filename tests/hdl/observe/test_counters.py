@@ -48,12 +48,9 @@ def _recount(run: Run) -> dict[str, Any]:
             # The end of a warp is no branch.
             taken += resolution.active >> issue.warp & 1
     return {
-        "cycles": len(inside),
-        "committed": len(selected),
-        "committed_threads": sum(issue.mask.bit_count() for issue in executed),
-        "nops": sum(c.nop for c in inside),
-        "icache_misses": sum(c.miss is not None for c in inside),
-        "taken_branches": taken,
+        "cycles": len(inside), "committed": len(selected),
+        "committed_threads": sum(issue.mask.bit_count() for issue in executed), "nops": sum(c.nop for c in inside),
+        "icache_misses": sum(c.miss is not None for c in inside), "taken_branches": taken,
         "loads": sum(issue.instruction & 0x7F in (0x03, 0x07) for issue in executed),
         "load_wait_cycles": sum(reason == StallReason.LOAD for c in inside for reason in c.reasons),
         "stalls": {reason: 0 if reason is StallReason.NONE else sum(c.stall == reason for c in inside)

@@ -58,19 +58,13 @@ def _class_bit(x: sf.Float32) -> int:
 
 #: Reference, and the flags that the operands raise.
 SOFTFLOAT = {
-    FmiscOp.FMIN: (_minimum, NV),
-    FmiscOp.FMAX: (_maximum, NV),
-    FmiscOp.FEQ: (sf.f32_eq, NV),
-    FmiscOp.FLT: (sf.f32_lt, NV),
-    FmiscOp.FLE: (sf.f32_le, NV),
-    FmiscOp.FCLASS: (lambda a, b: _class_bit(a), 0),
+    FmiscOp.FMIN: (_minimum, NV), FmiscOp.FMAX: (_maximum, NV), FmiscOp.FEQ: (sf.f32_eq, NV),
+    FmiscOp.FLT: (sf.f32_lt, NV), FmiscOp.FLE: (sf.f32_le, NV), FmiscOp.FCLASS: (lambda a, b: _class_bit(a), 0),
 }
 BITWISE: dict[FmiscOp, Callable[[U32, U32], U32]] = {
     FmiscOp.FSGNJ: lambda a, b: a & ~np.uint32(SIGN) | b & SIGN,
-    FmiscOp.FSGNJN: lambda a, b: a & ~np.uint32(SIGN) | ~b & SIGN,
-    FmiscOp.FSGNJX: lambda a, b: a ^ b & SIGN,
-    FmiscOp.FMV_X_W: lambda a, b: a,
-    FmiscOp.FMV_W_X: lambda a, b: a,
+    FmiscOp.FSGNJN: lambda a, b: a & ~np.uint32(SIGN) | ~b & SIGN, FmiscOp.FSGNJX: lambda a, b: a ^ b & SIGN,
+    FmiscOp.FMV_X_W: lambda a, b: a, FmiscOp.FMV_W_X: lambda a, b: a,
 }
 
 
