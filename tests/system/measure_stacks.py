@@ -69,9 +69,7 @@ def _cycles(launch: Launch, result: RunResult) -> tuple[int, int]:
     return result.counters["cycles"], result.total_cycles
 
 
-def measure(
-    programs: tuple[str, ...] = tuple(PROGRAMS), memories: tuple[str, ...] = MEMORIES
-) -> list[Measure]:
+def measure(programs: tuple[str, ...] = tuple(PROGRAMS), memories: tuple[str, ...] = MEMORIES) -> list[Measure]:
     """Run every program with every memory on both machines."""
     cases = [(launch_of(program), memory) for program in programs for memory in memories]
     requests = [RunRequest(launch=launch, policy="lrr", memory=memory) for launch, memory in cases]

@@ -57,5 +57,4 @@ def run_cleared(
     """As a process for each: :func:`cleared` runs before each, and ``take`` gets place and result of each."""
     clears = [replace(request, launch=cleared(config), trace=False, memory="fixed", latency=1) for request in requests]
     every = [request for pair in zip(clears, requests, strict=True) for request in pair]
-    run_many(config, every, verilog=verilog,
-             on_result=lambda at, result: take(at // 2, result) if at % 2 else None)
+    run_many(config, every, verilog=verilog, on_result=lambda at, result: take(at // 2, result) if at % 2 else None)

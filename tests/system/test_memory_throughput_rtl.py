@@ -78,9 +78,7 @@ def rates(config, cases, rounds=2):
         measured(config, base, strides, offsets * times, instruction, rounds)
         for base, strides, offsets, instruction in cases for times in (1, 3)
     ]))
-    return [
-        2 * len(offsets) * rounds * config.warps / (-next(cycles) + next(cycles)) for _, _, offsets, _ in cases
-    ]
+    return [2 * len(offsets) * rounds * config.warps / (-next(cycles) + next(cycles)) for _, _, offsets, _ in cases]
 
 
 NEAR = [512 * (number % 4) for number in range(64)]

@@ -131,9 +131,7 @@ def test_a_lost_event_shows(traced, field):
         happens &= field_of(events, beside) != 0
     cycles = happens.nonzero()[0]
     middle = cycles[len(cycles) // 2]
-    lost = SimpleNamespace(
-        events=spoiled(result.events, field, middle, 0), status="ended", counters=result.counters,
-    )
+    lost = SimpleNamespace(events=spoiled(result.events, field, middle, 0), status="ended", counters=result.counters)
     assert oracle_differences(config, request.policy, lost)
 
 

@@ -250,9 +250,7 @@ def test_by_hand():
     latencies = [miss, hit, local, miss, miss, miss + 1]
     assert (region.load_latency.total, region.load_latency.maximum) == (sum(latencies), max(latencies))
     assert region.load_latency.histogram[2:6] == (2, 0, 4, 0) and region.load_latency.count == 6
-    assert region.loads == LineAccesses(
-        instructions=6, accesses=8, hits=4, misses=2, uncached=2, merges=0, forwards=0,
-    )
+    assert region.loads == LineAccesses(instructions=6, accesses=8, hits=4, misses=2, uncached=2, merges=0, forwards=0)
     assert region.stores == LineAccesses(instructions=1, accesses=2, hits=2, merges=0, uncached=0)
     assert region.loads.per_instruction == pytest.approx(8 / 6)
     assert set(region.waits.values()) == {0}

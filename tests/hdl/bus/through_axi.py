@@ -142,10 +142,7 @@ class LineSlave(wiring.Component):
             ]
         came = Mux(arrives, one_hot(response.payload.tag[:id_bits], ids), 0)
         m.d.sync += fresh.eq((fresh & ~Mux(offers, one_hot(chosen, ids), 0)) | came)
-        m.d.sync += here.eq(
-            (here & ~Mux(offers & last, one_hot(chosen, ids), 0))
-            | came
-        )
+        m.d.sync += here.eq((here & ~Mux(offers & last, one_hot(chosen, ids), 0)) | came)
         return out
 
 

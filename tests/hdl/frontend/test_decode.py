@@ -243,8 +243,7 @@ def test_random_words():
 
 def test_fetch_error():
     words = [0, 0xFFFFFFFF, *(word for word, _ in ASSEMBLED)]
-    check(words, fetch_error=True, label="fetch error",
-          expected=lambda word: Expected(unit="SYSTEM", op="FETCH_FAULT"))
+    check(words, fetch_error=True, label="fetch error", expected=lambda word: Expected(unit="SYSTEM", op="FETCH_FAULT"))
 
 
 def test_prediction():

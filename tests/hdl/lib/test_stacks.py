@@ -131,9 +131,7 @@ def test_contents(name):
     config = CONFIGS[name]
     rng = random.Random(SEED)
     memory = SparseMemory(config.memory_map)
-    places = [
-        address for address in interesting(config, 300) if memory.contains(address, 1)
-    ][-3000:]
+    places = [address for address in interesting(config, 300) if memory.contains(address, 1)][-3000:]
     for address in places:
         memory.write(address, bytes([rng.randrange(1, 256)]))
     seen = memory.copy()

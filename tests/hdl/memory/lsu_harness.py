@@ -288,9 +288,7 @@ class LsuBench:
         self.memory_check.accept(payload.line, write, written, self._flying)
         latency = self.traffic.latency(self.rng, write)
         early = None if write or self.rng.random() < 0.5 else self._read(payload.line)
-        self._flying.append(
-            Outstanding(number, payload.tag, payload.line, write, written, self.cycle + latency, early)
-        )
+        self._flying.append(Outstanding(number, payload.tag, payload.line, write, written, self.cycle + latency, early))
 
     def _complete(self) -> None:
         answer, self._answer = self._answer, None

@@ -153,9 +153,7 @@ class LsuModel:
             return False, None
         return True, self.misses.registers.index(None)
 
-    def _look_up(
-        self, install: int | None, *, accepts: bool, slot_free: bool, sent: bool, adds: bool
-    ) -> Lookup:
+    def _look_up(self, install: int | None, *, accepts: bool, slot_free: bool, sent: bool, adds: bool) -> Lookup:
         access, found = self.held, Lookup()
         if access is None:
             return found
@@ -173,9 +171,7 @@ class LsuModel:
         found.goes = found.wait is LookupWait.NONE
         return found
 
-    def _load_waits(
-        self, access: Part, found: Lookup, install: int | None, *, slot_free: bool
-    ) -> LookupWait:
+    def _load_waits(self, access: Part, found: Lookup, install: int | None, *, slot_free: bool) -> LookupWait:
         """The rows of "What waits" (docs/memory.md) for a load, from the top."""
         uncached = access.line < self.user
         answered = not access.writes_rd or slot_free
@@ -271,9 +267,7 @@ class LsuModel:
 
     def _faults(self, now: Inputs, load_fault: bool, completed: bool) -> None:
         head = self.queue.head
-        self._dropped = (
-            head is not None and bool(head.misaligned) and not load_fault and not self.store_fault
-        )
+        self._dropped = head is not None and bool(head.misaligned) and not load_fault and not self.store_fault
         self.fault = load_fault or self.store_fault or self._dropped
         if completed and now.answer[2]:
             self.store_fault = True

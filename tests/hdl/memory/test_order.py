@@ -188,8 +188,7 @@ def play_wrong(bench: WrongListBench, program: list[Access]) -> None:
 def test_a_wrong_list_is_one_fault(what: str, impatient: Simulation) -> None:
     for seed in range(4):
         rng = random.Random(seed)
-        bench = WrongListBench(
-            impatient.dut.config, seed=seed, traffic=random_traffic(rng), simulation=impatient)
+        bench = WrongListBench(impatient.dut.config, seed=seed, traffic=random_traffic(rng), simulation=impatient)
         program = [access for access in ordered_program(rng, bench.config, 40) if not access.misaligned]
         reference = Reference(bench.config)
         reference.run(program)

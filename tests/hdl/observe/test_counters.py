@@ -114,8 +114,7 @@ def test_recount_of_mixed_programs(config):
     for seed in range(2):
         rng = random.Random(seed)
         try:
-            run = run_program(config, _mixed(config.warps, rng), policy=rng.choice(USUAL),
-                              latency=Between(rng, 2, 20))
+            run = run_program(config, _mixed(config.warps, rng), policy=rng.choice(USUAL), latency=Between(rng, 2, 20))
             recount = _check(run)
         except AssertionError as error:
             raise AssertionError(f"seed {seed}: {error}") from error

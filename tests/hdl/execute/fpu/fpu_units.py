@@ -150,8 +150,7 @@ def check_idle_lane(unit: Any, ops: Iterable[Any], *, latency: int, interval: in
     # In the cycle after its last operation a lane still takes in that its enable has gone.
     from_then_on = end * (first_idle + 1) // (first_idle + idle)
     # A signal is named where it is first found: a lane's ports are not inside.
-    inside = {key: name for key, name in names.items()
-              if "lane1" in name[:-1] and name[-1].split("$")[0] not in wired}
+    inside = {key: name for key, name in names.items() if "lane1" in name[:-1] and name[-1].split("$")[0] not in wired}
     early = {key for time, keys in changes.items() if time < from_then_on for key in keys}
     late = {key for time, keys in changes.items() if time >= from_then_on for key in keys}
     assert len(inside.keys() & early) > 5, "the recording shows no lane at work"

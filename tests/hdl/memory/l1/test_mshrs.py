@@ -68,8 +68,7 @@ class Bench:
             assert (request.number, request.line) == (number, model.registers[number][0]), what
             if ready:
                 self.requested.append((self.cycle, number))
-        model.tick(allocate=(line, uncached) if allocate else None, release=release,
-                   sent=ready and bool(model.unsent))
+        model.tick(allocate=(line, uncached) if allocate else None, release=release, sent=ready and bool(model.unsent))
         await ctx.tick()
         self.cycle += 1
 

@@ -177,8 +177,7 @@ class Expressions:
     def _shifted(self, kind: str, depth: int) -> Expr:
         one, count = self.of(kind, depth), self.rng.randrange(8 * DTYPES[kind]().itemsize)
         if self.rng.random() < 0.5:
-            return Expr(kind, f"({kind})({one.text} >> {count})",
-                        lambda work: one.value(work) >> DTYPES[kind](count))
+            return Expr(kind, f"({kind})({one.text} >> {count})", lambda work: one.value(work) >> DTYPES[kind](count))
         same = unsigned(kind)
         return Expr(kind, f"({kind})(({same}){one.text} << {count})",
                     lambda work: (one.value(work).astype(DTYPES[same]) << DTYPES[same](count)).astype(DTYPES[kind]))

@@ -124,8 +124,7 @@ class Phases:
     def exchanged(self) -> list[Statement]:
         kind = self.rng.choice(_KINDS)
         name = self.array(kind)
-        return [store(name, self.l, self.writer.of(kind, 2)), WAIT,
-                self.folded(load(kind, name, self._other())), WAIT]
+        return [store(name, self.l, self.writer.of(kind, 2)), WAIT, self.folded(load(kind, name, self._other())), WAIT]
 
     def carried(self) -> list[Statement]:
         """All clear it, one replaces it, all read it."""
