@@ -131,8 +131,7 @@ class _Writer:
         p = self.p
         spawn(p, self.warps, "all")
         p.label("all")
-        p.li(13, 3)
-        p.add(asm.tmc(13), asm.csrr(LANES, 0xCC0), asm.csrr(WARP, 0xCC1))
+        p.add(*asm.li(13, 3), asm.tmc(13), asm.csrr(LANES, 0xCC0), asm.csrr(WARP, 0xCC1))
         for register, value in ((COUNT, 0), (WRONG, 0), (ZERO, 0), (WARPS, self.warps)):
             p.li(register, value)
         for _ in range(10):

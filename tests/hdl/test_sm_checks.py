@@ -9,8 +9,8 @@ import pytest
 
 from metronome.sim.program.assembler import asm
 from metronome.sim.program.assembler.asm import Program
-from tests.hdl.sm_checks import check_front_end
-from tests.hdl.sm_harness import LINE, Cycle, Issued, Run, finish, run_program, spawn
+from tests.hdl.sm_checks import check_front_end, checked_run
+from tests.hdl.sm_harness import LINE, Cycle, Issued, Run, spawn
 from tests.support.builds import TINY, on
 
 pytestmark = on("TINY")
@@ -22,15 +22,12 @@ def run() -> Run:
     p = Program()
     spawn(p, 2, "all")
     p.label("all")
-    p.li(5, 0x10000)
-    p.add(asm.lw(6, 0, 5), asm.addi(6, 6, 1), *[asm.nop()] * 12)
+    p.add(*asm.li(5, 0x10000), asm.lw(6, 0, 5), asm.addi(6, 6, 1), *[asm.nop()] * 12)
     p.branch(asm.beq, 0, 0, "on")
     p.add(*[asm.nop()] * 2)
     p.label("on")
     p.add(*[asm.nop()] * 12)
-    finish(p)
-    run = run_program(TINY, p, latency=9)
-    check_front_end(run)
+    run = checked_run(TINY, p, latency=9)
     return run
 
 

@@ -121,8 +121,7 @@ class MemoryProgram(RandomProgram):
     def _exchange(self, config: SmConfig) -> None:
         p, rng = self.program, self.rng
         self._memory(rng.choice(FREE), rng.choice(FREE))
-        p.li(SCRATCH, rng.randrange(4))
-        p.add(asm.bar(SCRATCH, COUNT))
+        p.add(*asm.li(SCRATCH, rng.randrange(4)), asm.bar(SCRATCH, COUNT))
         self._memory(rng.choice(FREE), rng.choice(FREE))
 
     def _data(self) -> None:

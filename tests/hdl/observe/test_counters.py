@@ -76,14 +76,11 @@ def _mixed(warps: int, rng: random.Random) -> Program:
     p.add(asm.csrrwi(0, MREGION, 1))
     spawn(p, warps, "all")
     p.label("all")
-    p.li(5, USER)
-    p.li(6, 3)
-    p.add(asm.tmc(6), asm.csrr(7, 0xCC0), asm.csrr(8, 0xCC1))
+    p.add(*asm.li(5, USER), *asm.li(6, 3), asm.tmc(6), asm.csrr(7, 0xCC0), asm.csrr(8, 0xCC1))
     for number in range(12):
         kind = rng.choice(("load", "mul", "div", "branch", "split", "add"))
         if kind == "load":
-            p.li(5, USER + 64 * rng.randrange(4))
-            p.add(asm.lw(9, 0, 5), asm.add(10, 9, 9))
+            p.add(*asm.li(5, USER + 64 * rng.randrange(4)), asm.lw(9, 0, 5), asm.add(10, 9, 9))
         elif kind == "mul":
             p.add(asm.mul(9, 7, 7), asm.addi(10, 9, 1))
         elif kind == "div":
@@ -97,12 +94,9 @@ def _mixed(warps: int, rng: random.Random) -> Program:
             p.add(asm.split(12, 7), asm.addi(9, 9, 1), asm.join(12))
         else:
             p.add(*[asm.addi(9, 9, 1)] * 3)
-    p.li(13, 0)
-    p.li(14, warps)
-    p.add(asm.bar(13, 14))
+    p.add(*asm.li(13, 0), *asm.li(14, warps), asm.bar(13, 14))
     p.branch(asm.beq, 8, 0, "first")
-    p.li(31, 0)
-    p.add(asm.tmc(31))
+    p.add(*asm.li(31, 0), asm.tmc(31))
     p.label("first")
     p.add(asm.csrrwi(0, MREGION, 0))
     finish(p)
@@ -188,9 +182,7 @@ def test_software_reads_the_same():
 def _stalls(body: list[int], latency: int = 5) -> tuple[Run, dict[str, Any]]:
     """The instructions alone in the region and in a line that is there; x5 = 0x10000, x6 = 7."""
     p = Program()
-    p.li(5, USER)
-    p.li(6, 7)
-    p.add(asm.csrrwi(0, MREGION, 1), asm.nop(), asm.nop(), *body)
+    p.add(*asm.li(5, USER), *asm.li(6, 7), asm.csrrwi(0, MREGION, 1), asm.nop(), asm.nop(), *body)
     p.add(asm.csrrwi(0, MREGION, 0), asm.nop(), asm.nop())
     finish(p)
     assert p.here - p.base <= 64
@@ -236,9 +228,7 @@ def test_icache_and_idle_and_barrier():
     # No jump, which decode would follow before warp 1 has started.
     p.branch(asm.beq, 0, 0, "far")
     p.label("wait")
-    p.li(13, 0)
-    p.li(14, 2)
-    p.add(asm.bar(13, 14))
+    p.add(*asm.li(13, 0), *asm.li(14, 2), asm.bar(13, 14))
     finish(p)
     p.add(*[asm.nop()] * 40)
     p.label("far")
@@ -256,9 +246,7 @@ def test_icache_and_idle_and_barrier():
 def test_barrier_that_nobody_completes():
     """The hang is visible: every cycle is a BARRIER stall."""
     p = Program()
-    p.add(asm.csrrwi(0, MREGION, 1))
-    p.li(13, 0)
-    p.li(14, 2)
+    p.add(asm.csrrwi(0, MREGION, 1), *asm.li(13, 0), *asm.li(14, 2))
     at = p.here
     p.add(asm.bar(13, 14))
     finish(p)
