@@ -113,16 +113,13 @@ class WishboneHost:
 HOSTS = pytest.mark.parametrize("make", [LiteHost, WishboneHost])
 
 
-def connected(m, host):
+def run(host, testbench, *processes, counts=True):
+    """``counts``: the counters' port is always right."""
+    m = Module()
     m.submodules.registers = host.registers
     m.submodules.design = host.design
     connect_host(m, host.design, host.registers)
-
-
-def run(host, testbench, *processes):
-    m = Module()
-    connected(m, host)
-    if not processes:
+    if counts:
         m.d.comb += host.registers.counter_valid.eq(1)
     sim = Simulator(m)
     sim.add_clock(1e-6)
@@ -205,19 +202,19 @@ def test_state_of_the_sm(make):
             right = valid and index < len(counter_names())
             ctx.set(inputs.counter_value, values.get(index, 0) if right else rng.getrandbits(48))
 
-    run(host, testbench, turns, port)
+    run(host, testbench, turns, port, counts=False)
 
 
 class Run:
     """Start, reset and end of a run; ``SM``: busy follows start and reset as the SM's does."""
 
-    def __init__(self, make):
-        self.host = make()
+    def __init__(self, make, length):
+        self.host, self.length = make(), length
         self.ports = self.host.registers
         self.starts = self.resets = 0
 
     async def watch(self, ctx):
-        """A little SM: busy from the cycle after start, until ``ends`` cycles later or a reset."""
+        """A little SM: busy from the cycle after start, until ``length`` cycles later or a reset."""
         ports, busy = self.ports, 0
         async for *_, start, reset in ctx.tick().sample(ports.start, ports.sm_reset):
             self.starts += start
@@ -225,21 +222,10 @@ class Run:
             busy = 0 if reset else self.length if start else max(0, busy - 1)
             ctx.set(ports.busy, busy > 0)
 
-    def go(self, testbench):
-        m = Module()
-        connected(m, self.host)
-        m.d.comb += self.ports.counter_valid.eq(1)
-        sim = Simulator(m)
-        sim.add_clock(1e-6)
-        sim.add_process(self.watch)
-        sim.add_testbench(testbench)
-        sim.run()
-
 
 @HOSTS
 def test_start_end_and_interrupt(make):
-    its = Run(make)
-    its.length = 30
+    its = Run(make, 30)
     read, write, ports = its.host.read, its.host.write, its.ports
 
     async def testbench(ctx):
@@ -269,13 +255,12 @@ def test_start_end_and_interrupt(make):
         assert not ctx.get(ports.irq)
         assert await read(ctx, interrupt) == 1
 
-    its.go(testbench)
+    run(its.host, testbench, its.watch)
 
 
 @HOSTS
 def test_a_reset_waits_for_the_bus_and_ends_no_run(make):
-    its = Run(make)
-    its.length = 1000
+    its = Run(make, 1000)
     read, write, ports = its.host.read, its.host.write, its.ports
 
     async def testbench(ctx):
@@ -306,7 +291,7 @@ def test_a_reset_waits_for_the_bus_and_ends_no_run(make):
         assert await read(ctx, status) == 1
         assert its.starts == 3
 
-    its.go(testbench)
+    run(its.host, testbench, its.watch)
 
 
 REGISTERS = "metronome.hdl.bus.registers:ControlRegisters"
