@@ -15,16 +15,7 @@ from metronome.hdl.issue.issue import IssueStage
 from metronome.hdl.layouts.counters import StallReason
 from metronome.hdl.layouts.decoded import BufferEntry
 from metronome.hdl.presets import BASE
-from tests.hdl.issue.issue_reference import (
-    FLOATS,
-    NUMBERS,
-    Registers,
-    lanes,
-    latencies,
-    random_head,
-    reasons,
-    takes_slot,
-)
+from tests.hdl.issue import issue_reference as reference
 from tests.hdl.lib.simulate import Simulation, maybe, simulated
 from tests.support.tiers import long_but, more_but
 
@@ -33,7 +24,7 @@ CONFIGS = [
     replace(BASE, warps=1, threads=1, latency_mul=2, latency_fcvt=8),
     replace(BASE, warps=8, threads=2, latency_div=37, latency_fdiv=19),
 ]
-WRITERS = (Unit.ALU, Unit.BRANCH, Unit.MUL, Unit.DIV, Unit.LSU, Unit.CSR, Unit.SIMT, *FLOATS)
+WRITERS = (Unit.ALU, Unit.BRANCH, Unit.MUL, Unit.DIV, Unit.LSU, Unit.CSR, Unit.SIMT, *reference.FLOATS)
 UNPIPELINED = (Unit.DIV, Unit.FDIV)
 
 
@@ -43,10 +34,10 @@ def label(config: SmConfig) -> str:
 
 def instruction(rng: random.Random) -> dict:
     """A head as the decoder makes it: SYSTEM and stores write nothing; only FMA has a third source."""
-    head = random_head(rng) | {"unit": rng.choice((*WRITERS, Unit.ALU, Unit.LSU, Unit.CSR, Unit.SYSTEM))}
+    head = reference.random_head(rng) | {"unit": rng.choice((*WRITERS, Unit.ALU, Unit.LSU, Unit.CSR, Unit.SYSTEM))}
     head |= {"use_rs3": head["unit"] is Unit.FMA and head["use_rs3"]}
     head |= {"drain": head["unit"] is Unit.CSR and head["drain"], "fence": head["unit"] is Unit.SYSTEM,
-             "rd": rng.choice(NUMBERS)}
+             "rd": rng.choice(reference.NUMBERS)}
     head["writes_rd"] = head["unit"] in WRITERS and maybe(rng, 0.7)
     head["store"] = head["unit"] is Unit.LSU and not head["writes_rd"]
     return head
@@ -59,7 +50,7 @@ class Machine:
         self.dut, self.config, self.rng, self.name = dut, config, rng, name
         self.cycle = 0
         self.heads = [instruction(rng) for _ in range(config.warps)]
-        self.registers = Registers(config, rng)
+        self.registers = reference.Registers(config, rng)
         self.pending: list[dict[int, bool]] = [{} for _ in range(config.warps)]
         self.flight: dict[int, dict] = {}
         self.writes: dict[int, dict] = {}
@@ -110,7 +101,7 @@ class Machine:
         if x is None:
             return
         x["kill"] = kill
-        got = {name: lanes(ctx, dut.operands[name], self.config.threads)
+        got = {name: reference.lanes(ctx, dut.operands[name], self.config.threads)
                for name in ("rs1", "rs2", "rs3") if name != "rs3" or x["info"]["use_rs3"]}
         got |= {"warp": ctx.get(dut.operands.warp), "mask": ctx.get(dut.operands.mask),
                 "bits": ctx.get(dut.operands.entry).as_bits()}
@@ -135,7 +126,7 @@ class Machine:
             assert ctx.get(dut.write_unit) == fixed["info"]["unit"], f"{self.what}: write_unit"
             info = {"warp": fixed["warp"], "rd": fixed["rd"], "mask": fixed["mask"], "last": 1, "data": result}
             write = None if fixed["kill"] or fixed["flags_only"] else info
-            raises = fixed["info"]["unit"] in FLOATS and not fixed["kill"]
+            raises = fixed["info"]["unit"] in reference.FLOATS and not fixed["kill"]
             assert ctx.get(dut.flags_valid) == raises, f"{self.what}: flags_valid"
             assert not raises or ctx.get(dut.flags_warp) == fixed["warp"], f"{self.what}: flags_warp"
             self.seen["flags only"] += fixed["flags_only"] and raises
@@ -146,7 +137,7 @@ class Machine:
         assert ctx.get(dut.write_event.valid) == (write is not None), f"{self.what}: write_valid, expected {write}"
         if write:
             got = {name: ctx.get(dut.write_event.value[name]) for name in ("warp", "rd", "mask", "last")}
-            got["data"] = lanes(ctx, dut.write_event.value.data, self.config.threads)
+            got["data"] = reference.lanes(ctx, dut.write_event.value.data, self.config.threads)
             assert got == write, f"{self.what}: write"
         reading = any(cycle in self.flight for cycle in (self.cycle - 1, self.cycle - 2))
         busy = reading or self.load_write is not None or any(slot >= self.cycle for slot in self.writes)
@@ -176,12 +167,12 @@ class Machine:
         if not lsu_ready:
             busy.add(Unit.LSU)
         busy.update(unit for unit, free in self.unit_free.items() if self.cycle < free)
-        slots = {unit: self.cycle + 2 + latency for unit, latency in latencies(self.config).items()}
+        slots = {unit: self.cycle + 2 + latency for unit, latency in reference.latencies(self.config).items()}
         units = {"unit_free": sum(1 << unit.value for unit in Unit if unit not in busy),
                  "slot_free": sum(1 << unit.value for unit in Unit if slots.get(unit) not in self.writes)}
         ready = []
         for w, head in enumerate(self.heads):
-            found = reasons(head, self.pending[w], stores=stores >> w & 1, flags=self.flags[w], **units)
+            found = reference.reasons(head, self.pending[w], stores=stores >> w & 1, flags=self.flags[w], **units)
             where = f"{self.what}, warp {w}: {head}, pending {self.pending[w]}: {found}"
             assert (ctx.get(dut.selection.ready) >> w & 1) == (not found), where
             assert ctx.get(dut.event.head_reason[w]) in (found or {StallReason.NONE}), where
@@ -204,19 +195,19 @@ class Machine:
         assert ctx.get(dut.lsu_take) == (issued and info["unit"] is Unit.LSU), f"{self.what}: lsu_take"
         if not issued:
             return
-        flags_only = takes_slot(info) and not info["writes_rd"]
+        flags_only = reference.takes_slot(info) and not info["writes_rd"]
         selection = {"warp": warp, "info": info, "rd": info["rd"], "kill": False, "flags_only": flags_only}
         self.flight[self.cycle] = selection
         self.seen[info["unit"].name] += 1
         if info["unit"] in UNPIPELINED:
-            self.unit_free[info["unit"]] = self.cycle + latencies(self.config)[info["unit"]]
+            self.unit_free[info["unit"]] = self.cycle + reference.latencies(self.config)[info["unit"]]
         if info["writes_rd"]:
             self.pending[warp][info["rd"]] = info["unit"] is Unit.LSU
         if info["unit"] is Unit.LSU:
             if info["writes_rd"]:
                 self._answer(warp, info["rd"])
-        elif takes_slot(info):
-            self.writes[self.cycle + 2 + latencies(self.config)[info["unit"]]] = selection
+        elif reference.takes_slot(info):
+            self.writes[self.cycle + 2 + reference.latencies(self.config)[info["unit"]]] = selection
             self.flags[warp] += flags_only
         self.heads[warp] = instruction(rng)
 
@@ -249,7 +240,7 @@ def issue_stage():
     return dut, Simulation(dut)
 
 
-@pytest.mark.parametrize("unit", list(latencies(BASE)))
+@pytest.mark.parametrize("unit", list(reference.latencies(BASE)))
 def test_dependent_instruction(unit):
     """Ready again exactly latency + 2 cycles after the producer's selection."""
     dut, simulation = issue_stage()
@@ -270,7 +261,7 @@ def test_dependent_instruction(unit):
                 ready.append(cycle + 1)
 
     simulation.run(testbench)
-    first = latencies(BASE)[unit] + 2
+    first = reference.latencies(BASE)[unit] + 2
     assert ready == list(range(first, 46))
 
 

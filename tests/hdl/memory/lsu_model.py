@@ -12,15 +12,7 @@ from typing import Any
 
 from metronome.hdl.config import SmConfig
 from metronome.hdl.layouts.probe import LookupWait
-from tests.hdl.memory.part_models import (
-    BufferModel,
-    CacheModel,
-    Entry,
-    MissModel,
-    PartModel,
-    RequestModel,
-    ResponseModel,
-)
+from tests.hdl.memory import part_models
 from tests.hdl.memory.queue_model import LINE, Inputs, Part, QueueModel
 
 __all__ = ["LsuModel"]
@@ -55,12 +47,12 @@ class LsuModel:
         self.user = config.memory_map.user // LINE
         self.queue = QueueModel(config)
         self.held: Part | None = None
-        self.misses = MissModel(config.line_requests)
-        self.parts = PartModel(config.load_parts)
-        self.buffer = BufferModel(config.store_buffer)
-        self.requests = RequestModel()
-        self.responses = ResponseModel()
-        self.cache = CacheModel(capacity=config.dcache_bytes, ways=config.dcache_ways)
+        self.misses = part_models.MissModel(config.line_requests)
+        self.parts = part_models.PartModel(config.load_parts)
+        self.buffer = part_models.BufferModel(config.store_buffer)
+        self.requests = part_models.RequestModel()
+        self.responses = part_models.ResponseModel()
+        self.cache = part_models.CacheModel(capacity=config.dcache_bytes, ways=config.dcache_ways)
         self.line: Held | None = None
         self.store_fault = self.fault = self.stored = False
         self.fill_error = False
@@ -68,8 +60,7 @@ class LsuModel:
     def step(self, now: Inputs) -> dict[str, Any]:
         state = self._state()
         free = self.responses.free(now.wb_ready)
-        leaves = self.responses.leaves(now.wb_ready)
-        load_fault = leaves[0] and self.fill_error
+        load_fault = self.responses.leaves(now.wb_ready)[0] and self.fill_error
         fault_free = not self.store_fault or not load_fault
         load, store = bool(self.misses.unsent), self.buffer.request is not None
         use_store = self.requests.use_store(load, store)
@@ -96,7 +87,7 @@ class LsuModel:
             take = self.line.miss
         pushes[0] = self.parts.tick(add=(joined, self.held) if adds else None, take=take)
         self._ends(now, found, pushes, install=install, accepts=accepts, sent=sent, filled=filled,
-                   completed=now.answer[0] if completed else None, leaves=leaves, adds=adds, joined=joined)
+                   completed=now.answer[0] if completed else None, adds=adds, joined=joined)
         self._faults(now, load_fault, completed)
         self._advance(now, found, served)
         return outputs
@@ -235,14 +226,14 @@ class LsuModel:
 
     def _ends(
         self, now: Inputs, found: Lookup, pushes: list[Any], *, install: int | None, accepts: bool, sent: bool,
-        filled: int | None, completed: int | None, leaves: Sequence[bool], adds: bool, joined: int | None,
+        filled: int | None, completed: int | None, adds: bool, joined: int | None,
     ) -> None:
         access = self.held
         uncached = access is not None and access.line < self.user
         requested = self.misses.same(access.line, uncached) if access is not None else []
         write = None
         if found.goes and access.store:
-            write = Entry(access.line, uncached, access.bytes, access, {access.warp}, loads=set(requested))
+            write = part_models.Entry(access.line, uncached, access.bytes, access, {access.warp}, loads=set(requested))
         answered = None if not accepts else self.misses.registers[now.answer[0]][0]
         load, store = bool(self.misses.unsent), self.buffer.request is not None
         use_store = self.requests.use_store(load, store)
