@@ -56,6 +56,17 @@ def run_launch(launch: Launch, config: SmConfig) -> Run:
     return Run(iss.run(LIMIT), memory, iss)
 
 
+def failures(launch: Launch, config: SmConfig, what: str) -> list[str]:
+    """What is wrong after a run: a line each, with ``what`` it takes to run it again."""
+    run = run_launch(launch, config)
+    found = launch.check(run.memory)
+    if run.end.status is not EndStatus.ENDED:
+        found.append(f"{run.end} at {run.end.fault and launch.image.source_line(run.end.fault.pc)}")
+    if run.exit_code:
+        found.append(f"exit code {run.exit_code}")
+    return [f"{what} {config.warps}x{config.threads}: {line}" for line in found]
+
+
 def run_program(source: Path, config: SmConfig, arguments: tuple[int, ...] = (), flags: tuple[str, ...] = ()) -> Run:
     """Build one C file with the runtime and run it. Its argument block: the results' address, then ``arguments``."""
     image = load_elf(build_elf([source], name=source.stem, flags=flags), config.memory_map)

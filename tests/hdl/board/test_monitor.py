@@ -12,7 +12,7 @@ from amaranth.sim import Simulator
 from metronome.hdl.board import protocol
 from metronome.hdl.board.monitor import Monitor
 from metronome.hdl.board.protocol import MAX_WORDS, Mark, Space
-from tests.hdl.lib.simulate import Simulation
+from tests.hdl.lib.simulate import Simulation, drive
 
 pytestmark = pytest.mark.slow
 
@@ -78,8 +78,7 @@ class Bench:
     async def _send(self, ctx, content):
         received = self.monitor.received
         for byte in content:
-            ctx.set(received.valid, 1)
-            ctx.set(received.payload, byte)
+            drive(ctx, received, valid=1, payload=byte)
             while not (await ctx.tick().sample(received.ready))[2]:
                 pass
             ctx.set(received.valid, 0)
@@ -97,9 +96,7 @@ class Bench:
                     self.writes.append((space, address, ctx.get(monitor.data)))
                     if there:
                         self.words[space, address] = ctx.get(monitor.data)
-                ctx.set(monitor.read, self.words.get((space, address), 0))
-                ctx.set(monitor.error, not there)
-                ctx.set(monitor.done, 1)
+                drive(ctx, monitor, read=self.words.get((space, address), 0), error=not there, done=1)
                 await ctx.tick()
                 ctx.set(monitor.done, 0)
 

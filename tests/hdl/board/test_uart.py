@@ -7,6 +7,7 @@ from amaranth.hdl import Module
 from amaranth.sim import Simulator
 
 from metronome.hdl.board.uart import LEAST_DIVISOR, UartReceiver, UartTransmitter
+from tests.hdl.lib.simulate import drive
 from tests.support.tiers import some_slow
 
 BYTES = [0x00, 0xFF, 0x55, 0xAA, *random.Random(1).randbytes(12)]
@@ -40,8 +41,7 @@ def test_what_is_sent_is_received(divisor):
 
     async def send(ctx):
         for byte in BYTES:
-            ctx.set(sender.bytes.valid, 1)
-            ctx.set(sender.bytes.payload, byte)
+            drive(ctx, sender.bytes, valid=1, payload=byte)
             count = 1
             while not (await ctx.tick().sample(sender.bytes.ready))[2]:
                 count += 1

@@ -16,7 +16,7 @@ from amaranth.hdl import Elaboratable, Module
 from metronome.hdl.bus.axi import AxiMaster
 from metronome.hdl.presets import TINY
 from metronome.tb import axi_rules
-from tests.hdl.lib.simulate import simulate
+from tests.hdl.lib.simulate import drive, simulate
 
 LINE = 64
 OKAY, SLVERR, DECERR = 0, 2, 3
@@ -99,8 +99,7 @@ class Slave:
             self.r = self._beat()
         ctx.set(axi.bvalid, self.b is not None)
         if self.b is not None:
-            ctx.set(axi.bid, self.b[0])
-            ctx.set(axi.bresp, self.b[1])
+            drive(ctx, axi, bid=self.b[0], bresp=self.b[1])
         ctx.set(axi.rvalid, self.r is not None)
         if self.r is not None:
             for name, value in zip(("rid", "rdata", "rresp", "rlast"), self.r, strict=True):

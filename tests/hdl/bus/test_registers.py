@@ -15,6 +15,7 @@ from metronome.hdl.config import Coordination
 from metronome.hdl.layouts.counters import COUNTERS, StallReason, counter_names
 from metronome.hdl.presets import TINY
 from metronome.tb.formal.patched import patched
+from tests.hdl.lib.simulate import drive
 
 CONFIG = replace(TINY, coordination=Coordination.BASELINE, fetch_policies=("lrr", "gto", "lo"), cores=3, core_id=2)
 TABLE = {its.name: its for its in register_table(CONFIG)}
@@ -66,9 +67,7 @@ class LiteHost:
     async def write(self, ctx, address, value, strobe=15):
         """Whether there is such a register."""
         axi = self.design.axi
-        ctx.set(axi.awaddr, address)
-        ctx.set(axi.wdata, value)
-        ctx.set(axi.wstrb, strobe)
+        drive(ctx, axi, awaddr=address, wdata=value, wstrb=strobe)
         await self._hand_over(ctx, "aw", "w")
         (resp,) = await self._answer(ctx, "b", "bresp")
         assert resp in (0, 2)
@@ -84,17 +83,14 @@ class WishboneHost:
 
     async def _access(self, ctx, address):
         bus = self.design.bus
-        ctx.set(bus.adr, address // 4)
-        ctx.set(bus.cyc, 1)
-        ctx.set(bus.stb, 1)
+        drive(ctx, bus, adr=address // 4, cyc=1, stb=1)
         for _ in range(4):
             await ctx.tick()
             if ctx.get(bus.ack) or ctx.get(bus.err):
                 break
         known, value = ctx.get(bus.ack), ctx.get(bus.dat_r)
         assert known != ctx.get(bus.err)
-        ctx.set(bus.stb, 0)
-        ctx.set(bus.cyc, 0)
+        drive(ctx, bus, stb=0, cyc=0)
         await ctx.tick()
         return value if known else None
 
@@ -104,9 +100,7 @@ class WishboneHost:
 
     async def write(self, ctx, address, value, strobe=15):
         bus = self.design.bus
-        ctx.set(bus.we, 1)
-        ctx.set(bus.dat_w, value)
-        ctx.set(bus.sel, strobe)
+        drive(ctx, bus, we=1, dat_w=value, sel=strobe)
         return await self._access(ctx, address) is not None
 
 
@@ -177,8 +171,7 @@ def test_state_of_the_sm(make):
 
     async def testbench(ctx):
         fault = {"cause": 24, "warp": 1, "pc": 0x8000_1234, "address": 0xDEAD_BEE0}
-        ctx.set(inputs.fault, fault)
-        ctx.set(inputs.fault_valid, 1)
+        drive(ctx, inputs, fault=fault, fault_valid=1)
         for name, value in fault.items():
             assert await host.read(ctx, TABLE[f"fault_{name}"].offset) == value
         assert await host.read(ctx, TABLE["status"].offset) == 2
@@ -268,8 +261,7 @@ def test_a_reset_waits_for_the_bus_and_ends_no_run(make):
         ctx.set(ports.idle, 1)
         await write(ctx, control, 1)
         await ctx.tick().repeat(5)
-        ctx.set(ports.exit_mask, 0b0101)
-        ctx.set(ports.exit_data, 0x11223344)
+        drive(ctx, ports, exit_mask=0b0101, exit_data=0x11223344)
         await ctx.tick()
         ctx.set(ports.exit_mask, 0)
         assert await read(ctx, TABLE["exit_code"].offset) == 0x00220044

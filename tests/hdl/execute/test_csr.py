@@ -12,7 +12,7 @@ from metronome.hdl.config import Channels, SmConfig
 from metronome.hdl.execute.csr import CsrUnit
 from metronome.hdl.isa.ops import CsrOp
 from metronome.hdl.layouts.counters import counter_places
-from tests.hdl.lib.simulate import simulate, simulated
+from tests.hdl.lib.simulate import drive, simulate, simulated
 
 CONFIG = SmConfig(warps=4, threads=4, core_id=1, cores=3)
 ARGUMENT = 0xDEAD_BEE4
@@ -37,8 +37,7 @@ def _drive(ctx: Any, dut: CsrUnit, op: CsrOp, number: int, source: int = 0, **po
 
 
 async def _start(ctx: Any, dut: CsrUnit) -> None:
-    ctx.set(dut.argument, ARGUMENT)
-    ctx.set(dut.start, 1)
+    drive(ctx, dut, argument=ARGUMENT, start=1)
     await ctx.tick()
     ctx.set(dut.start, 0)
 

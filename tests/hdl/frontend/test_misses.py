@@ -12,7 +12,7 @@ from metronome.hdl.config import SmConfig
 from metronome.hdl.frontend.misses import MissUnit
 from metronome.hdl.presets import BASE
 from tests.hdl.frontend.miss_reference import RegisterModel
-from tests.hdl.lib.simulate import maybe, simulate
+from tests.hdl.lib.simulate import drive, maybe, simulate
 from tests.support.tiers import more_but, some_long, some_slow
 
 CONFIGS = [
@@ -69,8 +69,7 @@ class MissModel:
         response = dut.mem.response
         payload = {"tag": answer or 0, "error": rng.getrandbits(1), "data": rng.getrandbits(512)}
         taken_up, self.arrived = self.arrived, None if answer is None else (answer, payload)
-        ctx.set(response.valid, answer is not None)
-        ctx.set(response.payload, payload)
+        drive(ctx, response, valid=answer is not None, payload=payload)
 
         suspended = {w for w in range(self.config.warps) if ctx.get(dut.suspended) >> w & 1}
         assert suspended == set(self.waits), f"{what}: suspended {suspended}, expected {self.waits}"

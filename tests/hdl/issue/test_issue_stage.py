@@ -16,7 +16,7 @@ from metronome.hdl.layouts.counters import StallReason
 from metronome.hdl.layouts.decoded import BufferEntry
 from metronome.hdl.presets import BASE
 from tests.hdl.issue import issue_reference as reference
-from tests.hdl.lib.simulate import Simulation, maybe, simulated
+from tests.hdl.lib.simulate import Simulation, drive, maybe, simulated
 from tests.support.tiers import long_but, more_but
 
 CONFIGS = [
@@ -159,8 +159,7 @@ class Machine:
     def _judge(self, ctx) -> list[int]:
         rng, dut = self.rng, self.dut
         lsu_ready, stores = maybe(rng, 0.8), rng.getrandbits(self.config.warps)
-        ctx.set(dut.lsu_ready, lsu_ready)
-        ctx.set(dut.stores_pending, stores)
+        drive(ctx, dut, lsu_ready=lsu_ready, stores_pending=stores)
         for w, head in enumerate(self.heads):
             ctx.set(dut.selection.heads[w], head)
         busy = set()
@@ -187,10 +186,7 @@ class Machine:
         nop = maybe(rng, 0.15)
         warp = rng.randrange(self.config.warps) if nop else rng.choice(ready) if ready and maybe(rng, 0.9) else None
         info = None if warp is None else self.heads[warp]
-        ctx.set(dut.selection.select, 0 if warp is None else 1 << warp)
-        ctx.set(dut.selection.warp, warp or 0)
-        ctx.set(dut.selection.nop, nop)
-        ctx.set(dut.selection.info, info or {})
+        drive(ctx, dut.selection, select=0 if warp is None else 1 << warp, warp=warp or 0, nop=nop, info=info or {})
         issued = info is not None and not nop
         assert ctx.get(dut.lsu_take) == (issued and info["unit"] is Unit.LSU), f"{self.what}: lsu_take"
         if not issued:
@@ -249,13 +245,10 @@ def test_dependent_instruction(unit):
     async def testbench(ctx):
         producer = {"unit": unit, "rd": 9, "writes_rd": 1}
         ctx.set(dut.selection.heads[1], producer)
-        ctx.set(dut.selection.select, 0b0010)
-        ctx.set(dut.selection.warp, 1)
-        ctx.set(dut.selection.info, producer)
+        drive(ctx, dut.selection, select=0b0010, warp=1, info=producer)
         for cycle in range(45):
             await ctx.tick()
-            ctx.set(dut.selection.select, 0)
-            ctx.set(dut.selection.entry, {"decoded": {"info": producer}})
+            drive(ctx, dut.selection, select=0, entry={"decoded": {"info": producer}})
             ctx.set(dut.selection.heads[1], {"unit": Unit.ALU, "rs2": 9, "use_rs2": 1})
             if ctx.get(dut.selection.ready) & 2:
                 ready.append(cycle + 1)
@@ -274,9 +267,7 @@ async def test_divider_takes_the_next_division_after_its_latency(ctx, dut, unit,
     heads = [unit, Unit.FDIV if unit is Unit.DIV else Unit.DIV, Unit.MUL, Unit.ALU]
     for w, head in enumerate(heads):
         ctx.set(dut.selection.heads[w], {"unit": head})
-    ctx.set(dut.selection.select, 0b1000)
-    ctx.set(dut.selection.warp, 3)
-    ctx.set(dut.selection.info, {"unit": unit})
+    drive(ctx, dut.selection, select=0b1000, warp=3, info={"unit": unit})
     for cycle in range(1, latency + 3):
         await ctx.tick()
         ctx.set(dut.selection.select, 0)

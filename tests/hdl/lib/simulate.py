@@ -12,7 +12,7 @@ from typing import Any
 from amaranth.hdl import Cat, Const, Elaboratable, ResetInserter, Shape, ShapeCastable, Signal
 from amaranth.sim import Simulator, SimulatorContext
 
-__all__ = ["Simulation", "bit_list", "maybe", "port", "set_all", "simulate", "simulated", "some_bit"]
+__all__ = ["Simulation", "bit_list", "drive", "maybe", "port", "pulse", "set_all", "simulate", "simulated", "some_bit"]
 
 Testbench = Callable[[Any], Awaitable[None]]
 
@@ -38,6 +38,19 @@ class Simulation:
             self._simulator.reset()
         self._testbench = testbench
         self._simulator.run()
+
+
+def drive(ctx: SimulatorContext, component: Any, **values: Any) -> None:
+    """Set ports of a component, or members of an interface, by name, one after the other."""
+    for name, value in values.items():
+        ctx.set(getattr(component, name), value)
+
+
+async def pulse(ctx: SimulatorContext, signal: Any) -> None:
+    """One cycle with ``signal``: a reset."""
+    ctx.set(signal, 1)
+    await ctx.tick()
+    ctx.set(signal, 0)
 
 
 def set_all(ctx: SimulatorContext, values: Iterable[tuple[Any, Any]]) -> None:

@@ -15,6 +15,7 @@ from metronome.hdl.isa.ops import LsuOp
 from metronome.hdl.memory.lanes.entrance import Entrance
 from metronome.hdl.memory.lanes.scratchpad import Scratchpad
 from metronome.hdl.memory.lsu import HIT_LATENCY, Lsu
+from tests.hdl.lib.simulate import drive, pulse
 from tests.hdl.memory import lsu_programs as programs
 from tests.hdl.memory.lsu_harness import LsuBench, Simulation
 from tests.hdl.memory.lsu_programs import LOCAL, USER, small
@@ -249,8 +250,7 @@ def test_overflow_is_raised_by_a_request_without_take() -> None:
 
     async def testbench(ctx: SimulatorContext) -> None:
         for cycle in range(6):
-            ctx.set(dut.take, cycle == 0)
-            ctx.set(dut.request_valid, cycle in (2, 4))
+            drive(ctx, dut, take=cycle == 0, request_valid=cycle in (2, 4))
             seen.append(ctx.get(dut.overflow))
             await ctx.tick()
 
@@ -281,9 +281,7 @@ def test_reset_empties_the_unit_and_the_cache_and_keeps_local_memory() -> None:
         assert not ctx.get(dut.idle) and ctx.get(dut.stores_pending) == 2
         for signal in (dut.take, dut.request_valid, dut.mem.response.valid):
             ctx.set(signal, 0)
-        ctx.set(reset, 1)
-        await ctx.tick()
-        ctx.set(reset, 0)
+        await pulse(ctx, reset)
         bench.power_up()
         assert ctx.get(dut.idle) and ctx.get(dut.ready) and not ctx.get(dut.stores_pending)
         assert not ctx.get(dut.mem.request.valid) and not ctx.get(dut.wb.valid)

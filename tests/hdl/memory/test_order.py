@@ -12,19 +12,12 @@ from metronome.hdl.config import Channels, FaultCause, SmConfig
 from metronome.hdl.isa.ops import LsuOp
 from metronome.hdl.memory.order import unit
 from metronome.hdl.memory.order.reader import AHEAD
+from tests.hdl.lib.simulate import pulse
 from tests.hdl.memory.lsu_harness import Simulation
 from tests.hdl.memory.lsu_programs import USER, random_traffic, small
 from tests.hdl.memory.lsu_reference import Access, Reference
 from tests.hdl.memory.lsu_traffic import Traffic
-from tests.hdl.memory.order_bench import (
-    LIST,
-    Entry,
-    OrderBench,
-    WrongListBench,
-    entries_of,
-    first_fault,
-    ordered_program,
-)
+from tests.hdl.memory.order_bench import LIST, OrderBench, WrongListBench, entries_of, first_fault, ordered_program
 from tests.support.tiers import some_long, some_more
 
 #: Threads, warps, cache, depth of a channel.
@@ -136,7 +129,7 @@ def test_what_a_wrong_list_is() -> None:
     assert first_fault([*right, (16, True, 3, 1)], right) == ("MISSING_ACCESS", 3, 16, 64 * LIST + 24)
 
 
-def spoil(rng: random.Random, entries: list[Entry], what: str, warps: int) -> list[Entry]:
+def spoil(rng: random.Random, entries: list[tuple], what: str, warps: int) -> list[tuple]:
     """One thing is wrong with the list."""
     place = rng.randrange(len(entries))
     pc, store, warp, lines = entries[place]
@@ -242,9 +235,7 @@ def test_reset_forgets_the_list() -> None:
         await ctx.tick().repeat(3)
         assert ctx.get(bench.dut.mem.request.valid) and not ctx.get(bench.dut.idle)
         ctx.set(bench.dut.order.start, 0)
-        ctx.set(reset, 1)
-        await ctx.tick()
-        ctx.set(reset, 0)
+        await pulse(ctx, reset)
         assert ctx.get(bench.dut.idle)
         for play in (bench.play, bench.play_listed):
             await play(ctx, ordered_program(rng, config, 20), Reference(config, local=local, memory=memory))

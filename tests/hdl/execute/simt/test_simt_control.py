@@ -13,6 +13,7 @@ from metronome.hdl.execute.simt.control import SimtControl
 from metronome.hdl.isa.ops import SimtOp
 from metronome.hdl.presets import BASE, MID, TINY
 from tests.hdl.execute.simt.simt_reference import Operation, Reference
+from tests.hdl.lib.simulate import drive
 from tests.support.tiers import long_but, more_but
 
 ONE = SmConfig(warps=1, threads=1)
@@ -111,8 +112,7 @@ class _Traffic:
 
 async def _episode(ctx: Any, dut: SimtControl, reference: Reference, rng: random.Random, cycles: int) -> None:
     traffic = _Traffic(reference, rng)
-    ctx.set(dut.start, 1)
-    ctx.set(dut.start_pc, 0x8000_0000)
+    drive(ctx, dut, start=1, start_pc=0x8000_0000)
     assert (ctx.get(dut.activation.warps), ctx.get(dut.activation.pc)) == (1, 0x8000_0000)
     await ctx.tick()
     ctx.set(dut.start, 0)

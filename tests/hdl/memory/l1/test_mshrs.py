@@ -9,7 +9,7 @@ import pytest
 
 from metronome.hdl.config import SmConfig
 from metronome.hdl.memory.l1.mshrs import Mshrs
-from tests.hdl.lib.simulate import port, simulated
+from tests.hdl.lib.simulate import port, pulse, simulated
 from tests.hdl.memory.part_models import MissModel
 
 
@@ -124,9 +124,7 @@ async def test_one_line_a_cycle(ctx: Any, bench: Bench) -> None:
 async def test_reset(ctx: Any, bench: Bench, reset) -> None:
     for number in range(3):
         await bench.step(ctx, line=number, allocate=True, ready=False)
-    ctx.set(reset, 1)
-    await ctx.tick()
-    ctx.set(reset, 0)
+    await pulse(ctx, reset)
     bench.clear()
     await bench.step(ctx, line=1, allocate=True)
     await bench.step(ctx, line=1)
