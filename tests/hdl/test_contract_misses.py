@@ -9,6 +9,7 @@ import pytest
 
 from metronome.sim.program.assembler import asm
 from metronome.sim.program.assembler.asm import Program
+from tests.hdl.lib.simulate import told
 from tests.hdl.sm_checks import USUAL, checked_run
 from tests.hdl.sm_harness import START, Between, Latencies, Run, finish, spawn
 from tests.support.builds import BARE, TINY, UNCACHED, named, on
@@ -206,7 +207,7 @@ def test_random_latencies(config):
     """Every response after 1 to 25 cycles, in any order; the checks are those of every run."""
     for seed in range(3):
         rng = random.Random(seed)
-        try:
+        with told(f"seed {seed}"):
             run = checked_run(config, _everywhere(config.warps, 60, stagger=rng.randrange(8)),
                               latency=Between(rng, 1, 25),
                               policy=rng.choice(USUAL))
@@ -214,5 +215,3 @@ def test_random_latencies(config):
                 # Program order: 60 increments, whatever the misses.
                 assert run.register(5, warp) == {0: run.writes(5, warp)[0][1][0] + 59}
                 assert len(run.writes(5, warp)) == 60
-        except AssertionError as error:
-            raise AssertionError(f"seed {seed}: {error}") from error

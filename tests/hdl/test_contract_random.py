@@ -11,6 +11,7 @@ import pytest
 from metronome.hdl.config import Prediction
 from metronome.sim.program.assembler import asm
 from metronome.sim.program.assembler.asm import Program
+from tests.hdl.lib.simulate import told
 from tests.hdl.sm_checks import USUAL, check_front_end
 from tests.hdl.sm_harness import Between, Run, finish, run_program, spawn
 from tests.support.builds import TINY, named, on
@@ -162,8 +163,6 @@ def test_random_program(config, policy):
         slowest = rng.choice((1, 4, 30))
         writer = _Writer(rng, config.warps)
         program = writer.write()
-        try:
+        with told(f"seed '{policy} {config.warps} {seed}'"):
             run = run_program(config, program, policy=policy, latency=Between(rng, 1, slowest))
             _check(run, writer)
-        except AssertionError as error:
-            raise AssertionError(f"seed '{policy} {config.warps} {seed}': {error}") from error

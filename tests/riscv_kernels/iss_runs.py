@@ -56,6 +56,15 @@ def run_launch(launch: Launch, config: SmConfig) -> Run:
     return Run(iss.run(LIMIT), memory, iss)
 
 
+def finished(launch: Launch, config: SmConfig) -> Run:
+    """A run that has to end by itself, with exit code 0."""
+    run = run_launch(launch, config)
+    where = launch.image.source_line(run.end.fault.pc) if run.end.fault else ""
+    assert run.end.status is EndStatus.ENDED, f"{launch.name}: {run.end} {where}"
+    assert run.exit_code == 0, f"{launch.name}: exit code {run.exit_code}"
+    return run
+
+
 def failures(launch: Launch, config: SmConfig, what: str) -> list[str]:
     """What is wrong after a run: a line each, with ``what`` it takes to run it again."""
     run = run_launch(launch, config)

@@ -4,12 +4,11 @@ import random
 
 import pytest
 from amaranth.hdl import Module
-from amaranth.sim import Simulator
 
 from metronome.hdl.board.memory import BoardMemory
 from metronome.hdl.board.regions import Region, Regions
 from metronome.hdl.presets import TINY
-from tests.hdl.lib.simulate import drive
+from tests.hdl.lib.simulate import drive, simulate
 
 CONFIG = TINY
 REGIONS = Regions((
@@ -31,16 +30,12 @@ class Bench:
     def run(self, bench):
         m = Module()
         m.submodules.memory = self.memory
-        sim = Simulator(m)
-        sim.add_clock(1e-6)
-
         async def main(ctx):
             self.ctx = ctx
             ctx.set(self.memory.console.ready, 1)
             await bench(self)
 
-        sim.add_testbench(main)
-        sim.run()
+        simulate(m, main)
 
     async def tick(self):
         memory = self.memory

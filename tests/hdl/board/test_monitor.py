@@ -7,12 +7,11 @@ import struct
 
 import pytest
 from amaranth.hdl import Const, Module, Signal
-from amaranth.sim import Simulator
 
 from metronome.hdl.board import protocol
 from metronome.hdl.board.monitor import Monitor
 from metronome.hdl.board.protocol import MAX_WORDS, Mark, Space
-from tests.hdl.lib.simulate import Simulation, drive
+from tests.hdl.lib.simulate import Simulation, drive, simulate
 
 pytestmark = pytest.mark.slow
 
@@ -120,7 +119,6 @@ def test_the_crc_is_pythons():
     crc, byte = Signal(16), Signal(8)
     following = Signal(16)
     m.d.comb += following.eq(protocol.crc_step(crc, byte))
-    sim = Simulator(m)
 
     async def bench(ctx):
         value = protocol.CRC_START
@@ -130,8 +128,7 @@ def test_the_crc_is_pythons():
             value = ctx.get(following)
         assert value == binascii.crc_hqx(content, protocol.CRC_START)
 
-    sim.add_testbench(bench)
-    sim.run()
+    simulate(m, bench)
     assert len(Const(protocol.PROTOCOL_VERSION)) <= 32
 
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 import functools
 import inspect
 import random
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from contextlib import contextmanager
 from operator import attrgetter
 from typing import Any
 
 from amaranth.hdl import Cat, Const, Elaboratable, ResetInserter, Shape, ShapeCastable, Signal
 from amaranth.sim import Simulator, SimulatorContext
 
-__all__ = ["Simulation", "bit_list", "drive", "maybe", "port", "pulse", "set_all", "simulate", "simulated", "some_bit"]
+__all__ = ["Simulation", "bit_list", "drive", "maybe", "port", "pulse", "set_all", "simulate", "simulated", "some_bit",
+           "told"]
 
 Testbench = Callable[[Any], Awaitable[None]]
 
@@ -65,12 +67,22 @@ def set_all(ctx: SimulatorContext, values: Iterable[tuple[Any, Any]]) -> None:
     ctx.set(Cat(*ports), word)
 
 
-def simulate(design: Elaboratable, testbench: Testbench) -> None:
-    """Run ``testbench`` to its end, with a clock on domain ``sync`` if the design has it."""
+def simulate(design: Elaboratable, *testbenches: Testbench) -> None:
+    """Run the testbenches to their ends, with a clock on domain ``sync`` if the design has it."""
     sim = Simulator(design)
     sim.add_clock(1e-6, if_exists=True)
-    sim.add_testbench(testbench)
+    for each in testbenches:
+        sim.add_testbench(each)
     sim.run()
+
+
+@contextmanager
+def told(what: str) -> Iterator[None]:
+    """Where an assertion that fails says ``what`` first, as the seed."""
+    try:
+        yield
+    except AssertionError as error:
+        raise AssertionError(f"{what}: {error}") from error
 
 
 def simulated(make: Callable[..., Any], *, resets: bool = False) -> Callable[[Callable[..., Any]], Callable[..., None]]:

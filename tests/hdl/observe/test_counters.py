@@ -10,6 +10,7 @@ import pytest
 from metronome.hdl.layouts.counters import StallReason
 from metronome.sim.program.assembler import asm
 from metronome.sim.program.assembler.asm import Program
+from tests.hdl.lib.simulate import told
 from tests.hdl.sm_checks import USUAL, check_front_end, is_control
 from tests.hdl.sm_harness import USER, Between, Cycle, Run, finish, run_program, spawn
 from tests.support.builds import TINY, named, on
@@ -107,11 +108,9 @@ def _mixed(warps: int, rng: random.Random) -> Program:
 def test_recount_of_mixed_programs(config):
     for seed in range(2):
         rng = random.Random(seed)
-        try:
+        with told(f"seed {seed}"):
             run = run_program(config, _mixed(config.warps, rng), policy=rng.choice(USUAL), latency=Between(rng, 2, 20))
             recount = _check(run)
-        except AssertionError as error:
-            raise AssertionError(f"seed {seed}: {error}") from error
         for name in ("nops", "icache_misses", "taken_branches"):
             assert recount[name] > 0, f"seed {seed}: {name}"
 

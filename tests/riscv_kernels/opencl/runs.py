@@ -9,14 +9,13 @@ import numpy as np
 from metronome.hdl.config import SmConfig
 from metronome.riscv_kernels.host import Buffers
 from metronome.riscv_kernels.opencl import OpenCl
-from metronome.sim.machine.golden import EndStatus
 from metronome.sim.program.compiler.elf_cache import build_elf
 from metronome.sim.program.elf import load_elf
 from metronome.sim.program.kernels import Launch
 from metronome.sim.program.opencl import OpenClUnit, launch_arguments
-from tests.riscv_kernels.iss_runs import Run, run_launch
+from tests.riscv_kernels.iss_runs import finished
 
-__all__ = ["HOST", "MADE", "finished", "launch_of", "words_of"]
+__all__ = ["HOST", "MADE", "launch_of", "words_of"]
 
 #: A host.py; "{made}" is the rest of what it says of the kernel.
 HOST = """
@@ -56,12 +55,3 @@ def words_of(source: Path, config: SmConfig, inputs: Sequence[np.ndarray], count
     out = buffers.place_output("out", count)
     problem = OpenCl(arguments=(*places, out, *others), buffers=buffers.placed, check=lambda read: [], **more)
     return finished(launch_of(source, problem, config, flags), config).words(out, count)
-
-
-def finished(launch: Launch, config: SmConfig) -> Run:
-    """A run that has to end by itself, with exit code 0."""
-    run = run_launch(launch, config)
-    where = launch.image.source_line(run.end.fault.pc) if run.end.fault else ""
-    assert run.end.status is EndStatus.ENDED, f"{launch.name}: {run.end} {where}"
-    assert run.exit_code == 0, f"{launch.name}: exit code {run.exit_code}"
-    return run

@@ -9,8 +9,9 @@ from metronome.riscv_kernels.opencl import Local
 from metronome.sim.program.compiler.elf_cache import build_elf
 from metronome.sim.program.elf import load_elf
 from metronome.sim.program.kernels import Launch
+from tests.riscv_kernels.iss_runs import finished
 from tests.riscv_kernels.opencl.local_shapes import FUNCTIONS, SHAPES, body, expected
-from tests.riscv_kernels.opencl.runs import finished, words_of
+from tests.riscv_kernels.opencl.runs import words_of
 from tests.support.tiers import more_but
 
 LEVELS = ("-O0", "-O1", "-O2", "-O3", "-Os", "-Oz")
