@@ -1,7 +1,5 @@
 """What must hold in every run, whatever the program: the front end's contract, recounted from the probe."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The whole SM under a program of the test's own: the traced simulation, one process a configuration, every cycle."""
 
-from __future__ import annotations
-
 import atexit
 import functools
 import os

@@ -1,7 +1,5 @@
 """fence and fence.i on the whole SM (isa.md, "Memory map and launch")."""
 
-from __future__ import annotations
-
 import pytest
 
 from metronome.hdl.layouts.counters import StallReason

@@ -1,7 +1,5 @@
 """I-cache misses: one NOP each, suspension to the refill, one request a line (design.md section 3)."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 

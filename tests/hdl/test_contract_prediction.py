@@ -1,7 +1,5 @@
 """btfn: what a jump followed at decode costs, and what the repair of a wrong prediction does (design.md section 3)."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

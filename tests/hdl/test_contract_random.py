@@ -1,7 +1,5 @@
 """Random programs on all warps under every policy: the checks of sm_checks in every cycle, results against Python."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Exactly d = 4 NOPs for each redirect, none otherwise, and nobody selected before the resolution (design.md 3)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

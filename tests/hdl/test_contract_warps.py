@@ -1,7 +1,5 @@
 """Activation, termination, barriers and the policies, by counting cycles (design.md section 3)."""
 
-from __future__ import annotations
-
 import pytest
 
 from metronome.hdl.execute.control import RESOLVE

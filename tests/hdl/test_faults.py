@@ -1,7 +1,5 @@
 """Every fault of hdl.config.FaultCause on the whole SM: what it reports, that it changes nothing, and that it stops."""
 
-from __future__ import annotations
-
 import pytest
 
 from metronome.hdl.config import FaultCause

@@ -1,7 +1,5 @@
 """Issue distances and the writeback port: latency + 2, for all operand values (design.md section 4)."""
 
-from __future__ import annotations
-
 import pytest
 
 from metronome.hdl.config import SmConfig

@@ -1,7 +1,5 @@
 """In every cycle of random programs a warp is eligible exactly when the contract says so (design.md section 4)."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import dataclass
 

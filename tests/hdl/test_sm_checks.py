@@ -1,7 +1,5 @@
 """The checks of every run (sm_checks) themselves: each finds a run in which one event is another, or is missing."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

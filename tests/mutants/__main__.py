@@ -4,8 +4,6 @@
 into the design and runs the tests that must fail with it. ``python -m tests.mutants all`` runs all.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from dataclasses import dataclass, field

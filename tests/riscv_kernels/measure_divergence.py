@@ -7,8 +7,6 @@ RTL in lock step, on TINY and BASE by turns. A line for each that is wrong; the 
 ``--time`` measures how long the pass takes instead.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import itertools

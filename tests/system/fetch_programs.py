@@ -3,8 +3,6 @@
 Warps take other branches and are held up by divisions, so their misses, jumps and redirects meet in any order.
 """
 
-from __future__ import annotations
-
 import random
 
 from metronome.hdl.config import SmConfig

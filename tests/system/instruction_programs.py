@@ -3,8 +3,6 @@
 All warps and lanes run it with operands of their own, edge values among them; x0 and equal registers occur everywhere.
 """
 
-from __future__ import annotations
-
 import random
 
 from metronome.hdl.config import SmConfig

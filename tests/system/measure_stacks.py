@@ -4,8 +4,6 @@
 minutes the first time.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 from metronome.hdl.presets import PAPER

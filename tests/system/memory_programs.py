@@ -4,8 +4,6 @@ They race on purpose. isa.md orders every access (a load sees what was issued be
 executes the golden model in the order in which the SM issues: what each load has to return is known to the byte.
 """
 
-from __future__ import annotations
-
 import random
 from functools import reduce
 from operator import xor

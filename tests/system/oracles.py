@@ -1,7 +1,5 @@
 """The oracles once more, in Python: picks recomputed from the events of a run (docs/policies.md, "The oracles")."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, replace

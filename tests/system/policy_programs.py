@@ -1,7 +1,5 @@
 """Random programs that change the parameters of the policies while they run."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterable
 from dataclasses import replace

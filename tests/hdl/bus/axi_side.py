@@ -5,8 +5,6 @@ accesses. Memory changes when a write completes, in the cycle in which B is offe
 is caught by the read behind it.
 """
 
-from __future__ import annotations
-
 import random
 from dataclasses import dataclass, field
 from typing import Any

@@ -4,8 +4,6 @@ SM -> :class:`hdl.bus.axi.AxiMaster` -> rules -> :class:`LineSlave` -> the port 
 programs run in lock step with the golden model, on every model of memory, with the bridge between.
 """
 
-from __future__ import annotations
-
 from amaranth.back import verilog
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring

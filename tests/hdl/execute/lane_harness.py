@@ -1,7 +1,5 @@
 """What the tests of the units in the lanes share: operands, traffic, and a check of every lane in every cycle."""
 
-from __future__ import annotations
-
 import functools
 import random
 from collections.abc import Callable, Iterable

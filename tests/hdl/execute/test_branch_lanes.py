@@ -1,7 +1,5 @@
 """The branch comparison against Python's."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 

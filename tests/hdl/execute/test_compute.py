@@ -1,7 +1,5 @@
 """ComputeUnits: operand choice, and the right unit's result in every writeback cycle."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """CSRs as software sees them on the whole SM."""
 
-from __future__ import annotations
-
 from metronome.sim.program.assembler import asm
 from metronome.sim.program.assembler.asm import Program
 from tests.hdl.sm_checks import checked_run

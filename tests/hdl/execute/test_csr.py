@@ -1,7 +1,5 @@
 """CsrUnit against isa.md's table of CSRs."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 from typing import Any

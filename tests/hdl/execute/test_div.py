@@ -1,7 +1,5 @@
 """The divider against arithmetic on Python integers."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 

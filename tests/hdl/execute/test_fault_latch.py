@@ -1,7 +1,5 @@
 """FaultLatch on its own."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

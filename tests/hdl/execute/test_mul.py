@@ -1,7 +1,5 @@
 """The multiplier against arithmetic on Python integers."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """A second decoder in plain Python, written from the RISC-V manual's formats and isa.md, not from the table."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 __all__ = ["Expected", "decode"]

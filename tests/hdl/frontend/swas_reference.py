@@ -4,8 +4,6 @@ Buffers are queues and fetches in flight are a list; there are no slots, pointer
 for a line, and nothing else is known of its miss.
 """
 
-from __future__ import annotations
-
 from collections import Counter, deque
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """The instruction buffers against lists of slots."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The decoder against words from an assembler, fields written out by hand, and a second decoder in plain Python."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import asdict
 

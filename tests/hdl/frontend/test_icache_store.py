@@ -1,7 +1,5 @@
 """The instruction store against a small reference cache: a lookup in every cycle, refills, errors, invalidation."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """A line a warp against a small reference: a lookup in every cycle, refills, errors, invalidation."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The miss unit against a reference that knows, per warp, only the line it is suspended for."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """OracleSets against the definition of docs/policies.md, recounted from the whole history of each warp."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 from typing import Any

@@ -1,8 +1,6 @@
 # amaranth: UnusedElaboratable=no
 """The warp scheduler against the reference policies, with one policy and with a strap."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The synchronised front end by hand: the cycles of a cold start, a line's end and a redirect (design.md 3)."""
 
-from __future__ import annotations
-
 import functools
 from dataclasses import replace
 

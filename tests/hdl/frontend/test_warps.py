@@ -1,7 +1,5 @@
 """The warp table against a list of pcs: every priority between the events of one cycle."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Readiness, register values and unit latencies in plain Python, for the tests of the issue side."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The issue stage as a whole: readiness, operands and writes of random programs against a reference in Python."""
 
-from __future__ import annotations
-
 import functools
 import random
 from collections import Counter

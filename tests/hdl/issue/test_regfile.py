@@ -1,7 +1,5 @@
 """The register file, and the operand stage around it, against a dictionary."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 

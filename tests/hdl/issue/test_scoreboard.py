@@ -1,7 +1,5 @@
 """The scoreboard against sets of pending registers."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from dataclasses import replace

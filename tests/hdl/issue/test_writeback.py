@@ -1,7 +1,5 @@
 """Writeback slots: the schedule and the stage, with results for every unit and loads in between."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Runs a testbench in Amaranth's simulator; shared by the tests of small parts, front end and issue side."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 import random

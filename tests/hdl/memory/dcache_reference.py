@@ -1,7 +1,5 @@
 """The data cache in plain Python: sets as lists in order of use, and the lines that are asked for."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from typing import Any

@@ -4,8 +4,6 @@ It knows the program, the takes, and what memory and the writeback port did, and
 cycle's outputs follow from them: who waits in the lookup and why, when a line is asked for, when a load is written.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -3,8 +3,6 @@
 A program is in the order of its list. Its warps issue in any order, each its own accesses in program order.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Sequence
 from dataclasses import replace

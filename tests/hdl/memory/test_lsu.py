@@ -1,7 +1,5 @@
 """The load/store unit: random programs against sequential execution, order, faults, fences, reset."""
 
-from __future__ import annotations
-
 import gc
 import itertools
 import random

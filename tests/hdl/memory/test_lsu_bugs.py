@@ -1,7 +1,5 @@
 """Bugs put into the load/store unit on purpose: the random programs and the cycle counts must see each of them."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Ordered channels: accesses are looked up in the order of the list, and what is not in the list is a fault."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 

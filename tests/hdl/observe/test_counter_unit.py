@@ -1,7 +1,5 @@
 """The counters on their own, against sums in Python."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from typing import Any

@@ -1,7 +1,5 @@
 """The counters of the whole SM, recounted from the probe of every cycle."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

@@ -1,7 +1,5 @@
 """PassedOver against the cycles in which each warp was eligible and selected."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

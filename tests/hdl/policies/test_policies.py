@@ -3,8 +3,6 @@
 That the reference says what policies.md says is the matter of tests/sim/machine/policies/test_policies_by_history.py.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import random
 import re

@@ -1,7 +1,5 @@
 """Integer functions and conversions of OpenCL C: calls, and exact results in Python's integers."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from fractions import Fraction

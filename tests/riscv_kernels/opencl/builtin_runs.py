@@ -1,7 +1,5 @@
 """Built-in functions of many values at once on the golden model, and how far their results are from the exact ones."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections.abc import Sequence

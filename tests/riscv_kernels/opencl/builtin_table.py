@@ -4,8 +4,6 @@
 docs/opencl.md states the worst error that was seen. The C names are those of math.h, which run the same code.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The harness: nothing that the front end does is assumed away, and a name that is gone is an error."""
 
-from __future__ import annotations
-
 import pytest
 from amaranth.back import rtlil
 from amaranth.hdl import Elaboratable, Module, Signal

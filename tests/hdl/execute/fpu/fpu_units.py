@@ -1,7 +1,5 @@
 """A check of the result and the flags of every lane of a floating-point unit in every cycle."""
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Collection, Iterable

@@ -1,7 +1,5 @@
 """The steps of the fused multiply-add, each against exact arithmetic on rationals."""
 
-from __future__ import annotations
-
 import random
 from fractions import Fraction
 from types import SimpleNamespace

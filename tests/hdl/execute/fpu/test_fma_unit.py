@@ -1,7 +1,5 @@
 """The contract of the fused multiply-add unit: when, in which lanes, and what holds still."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 

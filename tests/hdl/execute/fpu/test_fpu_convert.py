@@ -1,7 +1,5 @@
 """The conversions against Berkeley SoftFloat, and to integers once more against exact rationals."""
 
-from __future__ import annotations
-
 import functools
 import math
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Division and square root against Berkeley SoftFloat; and that the latency is fixed."""
 
-from __future__ import annotations
-
 import functools
 from dataclasses import replace
 

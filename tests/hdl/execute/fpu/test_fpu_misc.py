@@ -1,7 +1,5 @@
 """Signs, minimum and maximum, comparisons, classes and moves against Berkeley SoftFloat and RISC-V's tables."""
 
-from __future__ import annotations
-
 import functools
 import math
 from collections.abc import Callable

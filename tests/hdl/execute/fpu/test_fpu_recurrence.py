@@ -1,7 +1,5 @@
 """The digit recurrence against Python's integer division and square root."""
 
-from __future__ import annotations
-
 import math
 import random
 

@@ -1,7 +1,5 @@
 """Normalising, shifting with a sticky bit and unpacking, against arithmetic on Python's integers and floats."""
 
-from __future__ import annotations
-
 import random
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """Barriers against sets of arrived warps."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

@@ -1,7 +1,5 @@
 """SimtControl against the reference, in every cycle, with random instructions of random warps."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

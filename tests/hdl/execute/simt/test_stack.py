@@ -1,7 +1,5 @@
 """DivergenceStack against Python lists."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

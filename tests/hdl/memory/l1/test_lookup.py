@@ -1,7 +1,5 @@
 """The lookup stage against the table "What waits" (docs/memory.md): who goes, who waits and why, what is done."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The MSHRs against a list: who has which line, what is asked of memory, and how many there are."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

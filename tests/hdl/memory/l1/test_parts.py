@@ -1,7 +1,5 @@
 """The table of waiting parts against a list: who leaves, who is left, and how many there is room for."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

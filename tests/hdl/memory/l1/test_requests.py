@@ -1,7 +1,5 @@
 """The L1's two kinds of line requests on its one port: each whole, once, in turn, and stable until it is taken."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

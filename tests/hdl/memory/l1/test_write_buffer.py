@@ -1,7 +1,5 @@
 """The write buffer against a list of entries: bytes, order, turns, and how many lines there is room for."""
 
-from __future__ import annotations
-
 import random
 from collections import deque
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """The parts of loads, counted: against a list of the parts that are under way."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """The response stage against three slots in a list: who is written back when, and what."""
 
-from __future__ import annotations
-
 import itertools
 import random
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The list's reads and the L1's lines on one port: the L1 first, what is offered stays, answers to who asked."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

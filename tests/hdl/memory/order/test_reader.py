@@ -1,7 +1,5 @@
 """The reader of a list: its entries in order, read ahead from a memory that answers in any order."""
 
-from __future__ import annotations
-
 import random
 import struct
 from typing import Any

@@ -1,7 +1,5 @@
 """A channel's counts against a list."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

@@ -1,7 +1,5 @@
 """One random kernel on the golden model, compared word by word with the interpreter's values."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Random expressions of OpenCL C without side effects and without undefined behaviour."""
 
-from __future__ import annotations
-
 import operator
 import random
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """Built-in functions of OpenCL C 1.2 (6.12.2 and 6.12.3) for :mod:`.values`: exact ones, and those within an error."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

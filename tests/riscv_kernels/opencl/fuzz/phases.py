@@ -1,7 +1,5 @@
 """Parts of a random kernel: what its work-items do together, and what each does by itself."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np
