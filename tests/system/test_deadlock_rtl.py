@@ -22,15 +22,13 @@ WARP, SCRATCH = 6, 5
 def by_warp(*parts, config=SMALL):
     """A program in which warp w executes ``parts[w]``, a list of words, and ends; those without a part end at once."""
     p = asm.Program()
-    for register, value in ((ONE, 1), (TWO, 2), (THREE, 3), (FOUR, 4), (ZERO, 0), (NINE, 9)):
-        p.li(register, value)
-    p.li(SCRATCH, config.warps)
+    values = ((ONE, 1), (TWO, 2), (THREE, 3), (FOUR, 4), (ZERO, 0), (NINE, 9))
+    constants = [word for register, value in values for word in asm.li(register, value)]
+    p.add(*constants, *asm.li(SCRATCH, config.warps))
     p.la(7, "worker")
     p.add(asm.wspawn(SCRATCH, 7))
     p.label("worker")
-    for register, value in ((ONE, 1), (TWO, 2), (THREE, 3), (FOUR, 4), (ZERO, 0), (NINE, 9)):
-        p.li(register, value)
-    p.add(asm.csrr(WARP, 0xCC1))
+    p.add(*constants, asm.csrr(WARP, 0xCC1))
     for number in range(len(parts)):
         p.li(SCRATCH, number)
         p.branch(asm.beq, WARP, SCRATCH, f"part{number}")
