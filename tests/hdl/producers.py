@@ -13,10 +13,8 @@ F = 32
 PRODUCERS = {
     "add": (asm.add, ALU), "sra": (asm.sra, ALU), "sltu": (asm.sltu, ALU), "czero": (asm.czero_eqz, ALU),
     "lui": (lambda rd, *_: asm.lui(rd, 7), ALU), "auipc": (lambda rd, *_: asm.auipc(rd, 7), ALU),
-    "mul": (asm.mul, MUL), "mulhsu": (asm.mulhsu, MUL),
-    "div": (asm.div, DIV), "remu": (asm.remu, DIV),
-    "csrr": (lambda rd, *_: asm.csrr(rd, 0xCC0), CSR),
-    "csrrw": (lambda rd, rs1, _: asm.csrrw(rd, 0x340, rs1), CSR),
+    "mul": (asm.mul, MUL), "mulhsu": (asm.mulhsu, MUL), "div": (asm.div, DIV), "remu": (asm.remu, DIV),
+    "csrr": (lambda rd, *_: asm.csrr(rd, 0xCC0), CSR), "csrrw": (lambda rd, rs1, _: asm.csrrw(rd, 0x340, rs1), CSR),
 }
 #: The same for the FPU: f8 or x8 of f5 and f6; whether rd is an integer register.
 FLOAT_PRODUCERS = {

@@ -1,15 +1,15 @@
 """What must hold in every run, whatever the program: the front end's contract, recounted from the probe."""
 
-from __future__ import annotations
-
 from itertools import pairwise
+from typing import Any
 
-from metronome.hdl.config import Prediction
+from metronome.hdl.config import Prediction, SmConfig
 from metronome.hdl.execute.control import RESOLVE
 from metronome.hdl.layouts.counters import StallReason
-from tests.hdl.sm_harness import LINE, Cycle, Run
+from metronome.sim.program.assembler.asm import Program, tmc
+from tests.hdl.sm_harness import LINE, Cycle, Run, finish, run_program
 
-__all__ = ["USUAL", "check_front_end", "reference_pick"]
+__all__ = ["USUAL", "check_front_end", "checked_run", "reference_pick"]
 
 #: The policies that :func:`reference_pick` knows; the others have tests of their own.
 USUAL = ("lrr", "gtlrr", "gtlo")
@@ -56,6 +56,15 @@ def reference_pick(policy: str, last: int, eligible: int, warps: int) -> int:
         return last
     first = 0 if policy == "gtlo" else last + 1
     return next(w % warps for w in range(first, first + warps) if eligible >> (w % warps) & 1)
+
+
+def checked_run(config: SmConfig, program: Program, **options: Any) -> Run:
+    """A run that keeps the front end's contract; the program ends with its last word, even if that does not say so."""
+    if program.words()[-1] != tmc(31):
+        finish(program)
+    run = run_program(config, program, **options)
+    check_front_end(run)
+    return run
 
 
 def check_front_end(run: Run) -> None:

@@ -1,7 +1,5 @@
 """The whole SM under a program of the test's own: the traced simulation, one process a configuration, every cycle."""
 
-from __future__ import annotations
-
 import atexit
 import functools
 import os
@@ -103,27 +101,19 @@ def _cycles(config: SmConfig, events: np.ndarray, last_busy: int, answers: dict[
         resolution, written = control["resolution"], row["wb"]["value"]
         stored = list(zip(store["address"], store["data"], strict=True))
         found.append(Cycle(
-            number=number,
-            select=front["select_warp"] if front["select_valid"] else None,
-            nop=bool(front["select_valid"] and front["select_nop"]),
-            stall=row["sm"]["stall"],
+            number=number, select=front["select_warp"] if front["select_valid"] else None,
+            nop=bool(front["select_valid"] and front["select_nop"]), stall=row["sm"]["stall"],
             miss=front["miss_warp"] if front["miss"] else None,
             missed_line=front["miss_line"] * LINE if front["missed"] else None,
             refill=front["refill_line"] * LINE if front["refill"] else None,
             resolve=resolution["warp"] if resolution["valid"] else None,
-            redirect=bool(resolution["valid"] and resolution["redirect"]),
-            turn=front["turn"],
-            eligible=front["eligible"],
-            active=control["active"],
-            activate=control["activation"]["warps"],
+            redirect=bool(resolution["valid"] and resolution["redirect"]), turn=front["turn"],
+            eligible=front["eligible"], active=control["active"], activate=control["activation"]["warps"],
             issue=Issued(issue["warp"], issue["pc"], issue["instruction"], issue["mask"]) if issue["valid"] else None,
             write=(written["warp"], written["rd"], _lanes(config, written["mask"], written["data"]))
             if row["wb"]["valid"] else None,
-            store=(store["warp"], store["pc"], _lanes(config, store["mask"], stored))
-            if store["valid"] else None,
-            reasons=tuple(row["sm"]["reason"]),
-            busy=1 <= number <= last_busy,
-            fault=bool(row["sm"]["halt"]),
+            store=(store["warp"], store["pc"], _lanes(config, store["mask"], stored)) if store["valid"] else None,
+            reasons=tuple(row["sm"]["reason"]), busy=1 <= number <= last_busy, fault=bool(row["sm"]["halt"]),
             answer=answers.get(number - 1),
         ))
     return found

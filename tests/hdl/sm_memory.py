@@ -1,7 +1,5 @@
 """Memory for the contract of the whole SM: the test says how long each request takes, and learns what was requested."""
 
-from __future__ import annotations
-
 import heapq
 import random
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """What a run of the whole SM leaves behind: every cycle, and how tests ask about it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

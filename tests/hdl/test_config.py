@@ -1,7 +1,5 @@
 """SmConfig: every bad value is refused with the field's name, what is allowed and the value given."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import pytest

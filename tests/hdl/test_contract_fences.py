@@ -1,13 +1,11 @@
 """fence and fence.i on the whole SM (isa.md, "Memory map and launch")."""
 
-from __future__ import annotations
-
 import pytest
 
 from metronome.hdl.layouts.counters import StallReason
 from metronome.sim.program.assembler import asm
 from metronome.sim.program.assembler.asm import Program
-from tests.hdl.sm_checks import check_front_end
+from tests.hdl.sm_checks import checked_run
 from tests.hdl.sm_harness import USER, Latencies, finish, run_program, spawn
 from tests.support.builds import TINY, UNCACHED, on
 
@@ -20,13 +18,10 @@ NO_CACHE = pytest.param(UNCACHED, id="no_cache", marks=on("uncached"))
 def test_fence_waits_for_the_warps_own_stores(latency):
     """Not selected before memory has completed the store, and not much later; DRAIN is the reason meanwhile."""
     p = Program()
-    p.li(5, USER)
-    p.li(6, 7)
+    p.add(*asm.li(5, USER), *asm.li(6, 7))
     store = p.here
     p.add(asm.sw(6, 0, 5), asm.nop(), asm.fence(), asm.addi(8, 0, 1))
-    finish(p)
-    run = run_program(TINY, p, latency=Latencies(3, stores=latency))
-    check_front_end(run)
+    run = checked_run(TINY, p, latency=Latencies(3, stores=latency))
     (write,) = (request for request in run.requests if request.write)
     completed = write.cycle + latency
     fence = run.issued_at(store + 8)
@@ -45,9 +40,7 @@ def test_fence_does_not_wait_for_another_warps_store():
     p.add(*[asm.nop()] * 4)
     fence = p.here
     p.add(asm.fence(), asm.addi(8, 0, 1))
-    finish(p)
-    run = run_program(TINY, p, latency=Latencies(3, stores=90))
-    check_front_end(run)
+    run = checked_run(TINY, p, latency=Latencies(3, stores=90))
     (write,) = (request for request in run.requests if request.write)
     assert write.cycle < run.issued_at(fence, 1) < write.cycle + 90
 
@@ -57,8 +50,7 @@ def _patched(fence: int) -> Program:
     p = Program()
     p.la(5, "here")
     p.la(6, "word")
-    p.add(asm.lw(6, 0, 6))
-    p.li(28, 2)
+    p.add(asm.lw(6, 0, 6), *asm.li(28, 2))
     p.label("here")
     p.add(asm.addi(7, 0, 1), asm.sw(6, 0, 5), fence, asm.addi(28, 28, -1))
     p.branch(asm.bne, 28, 0, "here")
@@ -71,8 +63,7 @@ def _patched(fence: int) -> Program:
 @pytest.mark.parametrize("latency", [1, 20])
 @pytest.mark.parametrize("config", [pytest.param(TINY, id="TINY"), NO_CACHE])
 def test_fence_i_makes_a_store_visible_to_fetch(config, latency):
-    run = run_program(config, _patched(asm.fence_i()), latency=latency)
-    check_front_end(run)
+    run = checked_run(config, _patched(asm.fence_i()), latency=latency)
     assert [value for _, value in run.writes(7)] == [{0: 1}, {0: 2}]
 
 
@@ -106,8 +97,7 @@ def test_fence_i_while_a_fetch_of_the_line_is_under_way(delay):
     p.add(asm.addi(7, 0, 1))
     finish(p)
     here = p.address("here")
-    run = run_program(TINY, p, latency=Latencies(3, reads={here: 150}))
-    check_front_end(run)
+    run = checked_run(TINY, p, latency=Latencies(3, reads={here: 150}))
     first, second = (r.cycle for r in run.requests if r.line == here and not r.write)
     (write,) = (r.cycle for r in run.requests if r.write)
     assert first < write < first + 150 < second

@@ -1,7 +1,5 @@
 """I-cache misses: one NOP each, suspension to the refill, one request a line (design.md section 3)."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 
@@ -9,8 +7,9 @@ import pytest
 
 from metronome.sim.program.assembler import asm
 from metronome.sim.program.assembler.asm import Program
-from tests.hdl.sm_checks import USUAL, check_front_end
-from tests.hdl.sm_harness import START, Between, Latencies, Run, finish, run_program, spawn
+from tests.hdl.lib.simulate import told
+from tests.hdl.sm_checks import USUAL, checked_run
+from tests.hdl.sm_harness import START, Between, Latencies, Run, finish, spawn
 from tests.support.builds import BARE, TINY, UNCACHED, named, on
 
 pytestmark = on("TINY")
@@ -52,8 +51,7 @@ def _nops(run: Run, warp: int) -> int:
 @pytest.mark.parametrize("config", named("TINY", "uncached"))
 def test_a_line_costs_one_nop(config, latency):
     """Four lines, four misses, d + 4 NOPs, each in front of the first instruction of its line."""
-    run = run_program(config, _straight(58), latency=latency)
-    check_front_end(run)
+    run = checked_run(config, _straight(58), latency=latency)
     assert len(run.misses(0)) == 4
     assert [run.nops_before(START + 64 * line) for line in range(4)] == [5, 1, 1, 1]
     # The warp's end: nothing more is selected, so all NOPs are in front of an instruction.
@@ -63,8 +61,7 @@ def test_a_line_costs_one_nop(config, latency):
 
 def test_hit_latency():
     """Selection to poppable: t_F + 1 = 4. A warp alone, selected in every cycle, pops in t+4 what it fetched in t."""
-    run = run_program(TINY, _straight(14), latency=3)
-    check_front_end(run)
+    run = checked_run(TINY, _straight(14), latency=3)
     first = run.issued_at(START)
     selected = [cycle for cycle, _ in run.selections(0)]
     assert selected[1:18] == list(range(first - 4, first + 13))
@@ -78,8 +75,7 @@ def test_hit_latency():
 @pytest.mark.parametrize("config", named("TINY", "uncached"))
 def test_suspended_from_the_lookup_to_the_refill(config, latency):
     """Selected in t, the miss is signalled in t+1 and the warp out already; the cycle after the refill it is back."""
-    run = run_program(config, _straight(40), latency=latency)
-    check_front_end(run)
+    run = checked_run(config, _straight(40), latency=latency)
     assert len(run.misses(0)) == 3
     for miss in run.misses(0):
         assert run.cycles[miss - 1].select == 0
@@ -105,9 +101,7 @@ def test_other_warps_go_on_during_a_miss():
     finish(p)
     p.add(*[asm.nop()] * 40)
     p.label("far")
-    finish(p)
-    run = run_program(BARE, p, latency=Latencies(60, first=3))
-    check_front_end(run)
+    run = checked_run(BARE, p, latency=Latencies(60, first=3))
     miss = run.misses(0)[-1]
     between = [pc for cycle, pc in run.issues(1) if miss < cycle < miss + 60]
     assert between.count(p.address("again")) >= 5
@@ -118,8 +112,7 @@ def test_other_warps_go_on_during_a_miss():
 @pytest.mark.parametrize("policy", ["lrr", "gtlrr", "gtlo"])
 def test_misses_to_one_line_share_one_request(policy):
     """All warps run through the same four lines: each line is requested once, whoever missed in the meantime."""
-    run = run_program(BARE, _everywhere(BARE.warps, 40), latency=20, policy=policy)
-    check_front_end(run)
+    run = checked_run(BARE, _everywhere(BARE.warps, 40), latency=20, policy=policy)
     lines = [request.line for request in run.requests]
     assert len(lines) == len(set(lines))
     assert len(run.misses()) > len(lines)
@@ -142,8 +135,7 @@ def test_two_warps_in_two_lines_wait_for_their_own():
     p.label("other")
     finish(p)
     mine, other = p.address("mine") // 64 * 64, p.address("other") // 64 * 64
-    run = run_program(BARE, p, latency=Latencies(4, reads={mine: 80}))
-    check_front_end(run)
+    run = checked_run(BARE, p, latency=Latencies(4, reads={mine: 80}))
     assert {mine, other} <= {request.line for request in run.requests}
     assert run.issues(1)[-1][0] < run.issued_at(p.address("mine"), 0)
     (refill,) = (c.number for c in run.cycles if c.refill == mine)
@@ -157,8 +149,7 @@ def test_miss_whose_refill_comes_in_its_very_cycle():
     """Swept over the latency until a second warp's miss meets the refill of its line; it is selectable in the next."""
     met = []
     for latency in range(1, 14):
-        run = run_program(BARE, _everywhere(2, 20, stagger=3), latency=latency)
-        check_front_end(run)
+        run = checked_run(BARE, _everywhere(2, 20, stagger=3), latency=latency)
         for cycle in run.cycles:
             if cycle.miss is None or cycle.refill is None:
                 continue
@@ -177,8 +168,7 @@ def test_miss_whose_refill_comes_in_its_very_cycle():
 @pytest.mark.parametrize("policy", ["lrr", "gtlo"])
 def test_without_a_cache_each_warp_requests_each_line(policy):
     """All warps run through the same lines: as many requests for each as warps, and a miss for each request."""
-    run = run_program(UNCACHED, _everywhere(UNCACHED.warps, 40), latency=20, policy=policy)
-    check_front_end(run)
+    run = checked_run(UNCACHED, _everywhere(UNCACHED.warps, 40), latency=20, policy=policy)
     lines = Counter(request.line for request in run.requests)
     common = [START + 64 * n for n in range(6) if lines[START + 64 * n] > 1]
     assert len(common) >= 3 and {lines[line] for line in common} == {UNCACHED.warps}
@@ -204,9 +194,7 @@ def test_without_a_cache_only_the_last_line_is_kept():
         p.jal(0, "end")
         _to_next_line(p)
         p.label("end")
-        finish(p)
-        run = run_program(UNCACHED, p, latency=9)
-        check_front_end(run)
+        run = checked_run(UNCACHED, p, latency=9)
         again = p.address("again")
         inside = [miss for miss in run.misses(0) if run.cycles[miss].missed_line in range(again, again + 4 * words, 64)]
         assert len(inside) == misses
@@ -217,14 +205,11 @@ def test_random_latencies(config):
     """Every response after 1 to 25 cycles, in any order; the checks are those of every run."""
     for seed in range(3):
         rng = random.Random(seed)
-        try:
-            run = run_program(config, _everywhere(config.warps, 60, stagger=rng.randrange(8)),
+        with told(f"seed {seed}"):
+            run = checked_run(config, _everywhere(config.warps, 60, stagger=rng.randrange(8)),
                               latency=Between(rng, 1, 25),
                               policy=rng.choice(USUAL))
-            check_front_end(run)
             for warp in range(config.warps):
                 # Program order: 60 increments, whatever the misses.
                 assert run.register(5, warp) == {0: run.writes(5, warp)[0][1][0] + 59}
                 assert len(run.writes(5, warp)) == 60
-        except AssertionError as error:
-            raise AssertionError(f"seed {seed}: {error}") from error

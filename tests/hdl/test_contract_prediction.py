@@ -1,7 +1,5 @@
 """btfn: what a jump followed at decode costs, and what the repair of a wrong prediction does (design.md section 3)."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
@@ -9,8 +7,8 @@ import pytest
 from metronome.hdl.execute.control import RESOLVE
 from metronome.sim.program.assembler import asm
 from metronome.sim.program.assembler.asm import Program
-from tests.hdl.sm_checks import check_front_end
-from tests.hdl.sm_harness import Run, finish, run_program, spawn
+from tests.hdl.sm_checks import checked_run
+from tests.hdl.sm_harness import Run, finish, spawn
 from tests.support.builds import TINY, on
 
 pytestmark = on("TINY")
@@ -47,8 +45,7 @@ def _nops_after(run: Run, pc: int, warp: int = 0) -> list[int]:
 def test_loop_of_one_warp():
     """Alone a warp is fetched in t+1..t+3 as well, before t+3 knows better: three NOPs; the way out costs d."""
     p, top, branch = _loop(4)
-    run = run_program(TINY, p)
-    check_front_end(run)
+    run = checked_run(TINY, p)
     assert _nops_after(run, branch) == [3, 3, 3, 4]
     redirects = [c.number for c in run.cycles if c.resolve == 0 and c.redirect]
     last = [cycle for cycle, pc in run.issues(0) if pc == branch][-1]
@@ -73,9 +70,7 @@ def test_loops_in_turn_cost_nothing():
     p.add(asm.addi(5, 5, -1))
     back = p.here
     p.branch(asm.bne, 5, 0, "loop")
-    finish(p)
-    run = run_program(config, p, policy="lrr")
-    check_front_end(run)
+    run = checked_run(config, p, policy="lrr")
     for warp in range(config.warps):
         taken = _nops_after(run, back, warp)
         # Before the first round the warps do not run in step: misses, the end of wspawn.
@@ -104,9 +99,7 @@ def test_jal_needs_no_resolution(forward):
         p.label("over")
         at = p.here
         p.jal(1, "target")
-    finish(p)
-    run = run_program(TINY, p)
-    check_front_end(run)
+    run = checked_run(TINY, p)
     t = run.issued_at(at)
     nops = [(t + 1, None), (t + 2, None), (t + 3, None)]
     assert [s for s in run.selections(0) if s[0] > t][:4] == [*nops, (t + 4, target)]
@@ -123,9 +116,7 @@ def test_a_forward_branch_is_predicted_not_taken():
     p.label("target")
     target = p.here
     p.add(asm.addi(8, 0, 1))
-    finish(p)
-    run = run_program(TINY, p)
-    check_front_end(run)
+    run = checked_run(TINY, p)
     assert run.nops_before(target) == 4
     assert run.issued_at(target) == run.issued_at(at) + RESOLVE + 5
 
@@ -143,9 +134,7 @@ def test_a_jump_behind_an_unresolved_branch_is_squashed_with_it():
         finish(p)
         p.label("wrong")
         p.add(*[asm.addi(9, 9, 1)] * 8)
-        finish(p)
-        run = run_program(TINY, p)
-        check_front_end(run)
+        run = checked_run(TINY, p)
         assert run.writes(9) == [], f"gap {gap}"
 
 
@@ -160,9 +149,7 @@ def test_a_jump_into_a_line_that_is_not_there(latency):
         p.add(*[asm.nop()] * 40)
         p.label("far")
         p.add(asm.addi(8, 8, 1))
-        finish(p)
-        run = run_program(TINY, p, latency=latency)
-        check_front_end(run)
+        run = checked_run(TINY, p, latency=latency)
         far = p.address("far")
         # Its own miss is a NOP more than the three of the decode redirect; a fall-through miss replaces one of them.
         assert run.nops_before(far) in (2, 3, 4), f"{before}: {run.nops_before(far)}"

@@ -1,7 +1,5 @@
 """Random programs on all warps under every policy: the checks of sm_checks in every cycle, results against Python."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,6 +9,7 @@ import pytest
 from metronome.hdl.config import Prediction
 from metronome.sim.program.assembler import asm
 from metronome.sim.program.assembler.asm import Program
+from tests.hdl.lib.simulate import told
 from tests.hdl.sm_checks import USUAL, check_front_end
 from tests.hdl.sm_harness import Between, Run, finish, run_program, spawn
 from tests.support.builds import TINY, named, on
@@ -131,8 +130,7 @@ class _Writer:
         p = self.p
         spawn(p, self.warps, "all")
         p.label("all")
-        p.li(13, 3)
-        p.add(asm.tmc(13), asm.csrr(LANES, 0xCC0), asm.csrr(WARP, 0xCC1))
+        p.add(*asm.li(13, 3), asm.tmc(13), asm.csrr(LANES, 0xCC0), asm.csrr(WARP, 0xCC1))
         for register, value in ((COUNT, 0), (WRONG, 0), (ZERO, 0), (WARPS, self.warps)):
             p.li(register, value)
         for _ in range(10):
@@ -163,8 +161,6 @@ def test_random_program(config, policy):
         slowest = rng.choice((1, 4, 30))
         writer = _Writer(rng, config.warps)
         program = writer.write()
-        try:
+        with told(f"seed '{policy} {config.warps} {seed}'"):
             run = run_program(config, program, policy=policy, latency=Between(rng, 1, slowest))
             _check(run, writer)
-        except AssertionError as error:
-            raise AssertionError(f"seed '{policy} {config.warps} {seed}': {error}") from error

@@ -1,7 +1,5 @@
 """Exactly d = 4 NOPs for each redirect, none otherwise, and nobody selected before the resolution (design.md 3)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest
@@ -10,8 +8,8 @@ from metronome.hdl.config import SmConfig
 from metronome.hdl.execute.control import RESOLVE
 from metronome.sim.program.assembler import asm
 from metronome.sim.program.assembler.asm import Program
-from tests.hdl.sm_checks import check_front_end
-from tests.hdl.sm_harness import Run, finish, run_program
+from tests.hdl.sm_checks import checked_run
+from tests.hdl.sm_harness import Run, finish
 from tests.support.builds import BARE, TINY, on
 
 pytestmark = on("TINY")
@@ -48,8 +46,7 @@ NOT_TAKEN: dict[str, Emit] = {
 def _run(emit: Emit, latency: int = 5, config: SmConfig = TINY) -> tuple[Run, int, int]:
     """The run, the pc of the emitted instruction and that of "target", three words behind it in the same line."""
     p = Program()
-    p.li(5, -1)
-    p.li(6, 1)
+    p.add(*asm.li(5, -1), *asm.li(6, 1))
     p.la(7, "target")
     at = p.here
     emit(p)
@@ -58,8 +55,7 @@ def _run(emit: Emit, latency: int = 5, config: SmConfig = TINY) -> tuple[Run, in
     p.add(asm.addi(8, 0, 1))
     finish(p)
     assert p.here - p.base <= 64
-    run = run_program(config, p, latency=latency)
-    check_front_end(run)
+    run = checked_run(config, p, latency=latency)
     return run, at, p.address("target")
 
 
@@ -98,15 +94,12 @@ def test_fence_i_costs_four_nops_and_fetches_its_line_again():
 
 def _both_sides() -> tuple[Run, int, int]:
     p = Program()
-    p.li(5, 3)
-    p.add(asm.tmc(5), asm.csrr(6, 0xCC0))
+    p.add(*asm.li(5, 3), asm.tmc(5), asm.csrr(6, 0xCC0))
     at = p.here
     p.add(asm.split(7, 6), asm.addi(8, 8, 1))
     join = p.here
     p.add(asm.join(7), asm.addi(9, 9, 1))
-    finish(p)
-    run = run_program(TINY, p)
-    check_front_end(run)
+    run = checked_run(TINY, p)
     return run, at, join
 
 
@@ -131,14 +124,10 @@ def test_simt_instruction_without_redirect_costs_no_nop(name):
     word = {"tmc": asm.tmc(6), "bar": asm.bar(6, 6), "wspawn": asm.wspawn(6, 7), "pred": asm.pred(6, 6),
             "join": asm.join(10)}[name]
     p = Program()
-    p.li(6, 1)
-    p.li(7, 0)
-    p.li(10, 0)
+    p.add(*asm.li(6, 1), *asm.li(7, 0), *asm.li(10, 0))
     at = p.here
     p.add(word, asm.addi(8, 8, 1))
-    finish(p)
-    run = run_program(TINY, p)
-    check_front_end(run)
+    run = checked_run(TINY, p)
     # wspawn is decided in the cycle after X.
     later = 1 if name == "wspawn" else 0
     assert run.nops_before(at + 4) == 0
@@ -163,9 +152,7 @@ def test_redirect_into_a_line_that_is_not_there(latency):
     p.add(*[asm.nop()] * 40)
     p.label("far")
     p.add(asm.addi(8, 8, 1))
-    finish(p)
-    run = run_program(BARE, p, latency=latency)
-    check_front_end(run)
+    run = checked_run(BARE, p, latency=latency)
     t = run.issued_at(at)
     # The fetch of the line behind the jump missed before the jump issued (the fetch runs four instructions ahead).
     assert len([m for m in run.misses(0) if m <= t]) == 2

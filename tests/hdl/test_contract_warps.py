@@ -1,14 +1,12 @@
 """Activation, termination, barriers and the policies, by counting cycles (design.md section 3)."""
 
-from __future__ import annotations
-
 import pytest
 
 from metronome.hdl.execute.control import RESOLVE
 from metronome.sim.program.assembler import asm
 from metronome.sim.program.assembler.asm import Program
-from tests.hdl.sm_checks import check_front_end
-from tests.hdl.sm_harness import START, Latencies, Run, finish, run_program, spawn
+from tests.hdl.sm_checks import checked_run
+from tests.hdl.sm_harness import START, Latencies, Run, finish, spawn
 from tests.support.builds import SMALL, TINY, on
 
 pytestmark = on("TINY")
@@ -18,9 +16,7 @@ def test_launch():
     """``start`` in cycle 0: active and selected in 1, the first fetch misses in 2; d NOPs and the miss's one."""
     p = Program()
     p.add(asm.addi(5, 0, 1))
-    finish(p)
-    run = run_program(TINY, p, latency=6)
-    check_front_end(run)
+    run = checked_run(TINY, p, latency=6)
     assert run.cycles[0].activate == 1
     assert [run.cycles[i].active for i in (0, 1)] == [0, 1]
     assert run.misses(0) == [2]
@@ -38,15 +34,13 @@ def _spawned(warps: int) -> tuple[Run, Program, int]:
     finish(p)
     p.label("worker")
     p.add(asm.addi(5, 0, 7))
-    finish(p)
-    return run_program(SMALL, p), p, at
+    return checked_run(SMALL, p), p, at
 
 
 @on("SMALL")
 @pytest.mark.parametrize("warps", [2, 4])
 def test_spawned_warps_start_with_four_nops(warps):
     run, p, at = _spawned(warps)
-    check_front_end(run)
     t = run.issued_at(at)
     # wspawn in X in t+2, decided in t+3: active and selectable in t+4.
     assert run.cycles[t + 3].activate == (1 << warps) - 2
@@ -68,9 +62,7 @@ def test_first_issue_of_a_warp_alone():
     p.add(asm.tmc(0))
     p.label("worker")
     p.li(5, 7)
-    finish(p)
-    run = run_program(TINY, p, policy="gtlo")
-    check_front_end(run)
+    run = checked_run(TINY, p, policy="gtlo")
     t = run.issued_at(at)
     # gtlo: warp 1 is the only one in t+4; from t+5 on it keeps the machine while it is eligible.
     assert [cycle for cycle, _ in run.selections(1)[:5]] == list(range(t + 4, t + 9))
@@ -81,8 +73,7 @@ def test_termination_leaves_nothing():
     """tmc 0 in t: out from t+1 on, inactive from t+3 on, and what was fetched behind it never issues."""
     p = Program()
     p.add(asm.tmc(0), *[asm.addi(5, 0, 1)] * 8)
-    run = run_program(TINY, p)
-    check_front_end(run)
+    run = checked_run(TINY, p)
     t = run.issued_at(START)
     assert [run.cycles[t + i].active for i in range(4)] == [1, 1, 1, 0]
     assert max(cycle for cycle, _ in run.selections(0)) == t
@@ -95,9 +86,7 @@ def test_termination_with_a_miss_outstanding():
     """The fetch behind the warp's end misses; the miss is forgotten, and its answer wakes nobody."""
     p = Program()
     p.add(*[asm.nop()] * 12)
-    finish(p)
-    run = run_program(TINY, p, latency=Latencies(40, first=3))
-    check_front_end(run)
+    run = checked_run(TINY, p, latency=Latencies(40, first=3))
     assert [request.line for request in run.requests] in ([START], [START, START + 64])
     assert max(cycle for cycle, _ in run.selections(0)) == run.issued_at(p.here - 4)
 
@@ -116,9 +105,7 @@ def test_reactivation_by_a_second_wspawn():
     p.add(*[asm.addi(6, 0, 1)] * 6)
     p.label("second")
     p.li(5, 2)
-    finish(p)
-    run = run_program(TINY, p, latency=2)
-    check_front_end(run)
+    run = checked_run(TINY, p, latency=2)
     assert [value for _, value in run.writes(5, 1)] == [{0: 1}, {0: 2}]
     assert run.writes(6, 1) == []
     ended = run.issued_at(p.address("first") + 8, 1)
@@ -139,19 +126,15 @@ def test_barrier_release(policy):
     p = Program()
     spawn(p, 4, "all")
     p.label("all")
-    p.li(5, 0)
-    p.li(6, 4)
+    p.add(*asm.li(5, 0), *asm.li(6, 4))
     # Warp w arrives late by some w.
     p.add(asm.csrr(7, 0xCC1), asm.div(8, 7, 6), asm.addi(7, 7, 1))
     p.label("delay")
     p.add(asm.addi(7, 7, -1))
     p.branch(asm.bne, 7, 0, "delay")
     at = p.here
-    p.add(asm.bar(5, 6))
-    p.add(asm.addi(9, 0, 1))
-    finish(p)
-    run = run_program(SMALL, p, policy=policy, latency=3)
-    check_front_end(run)
+    p.add(asm.bar(5, 6), asm.addi(9, 0, 1))
+    run = checked_run(SMALL, p, policy=policy, latency=3)
     arrivals = {warp: run.issued_at(at, warp) for warp in range(4)}
     t = max(arrivals.values())
     for warp, arrival in arrivals.items():

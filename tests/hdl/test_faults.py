@@ -1,7 +1,5 @@
 """Every fault of hdl.config.FaultCause on the whole SM: what it reports, that it changes nothing, and that it stops."""
 
-from __future__ import annotations
-
 import pytest
 
 from metronome.hdl.config import FaultCause
@@ -21,12 +19,7 @@ MARKER = 0x5A5
 def _body(*words: int) -> tuple[Program, int]:
     """x5 = 0x10000 (both lanes), x6 = MARKER, x7 = 3, x8 = MARKER; both lanes active. The last word faults; its pc."""
     p = Program()
-    p.li(7, 3)
-    p.add(asm.tmc(7))
-    p.li(7, 3)
-    p.li(5, USER)
-    p.li(6, MARKER)
-    p.li(8, MARKER)
+    p.add(*asm.li(7, 3), asm.tmc(7), *asm.li(7, 3), *asm.li(5, USER), *asm.li(6, MARKER), *asm.li(8, MARKER))
     p.add(*words)
     at = p.here - 4
     # Each later instruction would show itself.
@@ -44,6 +37,15 @@ def _expect(run: Run, cause: FaultCause, pc: int, address: int, warp: int = 0) -
     assert all(c.fault for c in run.cycles[first:])
     assert all(c.select is None for c in run.cycles[first:])
     assert not run.cycles[-1].busy
+
+
+def _refused(*words: int, cause: FaultCause, address: int | None = None) -> Run:
+    """A run in which the last of ``words`` faults at the execute stage (``address``: else the word itself)."""
+    p, at = _body(*words)
+    run = run_program(TINY, p)
+    _expect(run, cause, at, words[-1] if address is None else address)
+    _expect_precise(run, at)
+    return run
 
 
 def _expect_precise(run: Run, pc: int) -> None:
@@ -72,10 +74,7 @@ def _expect_precise(run: Run, pc: int) -> None:
     (asm.join(5), FaultCause.STACK_UNDERFLOW, 0),
 ])
 def test_execute_faults(word, cause, address):
-    p, at = _body(word)
-    run = run_program(TINY, p)
-    _expect(run, cause, at, address)
-    _expect_precise(run, at)
+    _refused(word, cause=cause, address=address)
 
 
 @pytest.mark.parametrize("frm", [5, 6, 7])
@@ -84,20 +83,14 @@ def test_execute_faults(word, cause, address):
 def test_reserved_dynamic_rounding_mode(make, frm):
     """Only where the instruction takes its mode from frm; the fault raises no flags and writes nothing."""
     operands = {asm.fmadd_s: 4, asm.fsqrt_s: 2, asm.fcvt_w_s: 2, asm.fcvt_s_wu: 2}.get(make, 3)
-    p, at = _body(asm.csrrwi(0, 0x002, frm), make(*[9] * operands, 0), asm.fsgnj_s(9, 9, 9), make(*[8] * operands))
-    run = run_program(TINY, p)
-    _expect(run, FaultCause.ILLEGAL_INSTRUCTION, at, make(*[8] * operands))
-    _expect_precise(run, at)
+    words = asm.csrrwi(0, 0x002, frm), make(*[9] * operands, 0), asm.fsgnj_s(9, 9, 9), make(*[8] * operands)
+    run = _refused(*words, cause=FaultCause.ILLEGAL_INSTRUCTION)
     assert run.register(32 + 8) == {}
 
 
 @pytest.mark.parametrize("mode", [5, 6])
 def test_reserved_static_rounding_mode(mode):
-    word = asm.fmul_s(8, 8, 8, mode)
-    p, at = _body(word)
-    run = run_program(TINY, p)
-    _expect(run, FaultCause.ILLEGAL_INSTRUCTION, at, word)
-    _expect_precise(run, at)
+    run = _refused(asm.fmul_s(8, 8, 8, mode), cause=FaultCause.ILLEGAL_INSTRUCTION)
     assert run.register(32 + 8) == {}
 
 
@@ -121,8 +114,7 @@ def test_misaligned_target_of_a_branch_that_is_not_taken():
 def test_fetch_outside_memory(target):
     """The pc itself faults, and only when it issues."""
     p = Program()
-    p.li(5, target)
-    p.add(asm.jalr(1, 5, 0))
+    p.add(*asm.li(5, target), asm.jalr(1, 5, 0))
     run = run_program(TINY, p, latency=3)
     _expect(run, FaultCause.FETCH_ACCESS, target, target)
 
@@ -133,8 +125,7 @@ def test_fetch_error_that_is_never_issued_is_no_fault():
     """The line behind a jump answers with an error; the jump goes elsewhere."""
     # The code is in the last words of memory, where stacks are: interleaved, they would hold no code.
     p = Program()
-    p.li(5, 0xFFFE_FFF8)
-    p.add(asm.jalr(1, 5, 0))
+    p.add(*asm.li(5, 0xFFFE_FFF8), asm.jalr(1, 5, 0))
     p.label("back")
     finish(p)
     memory = run_program(BARE, p, latency=2, max_cycles=60, may_hang=True).memory
@@ -147,13 +138,10 @@ def test_fetch_error_that_is_never_issued_is_no_fault():
 
 
 @pytest.mark.parametrize(("word", "cause", "address"), [
-    (asm.lw(8, 2, 5), FaultCause.LOAD_MISALIGNED, USER + 2),
-    (asm.lh(8, 1, 5), FaultCause.LOAD_MISALIGNED, USER + 1),
+    (asm.lw(8, 2, 5), FaultCause.LOAD_MISALIGNED, USER + 2), (asm.lh(8, 1, 5), FaultCause.LOAD_MISALIGNED, USER + 1),
     (asm.sw(6, 1, 5), FaultCause.STORE_MISALIGNED, USER + 1),
-    (asm.sh(6, 3, 5), FaultCause.STORE_MISALIGNED, USER + 3),
-    (asm.lw(8, 0, 0), FaultCause.LOAD_ACCESS, 0),
-    (asm.lw(8, -4, 0), FaultCause.LOAD_ACCESS, 0xFFFF_FFFC),
-    (asm.sw(6, 8, 0), FaultCause.STORE_ACCESS, 8),
+    (asm.sh(6, 3, 5), FaultCause.STORE_MISALIGNED, USER + 3), (asm.lw(8, 0, 0), FaultCause.LOAD_ACCESS, 0),
+    (asm.lw(8, -4, 0), FaultCause.LOAD_ACCESS, 0xFFFF_FFFC), (asm.sw(6, 8, 0), FaultCause.STORE_ACCESS, 8),
     (asm.sb(6, -1, 0), FaultCause.STORE_ACCESS, 0xFFFF_FFFF),
 ])
 def test_access_faults(word, cause, address):
@@ -176,10 +164,8 @@ def test_address_is_that_of_the_lowest_lane_that_faults():
 
 @pytest.mark.parametrize("word", [asm.beq(9, 0, 8), asm.jalr(8, 9, 0)], ids=["beq", "jalr"])
 def test_divergent_branch(word):
-    p, at = _body(asm.csrr(9, 0xCC0), asm.slli(9, 9, 2), asm.add(9, 9, 0), word)
-    run = run_program(TINY, p)
-    _expect(run, FaultCause.DIVERGENT_BRANCH, at, 0)
-    _expect_precise(run, at)
+    words = asm.csrr(9, 0xCC0), asm.slli(9, 9, 2), asm.add(9, 9, 0), word
+    _refused(*words, cause=FaultCause.DIVERGENT_BRANCH, address=0)
 
 
 @on("bare")
@@ -187,8 +173,7 @@ def test_divergent_branch(word):
 def test_divergent_branch_check_can_be_left_out():
     """Then the leader, the highest active lane, decides: lane 1 has x9 = 1, so bne is taken."""
     p = Program()
-    p.li(7, 3)
-    p.add(asm.tmc(7), asm.csrr(9, 0xCC0))
+    p.add(*asm.li(7, 3), asm.tmc(7), asm.csrr(9, 0xCC0))
     p.branch(asm.bne, 9, 0, "end")
     p.li(10, 1)
     p.label("end")
@@ -206,10 +191,8 @@ def test_inactive_lanes_do_not_diverge():
 
 def test_stack_overflow():
     """Two threads: one entry. A second divergent split after tmc has switched both lanes on again."""
-    p, at = _body(asm.csrr(9, 0xCC0), asm.split(10, 9), asm.tmc(7), asm.split(8, 9))
-    run = run_program(TINY, p)
-    _expect(run, FaultCause.STACK_OVERFLOW, at, 0)
-    _expect_precise(run, at)
+    words = asm.csrr(9, 0xCC0), asm.split(10, 9), asm.tmc(7), asm.split(8, 9)
+    run = _refused(*words, cause=FaultCause.STACK_OVERFLOW, address=0)
     assert run.register(10) == {0: 0, 1: 0}
 
 
@@ -235,8 +218,7 @@ def test_first_fault_stays():
     p = Program()
     spawn(p, 2, "other")
     at = p.here
-    p.add(asm.ebreak())
-    p.add(*[asm.nop()] * 4)
+    p.add(asm.ebreak(), *[asm.nop()] * 4)
     p.label("other")
     p.add(asm.ecall())
     run = run_program(TINY, p)

@@ -1,7 +1,5 @@
 """Issue distances and the writeback port: latency + 2, for all operand values (design.md section 4)."""
 
-from __future__ import annotations
-
 import pytest
 
 from metronome.hdl.config import SmConfig
@@ -11,8 +9,8 @@ from metronome.hdl.layouts.counters import StallReason
 from metronome.sim.program.assembler import asm
 from metronome.sim.program.assembler.asm import Program
 from tests.hdl.producers import DIV, FDIV, FLOAT_PRODUCERS, MUL, OVERHEAD, PRODUCERS, F
-from tests.hdl.sm_checks import check_front_end
-from tests.hdl.sm_harness import START, Run, finish, run_program
+from tests.hdl.sm_checks import checked_run
+from tests.hdl.sm_harness import START, Run, finish
 from tests.support.builds import BARE, TINY, on
 
 pytestmark = on("TINY")
@@ -27,17 +25,19 @@ OPERANDS = [(0, 0), (1, 0x8000_0000), (0xFFFF_FFFF, 0x8000_0000), (0x8000_0000, 
 def _with_operands(a: int, b: int) -> Program:
     """x5 = a, x6 = b, all of one line's code; four NOPs so that both are there."""
     p = Program()
-    p.add(*asm.li(5, a), *asm.li(6, b))
-    p.add(*[asm.nop()] * 4)
+    p.add(*asm.li(5, a), *asm.li(6, b), *[asm.nop()] * 4)
     return p
 
 
-def _alone(p: Program, config: SmConfig = TINY) -> Run:
+def _timed(p: Program, *words: int, config: SmConfig = TINY) -> tuple[Run, int, list[int]]:
+    """Behind ``p`` some words that end a line at most: when the first is selected, and how much later each is."""
+    at = p.here
+    p.add(*words)
     finish(p)
     assert p.here - p.base <= 64
-    run = run_program(config, p, latency=2)
-    check_front_end(run)
-    return run
+    run = checked_run(config, p, latency=2)
+    t = run.issued_at(at)
+    return run, t, [run.issued_at(at + 4 * i) - t for i in range(len(words))]
 
 
 @pytest.mark.parametrize("name", PRODUCERS)
@@ -46,12 +46,8 @@ def test_dependent_distance(name):
     make, latency = PRODUCERS[name]
     # A division takes as long for every operand; the others have no reason not to.
     for a, b in OPERANDS if latency == DIV else OPERANDS[:2]:
-        p = _with_operands(a, b)
-        at = p.here
-        p.add(make(8, 5, 6), asm.addi(9, 8, 1))
-        run = _alone(p)
-        t = run.issued_at(at)
-        assert run.issued_at(at + 4) - t == latency + OVERHEAD, (a, b)
+        run, t, distances = _timed(_with_operands(a, b), make(8, 5, 6), asm.addi(9, 8, 1))
+        assert distances == [0, latency + OVERHEAD], (a, b)
         assert [cycle for cycle, _ in run.writes(8)] == [t + latency + OVERHEAD]
         assert run.register(9)[0] == (run.register(8)[0] + 1) & 0xFFFF_FFFF
 
@@ -68,13 +64,10 @@ def test_dependent_distance_of_the_fpu(name):
     """As above, for operands of every class."""
     make, latency, to_int = FLOAT_PRODUCERS[name]
     for a, b in FLOAT_OPERANDS:
-        p = _with_floats(a, b)
-        at = p.here
         # fmv.w.x and fcvt.s.w read x5, whose number is f5's.
-        p.add(make(8, 5, 6), asm.addi(9, 8, 0) if to_int else asm.fmv_x_w(9, 8))
-        run = _alone(p)
-        t = run.issued_at(at)
-        assert run.issued_at(at + 4) - t == latency + OVERHEAD, (name, hex(a), hex(b))
+        consumer = asm.addi(9, 8, 0) if to_int else asm.fmv_x_w(9, 8)
+        run, t, distances = _timed(_with_floats(a, b), make(8, 5, 6), consumer)
+        assert distances == [0, latency + OVERHEAD], (name, hex(a), hex(b))
         rd = 8 if to_int else F + 8
         assert [cycle for cycle, _ in run.writes(rd)] == [t + latency + OVERHEAD]
         assert run.register(9) == run.register(rd) != {}
@@ -88,24 +81,17 @@ def test_every_use_of_a_float_waits(name, role):
     p.li(7, 0x10000)
     consumer = {"rs1": asm.fmadd_s(9, 8, 5, 6), "rs2": asm.fmadd_s(9, 5, 8, 6), "rs3": asm.fmadd_s(9, 5, 6, 8),
                 "store": asm.fsw(8, 0, 7), "write": asm.fsgnj_s(8, 5, 5)}[role]
-    at = p.here
-    p.add(make(8, 5, 6), consumer)
-    run = _alone(p)
-    assert run.issued_at(at + 4) - run.issued_at(at) == latency + OVERHEAD
+    run, _, distances = _timed(p, make(8, 5, 6), consumer)
+    assert distances == [0, latency + OVERHEAD]
     if role == "store":
         assert run.memory.read_word(0x10000) == run.register(F + 8)[0]
 
 
 def test_a_loaded_float_is_usable_in_the_cycle_of_its_write():
     p = Program()
-    p.li(5, 0x10000)
-    p.li(6, 0x4040_0000)
-    p.add(asm.sw(6, 4, 5))
-    at = p.here
-    p.add(asm.flw(8, 4, 5), asm.fadd_s(9, 8, 8))
-    run = _alone(p)
-    ((written, value),) = run.writes(F + 8)
-    assert run.issued_at(at + 4) == written and value == {0: 0x4040_0000}
+    p.add(*asm.li(5, 0x10000), *asm.li(6, 0x4040_0000), asm.sw(6, 4, 5))
+    run, t, distances = _timed(p, asm.flw(8, 4, 5), asm.fadd_s(9, 8, 8))
+    assert run.writes(F + 8) == [(t + distances[1], {0: 0x4040_0000})]
     assert run.register(F + 9) == {0: 0x40C0_0000}
 
 
@@ -118,10 +104,8 @@ def test_every_use_waits(name, role):
     p.li(7, 0x10000)
     consumer = {"rs1": asm.xor(9, 8, 5), "rs2": asm.xor(9, 5, 8), "store": asm.sw(8, 0, 7),
                 "write": asm.addi(8, 0, 5), "branch": asm.beq(8, 0, 8)}[role]
-    at = p.here
-    p.add(make(8, 5, 6), consumer)
-    run = _alone(p)
-    assert run.issued_at(at + 4) - run.issued_at(at) == latency + OVERHEAD
+    run, _, distances = _timed(p, make(8, 5, 6), consumer)
+    assert distances == [0, latency + OVERHEAD]
     result = {"add": 107, "mul": 700, "div": 14}[name]
     if role == "store":
         assert run.memory.read_word(0x10000) == result
@@ -141,57 +125,43 @@ def test_link_is_written_after_three_cycles(words, config):
     at = p.here
     p.add(*words, asm.nop())
     p.label("target")
-    p.add(asm.addi(9, 8, 0))
-    run = _alone(p, config)
+    run, target, _ = _timed(p, asm.addi(9, 8, 0), config=config)
     t = run.issued_at(at)
     assert run.writes(8) == [(t + 1 + OVERHEAD, {0: at + 4})]
-    assert run.issued_at(p.address("target")) == t + 8
+    assert target == t + 8
     assert run.register(9) == {0: at + 4}
 
 
 def test_split_result_is_written_after_three_cycles():
     """The resolution (R + 1 = 4) outlasts the latency by one."""
-    p = _with_operands(1, 2)
-    at = p.here
-    p.add(asm.split(8, 5), asm.addi(9, 8, 3))
-    run = _alone(p)
-    t = run.issued_at(at)
+    run, t, distances = _timed(_with_operands(1, 2), asm.split(8, 5), asm.addi(9, 8, 3))
     assert run.writes(8) == [(t + 1 + OVERHEAD, {0: 0})]
-    assert run.issued_at(at + 4) == t + 4
+    assert distances == [0, 4]
     assert run.register(9) == {0: 3}
 
 
 @pytest.mark.parametrize("name", ["add", "mul", "csrr", "csrrw"])
 def test_independent_back_to_back(name):
     make, _ = PRODUCERS[name]
-    p = _with_operands(3, 5)
-    at = p.here
-    p.add(*[make(8 + i, 5, 6) for i in range(4)])
-    run = _alone(p)
-    assert [run.issued_at(at + 4 * i) - run.issued_at(at) for i in range(4)] == [0, 1, 2, 3]
+    _, _, distances = _timed(_with_operands(3, 5), *[make(8 + i, 5, 6) for i in range(4)])
+    assert distances == [0, 1, 2, 3]
 
 
 @pytest.mark.parametrize("name", [name for name, (_, latency, _) in FLOAT_PRODUCERS.items() if latency != FDIV])
 def test_independent_floats_back_to_back(name):
     make, *_ = FLOAT_PRODUCERS[name]
-    p = _with_floats(0x3F80_0000, 0x4040_0000)
-    at = p.here
-    p.add(*[make(8 + i, 5, 6) for i in range(4)])
-    run = _alone(p)
-    assert [run.issued_at(at + 4 * i) - run.issued_at(at) for i in range(4)] == [0, 1, 2, 3]
+    _, _, distances = _timed(_with_floats(0x3F80_0000, 0x4040_0000), *[make(8 + i, 5, 6) for i in range(4)])
+    assert distances == [0, 1, 2, 3]
 
 
 @pytest.mark.parametrize("first", ["fdiv", "fsqrt"])
 @pytest.mark.parametrize("second", ["fdiv", "fsqrt"])
 def test_float_divider_blocks_only_its_class(first, second):
     """The integer divider goes on beside it, and the other way round."""
-    p = _with_floats(0x3F80_0000, 0x4040_0000)
-    at = p.here
-    p.add(FLOAT_PRODUCERS[first][0](8, 5, 6), asm.div(8, 5, 6), asm.fmul_s(9, 5, 6), asm.flt_s(9, 5, 6),
-          FLOAT_PRODUCERS[second][0](10, 6, 5), asm.rem(10, 5, 6))
-    run = _alone(p)
-    t = run.issued_at(at)
-    assert [run.issued_at(at + 4 * i) - t for i in range(6)] == [0, 1, 2, 3, FDIV, 1 + DIV]
+    words = [FLOAT_PRODUCERS[first][0](8, 5, 6), asm.div(8, 5, 6), asm.fmul_s(9, 5, 6), asm.flt_s(9, 5, 6),
+             FLOAT_PRODUCERS[second][0](10, 6, 5), asm.rem(10, 5, 6)]
+    run, t, distances = _timed(_with_floats(0x3F80_0000, 0x4040_0000), *words)
+    assert distances == [0, 1, 2, 3, FDIV, 1 + DIV]
     assert {run.cycles[c].reasons[0] for c in range(t + 4, t + FDIV)} == {StallReason.UNIT}
 
 
@@ -199,46 +169,33 @@ def test_float_divider_blocks_only_its_class(first, second):
 def test_x0_of_the_fpu_takes_a_slot_and_leaves_nothing(name):
     """Nobody waits for x0: not a reader, not another writer; but fcsr waits for the flags, as many as there are."""
     make, latency, _ = FLOAT_PRODUCERS[name]
-    p = _with_floats(0x7F80_0001, 0x7FC0_0000)
-    at = p.here
-    p.add(*[make(0, 5, 6)] * 3, asm.add(0, 0, 0), asm.csrr(10, 0x003))
-    run = _alone(p)
-    t = run.issued_at(at)
-    assert [run.issued_at(at + 4 * i) - t for i in range(5)] == [0, 1, 2, 3, 2 + latency + OVERHEAD]
+    words = [*[make(0, 5, 6)] * 3, asm.add(0, 0, 0), asm.csrr(10, 0x003)]
+    run, _, distances = _timed(_with_floats(0x7F80_0001, 0x7FC0_0000), *words)
+    assert distances == [0, 1, 2, 3, 2 + latency + OVERHEAD]
     assert run.writes(0) == []
     # A signalling NaN in f5, a quiet one in f6: only what reads f5, or is a signalling comparison, raises NV.
     assert run.register(10) == {0: 0 if name in ("fclass", "fmv.x") else 0x10}
 
 
 def test_divider_blocks_only_divisions():
-    p = _with_operands(100, 7)
-    at = p.here
-    p.add(asm.div(8, 5, 6), asm.add(9, 5, 6), asm.mul(10, 5, 6), asm.rem(11, 5, 6))
-    run = _alone(p)
-    t = run.issued_at(at)
-    assert [run.issued_at(at + 4 * i) - t for i in range(4)] == [0, 1, 2, DIV]
+    words = [asm.div(8, 5, 6), asm.add(9, 5, 6), asm.mul(10, 5, 6), asm.rem(11, 5, 6)]
+    run, t, distances = _timed(_with_operands(100, 7), *words)
+    assert distances == [0, 1, 2, DIV]
     assert {run.cycles[c].reasons[0] for c in range(t + 3, t + DIV)} == {StallReason.UNIT}
     assert [run.register(rd)[0] for rd in (8, 9, 10, 11)] == [14, 107, 700, 2]
 
 
 def test_writeback_slot_conflict():
     """mul in t writes in t+6; an addition in t+3 would, too: it waits one cycle, and only that."""
-    p = _with_operands(100, 7)
-    at = p.here
-    p.add(asm.mul(8, 5, 6), *[asm.addi(9 + i, 5, 6) for i in range(4)])
-    run = _alone(p)
-    t = run.issued_at(at)
-    assert [run.issued_at(at + 4 * i) - t for i in range(5)] == [0, 1, 2, 4, 5]
+    run, t, distances = _timed(_with_operands(100, 7), asm.mul(8, 5, 6), *[asm.addi(9 + i, 5, 6) for i in range(4)])
+    assert distances == [0, 1, 2, 4, 5]
     assert run.cycles[t + 3].stall == StallReason.WRITEBACK
 
 
 def test_without_destination_no_slot_is_needed():
     """x0 as destination: neither a slot nor a wait."""
-    p = _with_operands(100, 7)
-    at = p.here
-    p.add(asm.mul(8, 5, 6), *[asm.addi(0, 5, 6) for i in range(4)])
-    run = _alone(p)
-    assert [run.issued_at(at + 4 * i) - run.issued_at(at) for i in range(5)] == [0, 1, 2, 3, 4]
+    run, _, distances = _timed(_with_operands(100, 7), asm.mul(8, 5, 6), *[asm.addi(0, 5, 6)] * 4)
+    assert distances == [0, 1, 2, 3, 4]
     assert run.writes(0) == []
 
 
@@ -246,12 +203,9 @@ def test_without_destination_no_slot_is_needed():
 def test_flags_are_there_for_the_next_access_to_fcsr(name):
     """fcsr waits for the FPU, reads the flags of all lanes, and what is written then is not touched by older ones."""
     make, latency, _ = FLOAT_PRODUCERS[name]
-    p = _with_floats(0x7F80_0001, 0x7F80_0001)
-    at = p.here
-    p.add(make(8, 5, 6), asm.csrrwi(9, 0x003, 0), asm.csrr(10, 0x001))
-    run = _alone(p)
-    t = run.issued_at(at)
-    assert run.issued_at(at + 4) - t == latency + OVERHEAD
+    words = make(8, 5, 6), asm.csrrwi(9, 0x003, 0), asm.csrr(10, 0x001)
+    run, _, distances = _timed(_with_floats(0x7F80_0001, 0x7F80_0001), *words)
+    assert distances[1] == latency + OVERHEAD
     quiet = name in ("fclass", "fmv.x", "fmv.f", "fsgnjx")
     exact = 0x1 if name == "fcvt.s" else 0x10
     assert run.register(9) == {0: 0 if quiet else exact}
@@ -260,9 +214,8 @@ def test_flags_are_there_for_the_next_access_to_fcsr(name):
 
 def test_an_instruction_behind_a_write_of_frm_rounds_with_it():
     """1 + 2**-24: to nearest 1, upwards the next number."""
-    p = _with_floats(0x3F80_0000, 0x3380_0000)
-    p.add(asm.fadd_s(8, 5, 6), asm.csrrwi(0, 0x002, 3), asm.fadd_s(9, 5, 6), asm.fadd_s(10, 5, 6, 0))
-    run = _alone(p)
+    words = asm.fadd_s(8, 5, 6), asm.csrrwi(0, 0x002, 3), asm.fadd_s(9, 5, 6), asm.fadd_s(10, 5, 6, 0)
+    run, *_ = _timed(_with_floats(0x3F80_0000, 0x3380_0000), *words)
     assert [run.register(F + rd)[0] for rd in (8, 9, 10)] == [0x3F80_0000, 0x3F80_0001, 0x3F80_0000]
 
 
@@ -282,8 +235,7 @@ def test_x0_as_destination_leaves_nothing_pending(row):
         free = {Unit.LSU: 7 << 15, Unit.CSR: 0x340 << 20 | 5 << 15}.get(row.unit, 5 << 15)
         p.add(row.match | free | (6 << 20 if row.rs2 is not None else 0))
     p.label("next")
-    p.add(asm.csrr(9, 0x003), asm.addi(10, 0, 1))
-    run = _alone(p)
+    run, *_ = _timed(p, asm.csrr(9, 0x003), asm.addi(10, 0, 1))
     assert run.ended and run.fault is None
     assert run.writes(0) == []
     assert [pc for _, pc in run.issues(0) if pc in (at, at + 4)] == [at, at + 4]
@@ -292,22 +244,15 @@ def test_x0_as_destination_leaves_nothing_pending(row):
 
 @pytest.mark.parametrize("csr", [0x001, 0x002, 0x003])
 def test_fcsr_waits_for_everything_older(csr):
-    p = _with_operands(100, 7)
-    at = p.here
-    p.add(asm.mul(8, 5, 6), asm.csrr(9, csr))
-    run = _alone(p)
-    assert run.issued_at(at + 4) - run.issued_at(at) == MUL + OVERHEAD
-    assert run.cycles[run.issued_at(at) + 1].stall == StallReason.DRAIN
+    run, t, distances = _timed(_with_operands(100, 7), asm.mul(8, 5, 6), asm.csrr(9, csr))
+    assert distances == [0, MUL + OVERHEAD]
+    assert run.cycles[t + 1].stall == StallReason.DRAIN
 
 
 def test_load_result_is_usable_in_the_cycle_of_its_write():
     p = Program()
     p.li(5, 0x10000)
-    at = p.here
-    p.add(asm.lw(8, 0, 5), asm.addi(9, 8, 1))
-    run = _alone(p)
-    ((written, value),) = run.writes(8)
-    assert run.issued_at(at + 4) == written
-    assert value == {0: 0} and run.register(9) == {0: 1}
-    assert {run.cycles[c].reasons[0] for c in range(run.issued_at(at) + 1, written)} == {StallReason.LOAD}
-    assert run.issued_at(START) < run.issued_at(at)
+    run, t, (_, distance) = _timed(p, asm.lw(8, 0, 5), asm.addi(9, 8, 1))
+    assert run.writes(8) == [(t + distance, {0: 0})] and run.register(9) == {0: 1}
+    assert {run.cycles[c].reasons[0] for c in range(t + 1, t + distance)} == {StallReason.LOAD}
+    assert run.issued_at(START) < t

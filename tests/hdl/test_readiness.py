@@ -1,7 +1,5 @@
 """In every cycle of random programs a warp is eligible exactly when the contract says so (design.md section 4)."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import dataclass
 
@@ -10,9 +8,10 @@ import pytest
 from metronome.hdl.layouts.counters import StallReason
 from metronome.sim.program.assembler import asm
 from metronome.sim.program.assembler.asm import Program
+from tests.hdl.lib.simulate import told
 from tests.hdl.producers import ALU, CSR, DIV, FDIV, FLOAT_PRODUCERS, OVERHEAD, PRODUCERS, F
-from tests.hdl.sm_checks import USUAL, check_front_end
-from tests.hdl.sm_harness import Run, finish, run_program, spawn
+from tests.hdl.sm_checks import USUAL, checked_run
+from tests.hdl.sm_harness import Run, finish, spawn
 from tests.support.builds import named
 
 
@@ -104,9 +103,6 @@ def test_readiness_against_reference(config):
         p.label("body")
         p.add(*[i.word for i in instructions])
         finish(p)
-        try:
-            run = run_program(config, p, policy=rng.choice(USUAL), latency=3)
-            check_front_end(run)
+        with told(f"seed {seed}"):
+            run = checked_run(config, p, policy=rng.choice(USUAL), latency=3)
             assert _check_readiness(run, p.address("body"), instructions) > 20
-        except AssertionError as error:
-            raise AssertionError(f"seed {seed}: {error}") from error

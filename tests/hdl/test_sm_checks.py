@@ -1,7 +1,5 @@
 """The checks of every run (sm_checks) themselves: each finds a run in which one event is another, or is missing."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -9,8 +7,8 @@ import pytest
 
 from metronome.sim.program.assembler import asm
 from metronome.sim.program.assembler.asm import Program
-from tests.hdl.sm_checks import check_front_end
-from tests.hdl.sm_harness import LINE, Cycle, Issued, Run, finish, run_program, spawn
+from tests.hdl.sm_checks import check_front_end, checked_run
+from tests.hdl.sm_harness import LINE, Cycle, Issued, Run, spawn
 from tests.support.builds import TINY, on
 
 pytestmark = on("TINY")
@@ -22,15 +20,12 @@ def run() -> Run:
     p = Program()
     spawn(p, 2, "all")
     p.label("all")
-    p.li(5, 0x10000)
-    p.add(asm.lw(6, 0, 5), asm.addi(6, 6, 1), *[asm.nop()] * 12)
+    p.add(*asm.li(5, 0x10000), asm.lw(6, 0, 5), asm.addi(6, 6, 1), *[asm.nop()] * 12)
     p.branch(asm.beq, 0, 0, "on")
     p.add(*[asm.nop()] * 2)
     p.label("on")
     p.add(*[asm.nop()] * 12)
-    finish(p)
-    run = run_program(TINY, p, latency=9)
-    check_front_end(run)
+    run = checked_run(TINY, p, latency=9)
     return run
 
 
@@ -44,9 +39,7 @@ SPOILED: dict[str, tuple[Callable[[Cycle], bool], Callable[[Cycle], Cycle]]] = {
     "nobody is selected": (lambda c: c.select is not None, lambda c: replace(c, select=None)),
     "somebody else is eligible": (lambda c: c.select == 0, lambda c: replace(c, eligible=0b10)),
     "an inactive warp is eligible": (lambda c: c.active == 1, lambda c: replace(c, eligible=c.eligible | 0b10)),
-    "a NOP is an instruction": (
-        lambda c: c.nop, lambda c: replace(c, nop=False),
-    ),
+    "a NOP is an instruction": (lambda c: c.nop, lambda c: replace(c, nop=False)),
     "another pc issues": (lambda c: c.issue is not None, _issues_else),
     "an instruction that nobody selected": (
         lambda c: c.issue is None, lambda c: replace(c, issue=Issued(0, 0x8000_0000, asm.nop(), 1)),
@@ -56,9 +49,7 @@ SPOILED: dict[str, tuple[Callable[[Cycle], bool], Callable[[Cycle], Cycle]]] = {
     "a redirect is lost": (lambda c: c.redirect and c.active == 3, lambda c: replace(c, redirect=False)),
     "a resolution is lost": (lambda c: c.resolve is not None, lambda c: replace(c, resolve=None)),
     "busy falls": (lambda c: c.busy, lambda c: replace(c, busy=False)),
-    "a result behind the end": (
-        lambda c: c.number > 0 and not c.busy, lambda c: replace(c, write=(0, 5, {0: 1})),
-    ),
+    "a result behind the end": (lambda c: c.number > 0 and not c.busy, lambda c: replace(c, write=(0, 5, {0: 1}))),
 }
 
 

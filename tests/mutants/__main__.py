@@ -4,8 +4,6 @@
 into the design and runs the tests that must fail with it. ``python -m tests.mutants all`` runs all.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from dataclasses import dataclass, field
@@ -46,10 +44,7 @@ def run(mutant: Mutant) -> Outcome:
     outcome = Outcome()
     arguments = ["-q", "--tb=no", "--no-header", "-p", "no:cacheprovider", "-m", "long or not long"]
     # The cache knows the Verilog by its sources, which are not the mutant's: simulations are built from the Verilog.
-    with (
-        patched(mutant.name, mutant.method, mutant.old, mutant.new),
-        pytest.MonkeyPatch.context() as monkeypatch,
-    ):
+    with patched(mutant.name, mutant.method, mutant.old, mutant.new), pytest.MonkeyPatch.context() as monkeypatch:
         monkeypatch.setattr(verilog, "outside", lambda config: True)
         pytest.main([*arguments, *(str(ROOT / test) for test in mutant.found_by)], plugins=[outcome])
     return outcome

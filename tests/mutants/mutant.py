@@ -1,7 +1,5 @@
 """What a mutant is: see :mod:`tests.mutants`."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 __all__ = ["Mutant"]

@@ -1,7 +1,5 @@
 """Mutants of the policy ccws and its victim tags: see :mod:`tests.mutants`."""
 
-from __future__ import annotations
-
 from tests.mutants.mutant import Mutant
 
 __all__ = ["CCWS"]

@@ -1,7 +1,5 @@
 """Mutants of the CSR mpolicy, and of the policies whose parameters it changes: see :mod:`tests.mutants`."""
 
-from __future__ import annotations
-
 from tests.mutants.mutant import Mutant
 
 __all__ = ["CHANGES"]

@@ -1,7 +1,5 @@
 """Mutants that move a cycle where several things meet: misses in line, swaps, entries made again, two schedulers."""
 
-from __future__ import annotations
-
 from tests.mutants.mutant import Mutant
 
 __all__ = ["TIMING"]

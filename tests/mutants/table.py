@@ -1,7 +1,5 @@
 """The table of mutants: see :mod:`tests.mutants`."""
 
-from __future__ import annotations
-
 from tests.mutants.mutant import Mutant
 from tests.mutants.of_ccws import CCWS
 from tests.mutants.of_changes import CHANGES

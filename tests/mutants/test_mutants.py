@@ -1,7 +1,5 @@
 """The mutants (tests.mutants): the table fits the design, and each is found."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections import Counter

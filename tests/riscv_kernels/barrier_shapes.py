@@ -5,8 +5,6 @@ each level but -O0, where every variable is in memory, and runs it; and sees eac
 for each that is wrong; the exit status is 1 if there is one.
 """
 
-from __future__ import annotations
-
 import argparse
 import multiprocessing
 import os

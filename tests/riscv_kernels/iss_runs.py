@@ -56,13 +56,31 @@ def run_launch(launch: Launch, config: SmConfig) -> Run:
     return Run(iss.run(LIMIT), memory, iss)
 
 
+def finished(launch: Launch, config: SmConfig) -> Run:
+    """A run that has to end by itself, with exit code 0."""
+    run = run_launch(launch, config)
+    where = launch.image.source_line(run.end.fault.pc) if run.end.fault else ""
+    assert run.end.status is EndStatus.ENDED, f"{launch.name}: {run.end} {where}"
+    assert run.exit_code == 0, f"{launch.name}: exit code {run.exit_code}"
+    return run
+
+
+def failures(launch: Launch, config: SmConfig, what: str) -> list[str]:
+    """What is wrong after a run: a line each, with ``what`` it takes to run it again."""
+    run = run_launch(launch, config)
+    found = launch.check(run.memory)
+    if run.end.status is not EndStatus.ENDED:
+        found.append(f"{run.end} at {run.end.fault and launch.image.source_line(run.end.fault.pc)}")
+    if run.exit_code:
+        found.append(f"exit code {run.exit_code}")
+    return [f"{what} {config.warps}x{config.threads}: {line}" for line in found]
+
+
 def run_program(source: Path, config: SmConfig, arguments: tuple[int, ...] = (), flags: tuple[str, ...] = ()) -> Run:
     """Build one C file with the runtime and run it. Its argument block: the results' address, then ``arguments``."""
     image = load_elf(build_elf([source], name=source.stem, flags=flags), config.memory_map)
     launch = Launch(
-        name=source.stem,
-        image=image,
-        memory_map=config.memory_map,
+        name=source.stem, image=image, memory_map=config.memory_map,
         arguments=struct.pack(f"<{1 + len(arguments)}I", RESULTS, *arguments),
     )
     run = run_launch(launch, config)

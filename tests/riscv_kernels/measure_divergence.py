@@ -7,8 +7,6 @@ RTL in lock step, on TINY and BASE by turns. A line for each that is wrong; the 
 ``--time`` measures how long the pass takes instead.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import itertools
@@ -25,32 +23,24 @@ from typing import Any
 
 from metronome.hdl.presets import BASE, TINY
 from metronome.sim.program.compiler import elf_cache as toolchain
-from tests.riscv_kernels.plain_runs import (
-    LEVELS,
-    check_on_hardware,
-    check_program,
-    everything_divergent,
-    launch_of,
-    level_by_turns,
-    values_in_memory,
-    write_program,
-)
+from tests.riscv_kernels import plain_runs
 
 
 def _check_on_hardware(seed: int) -> list[str]:
     with tempfile.TemporaryDirectory() as folder:
-        return check_on_hardware(seed, Path(folder), (TINY, BASE)[seed % 2])
+        return plain_runs.check_on_hardware(seed, Path(folder), (TINY, BASE)[seed % 2])
 
 
 def _check(task: tuple[int, bool, bool, bool]) -> list[str]:
     seed, everything, memory, by_turns = task
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as modes:
         if everything:
-            modes.enter_context(everything_divergent())
+            modes.enter_context(plain_runs.everything_divergent())
         if memory:
-            modes.enter_context(values_in_memory())
+            modes.enter_context(plain_runs.values_in_memory())
         try:
-            return check_program(seed, Path(folder), [level_by_turns(seed)] if by_turns else LEVELS)
+            levels = [plain_runs.level_by_turns(seed)] if by_turns else plain_runs.LEVELS
+            return plain_runs.check_program(seed, Path(folder), levels)
         except Exception:
             return [f"seed {seed}: {traceback.format_exc()}"]
         finally:
@@ -75,8 +65,8 @@ def measure_time(seeds: range) -> None:
     with tempfile.TemporaryDirectory() as folder:
         os.environ["METRONOME_CACHE"] = folder
         toolchain.insert_divergence = timed
-        for seed, level in itertools.product(seeds, LEVELS):
-            launch_of(write_program(seed, Path(folder))[0], level, 0)
+        for seed, level in itertools.product(seeds, plain_runs.LEVELS):
+            plain_runs.launch_of(plain_runs.write_program(seed, Path(folder))[0], level, 0)
     print(f"at most {slowest:.2f} s for 2000 lines")
 
 

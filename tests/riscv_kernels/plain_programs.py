@@ -81,13 +81,10 @@ class _Writer:
     def simple_condition(self) -> str:
         rng = self.rng
         return rng.choice([
-            f"({self.value()} >> {rng.randrange(8)} & 1)",
-            f"({self.value()} & {1 << rng.randrange(5)})",
-            f"{self.value()} < {self.value()}",
-            f"(int32_t){self.value()} < (int32_t){self.value()}",
+            f"({self.value()} >> {rng.randrange(8)} & 1)", f"({self.value()} & {1 << rng.randrange(5)})",
+            f"{self.value()} < {self.value()}", f"(int32_t){self.value()} < (int32_t){self.value()}",
             f"(int32_t){self.value()} >= {rng.randrange(-3, 30)}",
-            f"{self.value()} % {rng.randrange(2, 9)} == {rng.randrange(3)}",
-            f"{self.value()} == {self.value()}",
+            f"{self.value()} % {rng.randrange(2, 9)} == {rng.randrange(3)}", f"{self.value()} == {self.value()}",
             f"{rng.choice(_FLOATS)} < {rng.choice([*_FLOATS, '0.25f'])}",
             f"u {rng.choice(['<', '>', '&'])} {rng.randrange(1, 60)}",
             f"{rng.choice(_PATHS)} & {1 << rng.randrange(3)}", f"{rng.choice(_PATHS)} & {1 << rng.randrange(3)}",
@@ -116,20 +113,13 @@ class _Writer:
         rng = self.rng
         x, f, g = rng.choice(_VALUES), rng.choice(_FLOATS), rng.choice(_FLOATS)
         options = [
-            f"{x} = {self.value()} {rng.choice('+-*^|&')} {self.value()};",
-            f"{x} += {self.value()};",
+            f"{x} = {self.value()} {rng.choice('+-*^|&')} {self.value()};", f"{x} += {self.value()};",
             f"{x} = {self.condition(1)} ? {self.value()} : {self.value()};",
-            f"{x} = {self.value()} / ({self.value()} | 1);",
-            f"{x} = {self.value()} >> ({self.value()} & 31);",
-            f"m[{self.value()} & 7] = {self.value()};",
-            f"{f} = {g};",
-            f"{f} = small({f} * 0.5f + {g});",
-            f"{f} = (float)({self.value()} & 1023);",
-            f"if ({self.condition(1)}) {f} = {g} + 1.25f;",
-            f"{x} ^= whole({f});",
-            f"own[{rng.randrange(8)}] = {self.value()};",
-            f"own[{rng.randrange(8)}] += {self.value()};",
-            f"{x} = own[{self.value()} & 7];",
+            f"{x} = {self.value()} / ({self.value()} | 1);", f"{x} = {self.value()} >> ({self.value()} & 31);",
+            f"m[{self.value()} & 7] = {self.value()};", f"{f} = {g};", f"{f} = small({f} * 0.5f + {g});",
+            f"{f} = (float)({self.value()} & 1023);", f"if ({self.condition(1)}) {f} = {g} + 1.25f;",
+            f"{x} ^= whole({f});", f"own[{rng.randrange(8)}] = {self.value()};",
+            f"own[{rng.randrange(8)}] += {self.value()};", f"{x} = own[{self.value()} & 7];",
             f"{x} += {rng.choice(_PATHS)};",
         ]
         if self.callees and self.turns < 20:

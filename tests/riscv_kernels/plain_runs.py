@@ -1,7 +1,5 @@
 """Random plain programs: what a host compiler makes of them, and what the golden model does."""
 
-from __future__ import annotations
-
 import dataclasses
 import random
 import struct

@@ -8,6 +8,7 @@ from metronome.scripts.cli import main
 from metronome.sim.program.compiler.elf_cache import ToolchainError, build_elf
 from metronome.sim.program.compiler.options import split_flags
 from metronome.sim.program.opencl import OpenClUnit
+from tests.riscv_kernels.opencl.runs import MADE
 from tests.support.tiers import more_then_long, some_more
 
 KERNEL = """
@@ -100,7 +101,7 @@ def test_flags_that_look_like_those(tmp_path):
 def test_what_the_compiler_refuses(tmp_path, monkeypatch, capsys, name):
     monkeypatch.chdir(tmp_path)
     Path("kernel.cl").write_text("__kernel void k(__global int *x) { x[0] = 1; }\n")
-    Path("host.py").write_text(HOST)
+    Path("host.py").write_text(MADE)
     Path("flagged.c").write_text("int main(void) { return 0; }\n")
     for flags, part in {**NO_FLAGS, "-E": "-E: with it"}.items():
         assert main(["run", name, "--preset", "TINY", "--cflags", flags]) == 2
@@ -110,15 +111,3 @@ def test_what_the_compiler_refuses(tmp_path, monkeypatch, capsys, name):
     include.mkdir()
     (include / "here.h").write_text("#define HERE 3\n")
     assert main(["build", name, "-o", "x.elf", "--cflags", "-I below -include here.h -UHERE -DHERE=4 -w"]) == 0
-
-
-HOST = """
-import numpy as np
-from metronome.riscv_kernels.host import Buffers
-from metronome.riscv_kernels.opencl import OpenCl
-ABOUT, TYPES, DEFAULT_SIZE, MAX_SIZE = "a test", ("int32",), 1, 1
-def make(dtype, size, seed, config):
-    buffers = Buffers(config)
-    x = buffers.place_output("x", 4)
-    return OpenCl(arguments=[x], global_size=1, buffers=buffers.placed, check=lambda read: [])
-"""

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from metronome.hdl.presets import BASE, MID, PAPER, PRESETS, TINY
-from metronome.sim.machine.golden import EndStatus
 from metronome.sim.machine.memory.store import SparseMemory
 from metronome.sim.program.kernels import KERNELS, KernelError, kernels, load_into, prepare
+from tests.riscv_kernels import iss_runs
 from tests.riscv_kernels.iss_runs import run_launch
 from tests.support.tiers import some_more
 
@@ -25,15 +25,8 @@ ODD = [replace(BASE, warps=warps, threads=threads) for warps, threads in ((1, 1)
 
 
 def failures(name, dtype, size, seed, config):
-    """What is wrong after a run, each line with all it takes to run it again."""
     launch = prepare(name, dtype, size, seed, config)
-    run = run_launch(launch, config)
-    found = launch.check(run.memory)
-    if run.end.status is not EndStatus.ENDED:
-        found.append(f"{run.end} at {run.end.fault and launch.image.source_line(run.end.fault.pc)}")
-    if run.exit_code:
-        found.append(f"exit code {run.exit_code}")
-    return [f"{name} {dtype} size {size} seed {seed} {config.warps}x{config.threads}: {line}" for line in found]
+    return iss_runs.failures(launch, config, f"{name} {dtype} size {size} seed {seed}")
 
 
 def presets():

@@ -9,9 +9,9 @@ import pytest
 from metronome.hdl.presets import PAPER, TINY
 from metronome.sim.program.compiler.elf_cache import RUNTIME, build_elf
 from metronome.sim.program.elf import load_elf
-from tests.riscv_kernels.iss_runs import PROGRAMS, RESULTS
+from tests.riscv_kernels.iss_runs import PROGRAMS, RESULTS, finished
 from tests.riscv_kernels.libm import host
-from tests.riscv_kernels.library_runs import prepare, run
+from tests.riscv_kernels.library_runs import prepare
 from tests.riscv_kernels.measure_libm import BOUNDS, measure, pow_pairs
 from tests.support.tiers import some_more
 
@@ -46,7 +46,7 @@ def bits_of(values):
 
 def differences(config, x, y):
     threads = min(len(x), config.harts)
-    done = run(prepare("functions", config, (len(x), threads), (x, y)), config)
+    done = finished(prepare("functions", config, (len(x), threads), (x, y)), config)
     got = done.words(RESULTS, len(NAMES) * len(x)).view(np.float32).reshape(len(NAMES), -1)
     found = []
     for name, values in zip(NAMES, got, strict=True):

@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 
 from metronome.hdl.presets import BASE, MID, PAPER, TINY
-from metronome.sim.machine.golden import EndStatus
 from metronome.sim.program.compiler import elf_cache as toolchain
 from metronome.sim.program.divergence import insert_divergence
 from metronome.sim.program.elf import load_elf
 from metronome.sim.program.kernels import Launch
-from tests.riscv_kernels.iss_runs import RESULTS, run_launch
+from tests.riscv_kernels.iss_runs import RESULTS, finished
 from tests.support.tiers import some_more
 
 FOLDER = Path(__file__).parent / "plain_attacks"
@@ -33,11 +32,7 @@ def results(source, config, level, **how):
         name=source.stem, image=load_elf(elf, config.memory_map), memory_map=config.memory_map,
         arguments=struct.pack("<2I", RESULTS, THREADS),
     )
-    run = run_launch(launch, config)
-    if run.end.fault is not None:
-        raise AssertionError(f"fault at {launch.image.source_line(run.end.fault.pc)}: {run.end.fault}")
-    assert run.end.status is EndStatus.ENDED, run.end
-    assert run.exit_code == 0
+    run = finished(launch, config)
     assert not run.iss.stack.pointer.any(), "a split was left without its join"
     return run.words(RESULTS, 4 * THREADS).reshape(-1, 4)
 

@@ -11,8 +11,8 @@ from metronome.hdl.presets import BASE, MID, TINY
 from metronome.sim.program.compiler.elf_cache import build_elf
 from metronome.sim.program.elf import load_elf
 from metronome.sim.program.kernels import build_kernel
-from tests.riscv_kernels.iss_runs import PROGRAMS, RESULTS
-from tests.riscv_kernels.library_runs import INPUTS, Cases, Kind, double_words, float_bits, prepare, run
+from tests.riscv_kernels.iss_runs import PROGRAMS, RESULTS, finished
+from tests.riscv_kernels.library_runs import INPUTS, Cases, Kind, double_words, float_bits, prepare
 from tests.support.tiers import some_more
 
 #: Conversion, argument; what Python's % prints is expected, after the arguments' rounding to 32 bits.
@@ -164,7 +164,7 @@ def check_library(config, count, block, seed):
     numbers[:len(NUMBERS)] = NUMBERS
     data, places = areas(rng, count)
     launch = prepare("library", config, (count, block), (numbers, data, places))
-    done = run(launch, config)
+    done = finished(launch, config)
     after = np.frombuffer(done.memory.read(launch.buffers["1"][0], data.nbytes), np.uint8).reshape(data.shape)
     cells = done.words(RESULTS, 16 * count).reshape(count, 16)
     for i in range(count):

@@ -7,14 +7,12 @@ import pytest
 from elftools.elf.elffile import ELFFile
 
 from metronome.hdl.presets import TINY
-from metronome.riscv_kernels.host import Buffers
-from metronome.riscv_kernels.opencl import OpenCl
 from metronome.sim.build.sources import ROOT
 from metronome.sim.program.compiler import elf_cache as toolchain
 from metronome.sim.program.compiler.clang import PASS_REGISTERS
 from metronome.sim.program.kernels import build_kernel
 from tests.riscv_kernels.iss_runs import RESULTS, run_program
-from tests.riscv_kernels.opencl.runs import finished, launch_of
+from tests.riscv_kernels.opencl.runs import words_of
 from tests.support.tiers import some_long
 
 #: Functions of C for float: a compiler may call each of them by itself.
@@ -107,11 +105,8 @@ def opencl_results(folder, definitions, calls):
     source = folder / "own.cl"
     stores = "\n".join(f"    out[{number}] = {call};" for number, call in enumerate(calls, 1))
     source.write_text(SOURCE.format(definitions="\n".join(definitions), stores=stores))
-    buffers = Buffers(TINY)
-    arguments = buffers.place("in", np.array([2.0, 5.25], np.float32)), buffers.place_output("out", 1 + len(calls))
-    problem = OpenCl(arguments=arguments, global_size=1, buffers=buffers.placed, check=lambda read: [])
-    done = finished(launch_of(source, problem, TINY), TINY)
-    return done.words(arguments[1], 1 + len(calls)).view(np.float32).tolist()
+    given = np.array([2.0, 5.25], np.float32)
+    return words_of(source, TINY, [given], 1 + len(calls), global_size=1).view(np.float32).tolist()
 
 
 @pytest.mark.more

@@ -3,8 +3,6 @@
 Each rule is a function of a folder, so that a test can run it on a small tree in which the rule is broken.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections import Counter

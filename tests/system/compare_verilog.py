@@ -5,8 +5,6 @@ by its kind, its parameters and what feeds it, over as many cells back as ``--ba
 differ. With ``--back 3`` the cells around a change differ and no others.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import json

@@ -4,8 +4,6 @@ Of all but the two of the oracles (:func:`tests.system.oracles.oracle_difference
 warp's state in a cycle is that of :func:`tests.system.statistics_recount.warp_states`.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 

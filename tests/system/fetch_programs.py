@@ -3,8 +3,6 @@
 Warps take other branches and are held up by divisions, so their misses, jumps and redirects meet in any order.
 """
 
-from __future__ import annotations
-
 import random
 
 from metronome.hdl.config import SmConfig
@@ -24,9 +22,7 @@ class FetchProgram:
         self._rng = rng
         spawn(p, config.warps, "all")
         p.label("all")
-        p.li(ROUNDS, 2)
-        p.add(asm.csrr(BITS, 0xCC1))
-        p.li(CHOICE, rng.getrandbits(20) | 1)
+        p.add(*asm.li(ROUNDS, 2), asm.csrr(BITS, 0xCC1), *asm.li(CHOICE, rng.getrandbits(20) | 1))
         p.add(asm.addi(BITS, BITS, 3), asm.mul(BITS, BITS, CHOICE))
         p.jal(0, "piece0")
         for number in rng.sample(range(blocks), blocks):

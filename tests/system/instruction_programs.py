@@ -3,8 +3,6 @@
 All warps and lanes run it with operands of their own, edge values among them; x0 and equal registers occur everywhere.
 """
 
-from __future__ import annotations
-
 import random
 
 from metronome.hdl.config import SmConfig
@@ -45,13 +43,9 @@ def make_program(row: Instruction, config: SmConfig, seed: str) -> Program:
     p.la(SCRATCH, "all")
     p.add(asm.wspawn(COUNT, SCRATCH))
     p.label("all")
-    p.li(SCRATCH, -1)
-    p.add(asm.tmc(SCRATCH))
-    p.li(COUNT, config.warps)
+    p.add(*asm.li(SCRATCH, -1), asm.tmc(SCRATCH), *asm.li(COUNT, config.warps))
     # Every hart its block of data.
-    p.add(asm.csrr(SCRATCH, 0xF14))
-    p.li(BASE, BLOCK)
-    p.add(asm.mul(SCRATCH, SCRATCH, BASE))
+    p.add(asm.csrr(SCRATCH, 0xF14), *asm.li(BASE, BLOCK), asm.mul(SCRATCH, SCRATCH, BASE))
     p.la(BASE, "data")
     p.add(asm.add(BASE, BASE, SCRATCH))
     for number in range(ROUNDS):
@@ -140,8 +134,7 @@ def _branch(p: Program, row: Instruction, rng: random.Random, label: str) -> Non
         p.add(_encode(row, rng, rs1=SCRATCH, imm=offset + rng.randrange(2) if offset % 2 == 0 else offset))
     else:
         values = [rng.choice((*INTEGERS, rng.getrandbits(32))) for _ in range(2)]
-        p.li(1, values[0])
-        p.li(2, rng.choice(values))
+        p.add(*asm.li(1, values[0]), *asm.li(2, rng.choice(values)))
         p.branch(lambda a, b, distance: _with_distance(row, a, b, distance), 1, 2, label)
     p.add(asm.addi(3, 3, 1))
     p.label(label)
@@ -156,9 +149,7 @@ def _simt(p: Program, row: Instruction, rng: random.Random, label: str, config: 
     everyone = (1 << config.threads) - 1
     if row.mnemonic == "tmc":
         p.li(SCRATCH, rng.randrange(1, everyone + 1))
-        p.add(_encode(row, rng, rs1=SCRATCH), asm.add(1, 2, 3))
-        p.li(SCRATCH, everyone)
-        p.add(asm.tmc(SCRATCH))
+        p.add(_encode(row, rng, rs1=SCRATCH), asm.add(1, 2, 3), *asm.li(SCRATCH, everyone), asm.tmc(SCRATCH))
     elif row.mnemonic == "wspawn":
         # All warps arrive, then all but warp 0 end; it waits for that, and starts them again behind the wait.
         p.add(asm.csrr(SCRATCH, 0xCC1))
@@ -169,15 +160,12 @@ def _simt(p: Program, row: Instruction, rng: random.Random, label: str, config: 
         p.label(f"end{label}")
         p.add(asm.tmc(0))
         p.label(f"again{label}")
-        p.li(SCRATCH, -1)
-        p.add(asm.tmc(SCRATCH))
+        p.add(*asm.li(SCRATCH, -1), asm.tmc(SCRATCH))
     elif row.mnemonic in ("split", "join"):
         split = asm.split(SAVED, rng.choice(OPERANDS), rng.random() < 0.5)
         p.add(_encode(row, rng, rd=SAVED) if row.mnemonic == "split" else split, asm.addi(1, 1, 1))
         p.add(_encode(row, rng, rs1=SAVED) if row.mnemonic == "join" else asm.join(SAVED))
     elif row.mnemonic == "bar":
-        p.li(SCRATCH, rng.randrange(config.barriers))
-        p.add(_encode(row, rng, rs1=SCRATCH, rs2=COUNT))
+        p.add(*asm.li(SCRATCH, rng.randrange(config.barriers)), _encode(row, rng, rs1=SCRATCH, rs2=COUNT))
     else:
-        p.li(SCRATCH, everyone)
-        p.add(_encode(row, rng, rs2=SCRATCH), asm.addi(1, 1, 1), asm.tmc(SCRATCH))
+        p.add(*asm.li(SCRATCH, everyone), _encode(row, rng, rs2=SCRATCH), asm.addi(1, 1, 1), asm.tmc(SCRATCH))

@@ -5,8 +5,6 @@ and the status is 1. ``--preset TINY`` (repeatable) takes a part, ``--write`` pu
 A change that moves a cycle, be it a faster one, writes the table in the same commit.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

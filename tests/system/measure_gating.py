@@ -4,8 +4,6 @@ Builds the SM as it is, and once more with every lane of every pipelined unit wo
 the dividers in every division), and runs the same kernels on both, in turn.
 """
 
-from __future__ import annotations
-
 import sys
 from statistics import median
 

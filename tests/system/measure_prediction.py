@@ -9,8 +9,6 @@ of random SIMT programs and that of random memory programs. What is compared: ev
 all that is counted, memory. The status is 1 if anything differs.
 """
 
-from __future__ import annotations
-
 import argparse
 import itertools
 import sys

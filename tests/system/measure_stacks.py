@@ -4,8 +4,6 @@
 minutes the first time.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 from metronome.hdl.presets import PAPER
@@ -69,9 +67,7 @@ def _cycles(launch: Launch, result: RunResult) -> tuple[int, int]:
     return result.counters["cycles"], result.total_cycles
 
 
-def measure(
-    programs: tuple[str, ...] = tuple(PROGRAMS), memories: tuple[str, ...] = MEMORIES
-) -> list[Measure]:
+def measure(programs: tuple[str, ...] = tuple(PROGRAMS), memories: tuple[str, ...] = MEMORIES) -> list[Measure]:
     """Run every program with every memory on both machines."""
     cases = [(launch_of(program), memory) for program in programs for memory in memories]
     requests = [RunRequest(launch=launch, policy="lrr", memory=memory) for launch, memory in cases]

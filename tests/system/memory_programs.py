@@ -4,8 +4,6 @@ They race on purpose. isa.md orders every access (a load sees what was issued be
 executes the golden model in the order in which the SM issues: what each load has to return is known to the byte.
 """
 
-from __future__ import annotations
-
 import random
 from functools import reduce
 from operator import xor
@@ -121,8 +119,7 @@ class MemoryProgram(RandomProgram):
     def _exchange(self, config: SmConfig) -> None:
         p, rng = self.program, self.rng
         self._memory(rng.choice(FREE), rng.choice(FREE))
-        p.li(SCRATCH, rng.randrange(4))
-        p.add(asm.bar(SCRATCH, COUNT))
+        p.add(*asm.li(SCRATCH, rng.randrange(4)), asm.bar(SCRATCH, COUNT))
         self._memory(rng.choice(FREE), rng.choice(FREE))
 
     def _data(self) -> None:

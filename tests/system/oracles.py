@@ -1,7 +1,5 @@
 """The oracles once more, in Python: picks recomputed from the events of a run (docs/policies.md, "The oracles")."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -301,9 +299,7 @@ def _warp(mask: int) -> int | None:
     return mask.bit_length() - 1 if mask else None
 
 
-def oracle_differences(
-    config: SmConfig, policy: str, result: RunResult, fetch_policy: str | None = None,
-) -> list[str]:
+def oracle_differences(config: SmConfig, policy: str, result: RunResult, fetch_policy: str | None = None) -> list[str]:
     """Where the hardware and the recomputation (:func:`oracle_picks`) disagree; empty if nowhere.
 
     Compared in every cycle, up to the first difference: the schedulers' sets, their selections and the oracles' picks;

@@ -1,7 +1,5 @@
 """Random programs whose accesses are the same in every run: each hart stores its own words."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Random programs that change the parameters of the policies while they run."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterable
 from dataclasses import replace
@@ -60,8 +58,7 @@ class _Changing:
             p.add(asm.csrr(rd, Csr.MPOLICY))
         else:
             # What lane 0 has there: if it is not active, what it had before.
-            p.li(SCRATCH, self._word())
-            p.add(asm.csrrw(rd, Csr.MPOLICY, SCRATCH))
+            p.add(*asm.li(SCRATCH, self._word()), asm.csrrw(rd, Csr.MPOLICY, SCRATCH))
 
     def _word(self) -> int:
         """Mostly what can be; else the next value, or no parameter."""

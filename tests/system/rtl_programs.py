@@ -41,8 +41,7 @@ def cleared(config: SmConfig) -> RawProgram:
     p.la(2, "all")
     p.add(asm.wspawn(1, 2))
     p.label("all")
-    p.li(1, -1)
-    p.add(asm.tmc(1), asm.csrr(2, 0xF14), asm.slli(2, 2, 2))
+    p.add(*asm.li(1, -1), asm.tmc(1), asm.csrr(2, 0xF14), asm.slli(2, 2, 2))
     p.li(1, config.memory_map.local)
     p.add(asm.add(1, 1, 2), *(asm.sw(0, offset, 1) for offset in range(0, 1024, 4 * config.harts)))
     p.add(*(asm.fmv_w_x(register, 0) for register in range(32)))
@@ -57,5 +56,4 @@ def run_cleared(
     """As a process for each: :func:`cleared` runs before each, and ``take`` gets place and result of each."""
     clears = [replace(request, launch=cleared(config), trace=False, memory="fixed", latency=1) for request in requests]
     every = [request for pair in zip(clears, requests, strict=True) for request in pair]
-    run_many(config, every, verilog=verilog,
-             on_result=lambda at, result: take(at // 2, result) if at % 2 else None)
+    run_many(config, every, verilog=verilog, on_result=lambda at, result: take(at // 2, result) if at % 2 else None)

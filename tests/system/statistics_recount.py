@@ -6,8 +6,6 @@ that are taken as they are: what a warp is (active, waiting), what the lookup st
 stores and fences only, ``head_ready`` (the LSU's queue and the stores in memory are not in the probe).
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -22,15 +22,13 @@ WARP, SCRATCH = 6, 5
 def by_warp(*parts, config=SMALL):
     """A program in which warp w executes ``parts[w]``, a list of words, and ends; those without a part end at once."""
     p = asm.Program()
-    for register, value in ((ONE, 1), (TWO, 2), (THREE, 3), (FOUR, 4), (ZERO, 0), (NINE, 9)):
-        p.li(register, value)
-    p.li(SCRATCH, config.warps)
+    values = ((ONE, 1), (TWO, 2), (THREE, 3), (FOUR, 4), (ZERO, 0), (NINE, 9))
+    constants = [word for register, value in values for word in asm.li(register, value)]
+    p.add(*constants, *asm.li(SCRATCH, config.warps))
     p.la(7, "worker")
     p.add(asm.wspawn(SCRATCH, 7))
     p.label("worker")
-    for register, value in ((ONE, 1), (TWO, 2), (THREE, 3), (FOUR, 4), (ZERO, 0), (NINE, 9)):
-        p.li(register, value)
-    p.add(asm.csrr(WARP, 0xCC1))
+    p.add(*constants, asm.csrr(WARP, 0xCC1))
     for number in range(len(parts)):
         p.li(SCRATCH, number)
         p.branch(asm.beq, WARP, SCRATCH, f"part{number}")
@@ -51,15 +49,13 @@ SELF = asm.jal(0, 0)
 STUCK = {
     "nobody else": ([[bar(FIRST, TWO)]], "b..."),
     "different barriers": ([[bar(FIRST, TWO)], [bar(SECOND, TWO)]], "bb.."),
-    "count 0": ([[bar(FIRST, ZERO)]] * 4, "bbbb"),
-    "more than there are": ([[bar(FIRST, NINE)]] * 4, "bbbb"),
+    "count 0": ([[bar(FIRST, ZERO)]] * 4, "bbbb"), "more than there are": ([[bar(FIRST, NINE)]] * 4, "bbbb"),
     "less than have arrived": ([[bar(FIRST, FOUR)]] * 3 + [[asm.nop()] * 100 + [bar(FIRST, TWO)]], "bbbb"),
     "wspawn and a barrier": ([[asm.wspawn(TWO, 7)], [bar(FIRST, TWO)]], "wb.."),
     "two in wspawn": ([[asm.wspawn(TWO, 7)], [asm.wspawn(ONE, 7)]], "ww.."),
     "in opposite order": ([[bar(FIRST, TWO), bar(SECOND, TWO)], [bar(SECOND, TWO), bar(FIRST, TWO)]], "bb.."),
     "one barrier less": ([[bar(FIRST, FOUR)] * 3] * 3 + [[bar(FIRST, FOUR)] * 2], "bbb."),
-    "to itself": ([[SELF]] * 4, "jjjj"),
-    "a branch to itself": ([[asm.bne(ONE, ZERO, 0)]], "j..."),
+    "to itself": ([[SELF]] * 4, "jjjj"), "a branch to itself": ([[asm.bne(ONE, ZERO, 0)]], "j..."),
     "a branch on equal to itself": ([[asm.beq(ONE, ONE, 0)], [asm.nop(), SELF]], "jj.."),
     "a register's jump to itself": ([[asm.auipc(SCRATCH, 0), asm.jalr(0, SCRATCH, 4)]], "j..."),
     "a jump to itself and a barrier": ([[SELF], [bar(FIRST, TWO)], [bar(FIRST, THREE)]], "jbb."),

@@ -32,10 +32,7 @@ MEMORIES = {
 
 
 def grouped(names):
-    return [
-        pytest.param(name, marks=[on(name), *([] if name == "TINY" else [pytest.mark.long])])
-        for name in names
-    ]
+    return [pytest.param(name, marks=[on(name), *([] if name == "TINY" else [pytest.mark.long])]) for name in names]
 
 
 @pytest.mark.slow

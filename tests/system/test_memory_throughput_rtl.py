@@ -27,14 +27,10 @@ def measured(config, base, strides, offsets, instruction, rounds):
     program.la(28, "body")
     program.add(asm.wspawn(COUNT, 28))
     program.label("body")
-    program.li(ONES, -1 & 0xFFFF_FFFF)
-    program.add(asm.tmc(ONES))
-    program.li(COUNT, config.warps)
-    program.li(ONE, 1)
+    program.add(*asm.li(ONES, -1 & 0xFFFF_FFFF), asm.tmc(ONES), *asm.li(COUNT, config.warps), *asm.li(ONE, 1))
     lane_shift, warp_shift = (stride.bit_length() - 1 for stride in strides)
     program.add(asm.csrr(LANE, THREAD_ID), asm.csrr(WARP, WARP_ID))
-    program.add(asm.slli(LANE, LANE, lane_shift), asm.slli(WARP, WARP, warp_shift))
-    program.li(BASE_REG, base)
+    program.add(asm.slli(LANE, LANE, lane_shift), asm.slli(WARP, WARP, warp_shift), *asm.li(BASE_REG, base))
     program.add(asm.add(BASE_REG, BASE_REG, LANE), asm.add(BASE_REG, BASE_REG, WARP))
     program.li(ROUNDS, rounds + 1)
     # The first round brings in the lines and the code.
@@ -78,9 +74,7 @@ def rates(config, cases, rounds=2):
         measured(config, base, strides, offsets * times, instruction, rounds)
         for base, strides, offsets, instruction in cases for times in (1, 3)
     ]))
-    return [
-        2 * len(offsets) * rounds * config.warps / (-next(cycles) + next(cycles)) for _, _, offsets, _ in cases
-    ]
+    return [2 * len(offsets) * rounds * config.warps / (-next(cycles) + next(cycles)) for _, _, offsets, _ in cases]
 
 
 NEAR = [512 * (number % 4) for number in range(64)]
@@ -130,13 +124,10 @@ def test_bank_conflicts_of_local_memory(config, instruction):
 def chain(word, steps, rounds):
     """One warp: ``steps`` times ``word``, each of which needs the one before, ``rounds`` times; x5 points to itself."""
     program = asm.Program()
-    program.li(5, USER)
-    program.li(ONE, 1)
-    program.add(asm.sw(5, 0, 5), asm.fence(), asm.lw(5, 0, 5), asm.csrw(REGION, ONE))
-    program.li(ROUNDS, rounds)
+    program.add(*asm.li(5, USER), *asm.li(ONE, 1))
+    program.add(asm.sw(5, 0, 5), asm.fence(), asm.lw(5, 0, 5), asm.csrw(REGION, ONE), *asm.li(ROUNDS, rounds))
     program.label("round")
-    program.add(*[word] * steps)
-    program.add(asm.addi(ROUNDS, ROUNDS, -1))
+    program.add(*[word] * steps, asm.addi(ROUNDS, ROUNDS, -1))
     program.branch(asm.bne, ROUNDS, 0, "round")
     program.add(asm.csrw(REGION, 0), asm.tmc(0))
     return program.assemble()

@@ -35,8 +35,7 @@ def fencing(warps):
     p = Program()
     spawn(p, warps, "all")
     p.label("all")
-    p.li(9, 8)
-    p.add(asm.csrr(8, 0xCC1), asm.andi(8, 8, 1))
+    p.add(*asm.li(9, 8), asm.csrr(8, 0xCC1), asm.andi(8, 8, 1))
     p.label("loop")
     p.add(asm.addi(9, 9, -1), *[asm.addi(10, 10, 1)] * 10)
     p.branch(asm.beq, 8, 0, "even")
@@ -132,9 +131,7 @@ def test_a_lost_event_shows(traced, field):
         happens &= field_of(events, beside) != 0
     cycles = happens.nonzero()[0]
     middle = cycles[len(cycles) // 2]
-    lost = SimpleNamespace(
-        events=spoiled(result.events, field, middle, 0), status="ended", counters=result.counters,
-    )
+    lost = SimpleNamespace(events=spoiled(result.events, field, middle, 0), status="ended", counters=result.counters)
     assert oracle_differences(config, request.policy, lost)
 
 
@@ -181,13 +178,9 @@ def broken(*, depth=4, **constants):
 
 
 MUTANTS = {
-    "window of d-1": broken(depth=3),
-    "window of d+1": broken(depth=5),
-    "never empty": broken(empty=0),
-    "no suspension": broken(suspended=0),
-    "no miss in its own cycle": broken(missed=0),
-    "no redirect": broken(redirected=0),
-    "head always ready": broken(head_ready=1),
+    "window of d-1": broken(depth=3), "window of d+1": broken(depth=5), "never empty": broken(empty=0),
+    "no suspension": broken(suspended=0), "no miss in its own cycle": broken(missed=0),
+    "no redirect": broken(redirected=0), "head always ready": broken(head_ready=1),
 }
 
 

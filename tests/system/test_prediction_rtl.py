@@ -130,8 +130,7 @@ def test_a_deadlock_is_predicted(name):
 def counting():
     """A program that stores what mcycle, minstret and the counters say, and so many turns of a loop."""
     p = asm.Program()
-    p.li(5, TINY.memory_map.user)
-    p.add(asm.csrrwi(0, 0x7C0, 1))
+    p.add(*asm.li(5, TINY.memory_map.user), asm.csrrwi(0, 0x7C0, 1))
     for place, number in enumerate((0xB00, 0xB02, 0xB03, 0xB04, 0xB07, 0xB09, 0xB0C, 0xB12, 0xB80)):
         p.add(asm.lw(6, 0, 5), asm.csrr(6, number), asm.sw(6, 4 * place, 5), asm.csrr(7, number))
     p.add(asm.andi(7, 7, 31))
@@ -158,8 +157,7 @@ def test_what_counters_read_is_predicted():
 def overtaken(hits):
     """A load that misses, and so many behind it that hit, before anybody needs what it loads."""
     p = asm.Program()
-    p.li(5, TINY.memory_map.user)
-    p.li(7, hits)
+    p.add(*asm.li(5, TINY.memory_map.user), *asm.li(7, hits))
     p.add(asm.csrrwi(0, 0x7C0, 1), asm.lw(6, 0, 5), asm.add(6, 6, 6), asm.lw(6, 1024, 5))
     p.label("loop")
     p.add(asm.lw(8, 0, 5), asm.addi(7, 7, -1))

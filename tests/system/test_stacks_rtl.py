@@ -92,10 +92,8 @@ def random_program(rng: random.Random, config, length: int) -> bytes:
     p.la(ONE, "body")
     p.add(asm.wspawn(COUNT, ONE))
     p.label("body")
-    p.li(ONE, (1 << config.threads) - 1)
-    p.add(asm.tmc(ONE), asm.csrr(VALUE, 0xF14))
-    p.li(FACTOR, rng.getrandbits(32) | 5)
-    p.li(RANDOM, rng.getrandbits(32))
+    p.add(*asm.li(ONE, (1 << config.threads) - 1), asm.tmc(ONE), asm.csrr(VALUE, 0xF14))
+    p.add(*asm.li(FACTOR, rng.getrandbits(32) | 5), *asm.li(RANDOM, rng.getrandbits(32)))
     p.add(asm.add(RANDOM, RANDOM, VALUE), asm.mul(RANDOM, RANDOM, FACTOR))
     low = TOP - STACK * config.harts
     borders = [low, TOP, TOP - STACK, TOP - STACK * config.threads, TOP - rng.randrange(STACK * config.harts)]
@@ -139,8 +137,7 @@ def test_random_accesses(config):
 def jump_to(target: int) -> bytes:
     """Write `tmc x0` at ``target`` and go there."""
     p = asm.Program()
-    p.li(5, target)
-    p.li(6, asm.tmc(0))
+    p.add(*asm.li(5, target), *asm.li(6, asm.tmc(0)))
     p.add(asm.sw(6, 0, 5), asm.fence(), asm.fence_i(), asm.jalr(0, 5, 0))
     return p.assemble()
 
@@ -168,8 +165,7 @@ def test_faults_name_the_programs_address(config):
     """Misaligned accesses of all lanes; the other faults of the stacks are tested in test_lsu_stacks."""
     for op, cause in ((asm.lw, FaultCause.LOAD_MISALIGNED), (asm.sh, FaultCause.STORE_MISALIGNED)):
         p = asm.Program()
-        p.li(5, TOP - STACK - 95)
-        p.add(op(6, 0, 5))
+        p.add(*asm.li(5, TOP - STACK - 95), op(6, 0, 5))
         (result,) = run_many(config, [RunRequest(launch=RawProgram(p.assemble()), policy="lrr", check=True)])
         assert not result.mismatches and result.checked
         assert (result.fault.cause, result.fault.address) == (cause, TOP - STACK - 95)

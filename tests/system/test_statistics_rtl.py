@@ -40,14 +40,12 @@ def mixed(config, rng, length):
     p.add(asm.csrrwi(0, MREGION, 1))
     spawn(p, config.warps, "all")
     p.label("all")
-    p.li(6, (1 << config.threads) - 1)
-    p.add(asm.tmc(6), asm.csrr(LANE, 0xCC0), asm.csrr(WARP, 0xCC1))
+    p.add(*asm.li(6, (1 << config.threads) - 1), asm.tmc(6), asm.csrr(LANE, 0xCC0), asm.csrr(WARP, 0xCC1))
     p.add(asm.slli(9, LANE, 2), asm.slli(10, LANE, 6), asm.slli(11, WARP, 9))
     for register, base, offset in (
         (SHARED, USER, 9), (APART, USER + 0x4000, 10), (LOCAL, config.memory_map.local, 9), (UNCACHED, 0x2000, 9),
     ):
-        p.li(register, base)
-        p.add(asm.add(register, register, offset))
+        p.add(*asm.li(register, base), asm.add(register, register, offset))
     p.add(asm.add(APART, APART, 11))
 
     def address():
@@ -92,9 +90,7 @@ def mixed(config, rng, length):
             p.add(asm.nop())
             p.label(f"on{number}")
         if rng.random() < 0.1:
-            p.li(13, 0)
-            p.li(14, config.warps)
-            p.add(asm.bar(13, 14))
+            p.add(*asm.li(13, 0), *asm.li(14, config.warps), asm.bar(13, 14))
     finish(p)
     return RawProgram(p.assemble())
 
@@ -229,17 +225,12 @@ def test_other_memory_systems(preset, scheme, caches):
 def test_by_hand():
     """One warp, one thing after the other: every figure follows from the documented latencies."""
     p = Program()
-    p.li(5, USER)
-    p.li(6, TINY.memory_map.local)
-    p.li(7, 0x1000)
-    p.li(8, 3)
+    p.add(*asm.li(5, USER), *asm.li(6, TINY.memory_map.local), *asm.li(7, 0x1000), *asm.li(8, 3))
     p.add(asm.csrrwi(0, MREGION, 1))
     for load in (asm.lw(11, 0, 5), asm.lw(11, 4, 5), asm.flw(1, 0, 6), asm.lw(11, 0, 7), asm.lw(11, 4, 7)):
         p.add(load, asm.fence(), asm.fmv_x_w(12, 1), asm.addi(12, 11, 0))
     # Both lanes, two lines: the first is in the cache.
-    p.add(asm.tmc(8))
-    p.li(5, USER)
-    p.add(asm.csrr(9, 0xCC0), asm.slli(9, 9, 6), asm.add(10, 5, 9))
+    p.add(asm.tmc(8), *asm.li(5, USER), asm.csrr(9, 0xCC0), asm.slli(9, 9, 6), asm.add(10, 5, 9))
     p.add(asm.lw(11, 0, 10), asm.addi(12, 11, 0), asm.sw(11, 0, 10), asm.fence(), asm.lw(0, 0, 10), asm.fence())
     p.add(*[asm.addi(12, 12, 1)] * 8, asm.csrrwi(0, MREGION, 0))
     finish(p)
@@ -251,9 +242,7 @@ def test_by_hand():
     latencies = [miss, hit, local, miss, miss, miss + 1]
     assert (region.load_latency.total, region.load_latency.maximum) == (sum(latencies), max(latencies))
     assert region.load_latency.histogram[2:6] == (2, 0, 4, 0) and region.load_latency.count == 6
-    assert region.loads == LineAccesses(
-        instructions=6, accesses=8, hits=4, misses=2, uncached=2, merges=0, forwards=0,
-    )
+    assert region.loads == LineAccesses(instructions=6, accesses=8, hits=4, misses=2, uncached=2, merges=0, forwards=0)
     assert region.stores == LineAccesses(instructions=1, accesses=2, hits=2, merges=0, uncached=0)
     assert region.loads.per_instruction == pytest.approx(8 / 6)
     assert set(region.waits.values()) == {0}

@@ -95,9 +95,7 @@ def oracles(base, counters, *, of_two_schedulers):
     begin, end = base.execute("SELECT ts, ts + dur FROM slice WHERE category = 'region'").fetchone()
     selected = dict(base.execute("SELECT ts, track FROM slice WHERE category IN ('issue', 'nop')"))
     for track, counter in (("osched1", "discrepancies"), ("osched2", "errors")):
-        assert counters[counter] == sum(
-            picks[track].get(cycle) != selected.get(cycle) for cycle in range(begin, end)
-        )
+        assert counters[counter] == sum(picks[track].get(cycle) != selected.get(cycle) for cycle in range(begin, end))
     assert counters["discrepancies"] > 0
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from metronome.sim.program.assembler import asm
 from metronome.sim.run.runner import RunRequest, run_many
+from tests.hdl.lib.simulate import told
 from tests.sim.machine.golden.scalar_programs import DATA, DATA_BYTES, Referee, random_program
 from tests.support.builds import BASE, TINY, on
 from tests.support.tiers import some_more
@@ -90,10 +91,8 @@ def check(config, wanted):
         jobs = [program_of(config, n) for n in range(number, number + 8)]
         results = run_many(config, [request for _, request in jobs])
         for (end, request), result in zip(jobs, results, strict=True):
-            try:
+            with told(f"seed {SEED}, program {number}"):
                 executed, referee = judge(request, end, result)
-            except AssertionError as error:
-                raise AssertionError(f"seed {SEED}, program {number}: {error}") from error
             count, mended, number = count + executed, mended + referee.mended, number + 1
     assert mended * 100 < count, "the referee decides for itself"
 

@@ -136,9 +136,7 @@ class StubSm(wiring.Component):
                     m.d.sync += self.assertions.eq(0b10)
             if hasattr(self, "probe"):
                 with m.Case(HANGS):
-                    m.d.comb += [
-                        self.probe.control.active.eq(0b10), self.probe.sm.reason[1].eq(StallReason.BARRIER),
-                    ]
+                    m.d.comb += [self.probe.control.active.eq(0b10), self.probe.sm.reason[1].eq(StallReason.BARRIER)]
                     m.d.comb += [self.hang_pc[1].eq(self.start_pc), self.passed_over.issue.eq(0b10)]
 
 

@@ -31,9 +31,7 @@ def library(tmp_path_factory):
     include = Path(environment["VERILATOR_ROOT"]) / "include" / "vltstd"
     subprocess.run(["g++", "-std=c++20", "-shared", "-fPIC", f"-I{include}", "-o", path, SOURCE], check=True)
     program = ctypes.CDLL(str(path))
-    program.statistics_warps.argtypes = [
-        ctypes.c_int64, ctypes.POINTER(ctypes.c_uint32), ctypes.c_int, ctypes.c_ubyte,
-    ]
+    program.statistics_warps.argtypes = [ctypes.c_int64, ctypes.POINTER(ctypes.c_uint32), ctypes.c_int, ctypes.c_ubyte]
     return program
 
 

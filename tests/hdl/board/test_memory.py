@@ -4,11 +4,11 @@ import random
 
 import pytest
 from amaranth.hdl import Module
-from amaranth.sim import Simulator
 
 from metronome.hdl.board.memory import BoardMemory
 from metronome.hdl.board.regions import Region, Regions
 from metronome.hdl.presets import TINY
+from tests.hdl.lib.simulate import drive, simulate
 
 CONFIG = TINY
 REGIONS = Regions((
@@ -30,16 +30,12 @@ class Bench:
     def run(self, bench):
         m = Module()
         m.submodules.memory = self.memory
-        sim = Simulator(m)
-        sim.add_clock(1e-6)
-
         async def main(ctx):
             self.ctx = ctx
             ctx.set(self.memory.console.ready, 1)
             await bench(self)
 
-        sim.add_testbench(main)
-        sim.run()
+        simulate(m, main)
 
     async def tick(self):
         memory = self.memory
@@ -76,10 +72,8 @@ class Bench:
     async def word(self, address, value=None):
         """Error and value of the host's access."""
         ctx, memory = self.ctx, self.memory
-        ctx.set(memory.host_valid, 1)
-        ctx.set(memory.host_address, address // 4)
-        ctx.set(memory.host_write, value is not None)
-        ctx.set(memory.host_data, value or 0)
+        drive(ctx, memory, host_valid=1, host_address=address // 4, host_write=value is not None,
+              host_data=value or 0)
         while not ctx.get(memory.host_done):
             await self.tick()
         found = ctx.get(memory.host_error), ctx.get(memory.host_read)

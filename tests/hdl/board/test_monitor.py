@@ -7,20 +7,11 @@ import struct
 
 import pytest
 from amaranth.hdl import Const, Module, Signal
-from amaranth.sim import Simulator
 
+from metronome.hdl.board import protocol
 from metronome.hdl.board.monitor import Monitor
-from metronome.hdl.board.protocol import (
-    CRC_START,
-    FILL_WORDS,
-    MAX_WORDS,
-    PROTOCOL_VERSION,
-    Mark,
-    Space,
-    crc_step,
-    operation,
-)
-from tests.hdl.lib.simulate import Simulation
+from metronome.hdl.board.protocol import MAX_WORDS, Mark, Space
+from tests.hdl.lib.simulate import Simulation, drive, simulate
 
 pytestmark = pytest.mark.slow
 
@@ -30,13 +21,13 @@ END = 0x8000
 
 
 def with_crc(content):
-    return content + struct.pack(">H", binascii.crc_hqx(content, CRC_START))
+    return content + struct.pack(">H", binascii.crc_hqx(content, protocol.CRC_START))
 
 
 def request(space, address, words=None, count=None, fill=False):
     """A frame; ``words`` are written, else ``count`` are read."""
     number = (len(words) if words is not None else 1) if count is None else count
-    code = operation(space, words is not None, fill) if isinstance(space, Space) else space
+    code = protocol.operation(space, words is not None, fill) if isinstance(space, Space) else space
     head = with_crc(bytes([Mark.REQUEST]) + struct.pack("<BBI", code, number % MAX_WORDS, address))
     return head + (b"" if words is None else with_crc(struct.pack(f"<{len(words)}I", *words)))
 
@@ -86,8 +77,7 @@ class Bench:
     async def _send(self, ctx, content):
         received = self.monitor.received
         for byte in content:
-            ctx.set(received.valid, 1)
-            ctx.set(received.payload, byte)
+            drive(ctx, received, valid=1, payload=byte)
             while not (await ctx.tick().sample(received.ready))[2]:
                 pass
             ctx.set(received.valid, 0)
@@ -105,9 +95,7 @@ class Bench:
                     self.writes.append((space, address, ctx.get(monitor.data)))
                     if there:
                         self.words[space, address] = ctx.get(monitor.data)
-                ctx.set(monitor.read, self.words.get((space, address), 0))
-                ctx.set(monitor.error, not there)
-                ctx.set(monitor.done, 1)
+                drive(ctx, monitor, read=self.words.get((space, address), 0), error=not there, done=1)
                 await ctx.tick()
                 ctx.set(monitor.done, 0)
 
@@ -130,20 +118,18 @@ def test_the_crc_is_pythons():
     m = Module()
     crc, byte = Signal(16), Signal(8)
     following = Signal(16)
-    m.d.comb += following.eq(crc_step(crc, byte))
-    sim = Simulator(m)
+    m.d.comb += following.eq(protocol.crc_step(crc, byte))
 
     async def bench(ctx):
-        value = CRC_START
+        value = protocol.CRC_START
         for each in content:
             ctx.set(crc, value)
             ctx.set(byte, each)
             value = ctx.get(following)
-        assert value == binascii.crc_hqx(content, CRC_START)
+        assert value == binascii.crc_hqx(content, protocol.CRC_START)
 
-    sim.add_testbench(bench)
-    sim.run()
-    assert len(Const(PROTOCOL_VERSION)) <= 32
+    simulate(m, bench)
+    assert len(Const(protocol.PROTOCOL_VERSION)) <= 32
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -165,9 +151,9 @@ def test_as_many_words_as_a_frame_has():
 
 def test_memory_is_filled():
     bench = Bench()
-    bench.silence = 20 * FILL_WORDS
+    bench.silence = 20 * protocol.FILL_WORDS
     assert bench.talk(request(Space.MEMORY, 0x40, [9], count=3, fill=True)) == [answer()]
-    assert bench.writes == [(Space.MEMORY, 0x40 + 4 * place, 9) for place in range(3 * FILL_WORDS)]
+    assert bench.writes == [(Space.MEMORY, 0x40 + 4 * place, 9) for place in range(3 * protocol.FILL_WORDS)]
 
 
 def test_a_word_that_is_not_there_is_told():

@@ -4,20 +4,12 @@ import random
 
 import pytest
 from amaranth.hdl import Module
-from amaranth.sim import Simulator
 
 from metronome.hdl.board.uart import LEAST_DIVISOR, UartReceiver, UartTransmitter
+from tests.hdl.lib.simulate import drive, simulate
 from tests.support.tiers import some_slow
 
 BYTES = [0x00, 0xFF, 0x55, 0xAA, *random.Random(1).randbytes(12)]
-
-
-def simulate(m, *benches):
-    sim = Simulator(m)
-    sim.add_clock(1e-6)
-    for bench in benches:
-        sim.add_testbench(bench)
-    sim.run()
 
 
 async def taken(ctx, stream, limit):
@@ -40,8 +32,7 @@ def test_what_is_sent_is_received(divisor):
 
     async def send(ctx):
         for byte in BYTES:
-            ctx.set(sender.bytes.valid, 1)
-            ctx.set(sender.bytes.payload, byte)
+            drive(ctx, sender.bytes, valid=1, payload=byte)
             count = 1
             while not (await ctx.tick().sample(sender.bytes.ready))[2]:
                 count += 1

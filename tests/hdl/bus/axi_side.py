@@ -5,8 +5,6 @@ accesses. Memory changes when a write completes, in the cycle in which B is offe
 is caught by the read behind it.
 """
 
-from __future__ import annotations
-
 import random
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,16 +13,8 @@ from amaranth.hdl import Elaboratable, Module
 
 from metronome.hdl.bus.axi import AxiMaster
 from metronome.hdl.presets import TINY
-from metronome.tb.axi_rules import (
-    ANSWERER_RULES,
-    ASKER_RULES,
-    MASTER_RULES,
-    SLAVE_RULES,
-    AxiRules,
-    LineRules,
-    broken_rules,
-)
-from tests.hdl.lib.simulate import simulate
+from metronome.tb import axi_rules
+from tests.hdl.lib.simulate import drive, simulate
 
 LINE = 64
 OKAY, SLVERR, DECERR = 0, 2, 3
@@ -53,8 +43,8 @@ class Bench(Elaboratable):
     def __init__(self, bridge: AxiMaster) -> None:
         self.bridge = bridge
         self.tag_bits = len(bridge.port.request.payload.tag)
-        self.rules = AxiRules(data_bits=bridge.data_bits, id_bits=bridge.id_bits)
-        self.lines = LineRules(bridge.config, tag_bits=self.tag_bits)
+        self.rules = axi_rules.AxiRules(data_bits=bridge.data_bits, id_bits=bridge.id_bits)
+        self.lines = axi_rules.LineRules(bridge.config, tag_bits=self.tag_bits)
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -66,10 +56,10 @@ class Bench(Elaboratable):
     def broken(self, ctx: Any) -> list[str]:
         """The rules that are broken in this cycle."""
         return [
-            *broken_rules(MASTER_RULES, ctx.get(self.rules.master)),
-            *broken_rules(SLAVE_RULES, ctx.get(self.rules.slave)),
-            *broken_rules(ASKER_RULES, ctx.get(self.lines.asker)),
-            *broken_rules(ANSWERER_RULES, ctx.get(self.lines.answerer)),
+            *axi_rules.broken_rules(axi_rules.MASTER_RULES, ctx.get(self.rules.master)),
+            *axi_rules.broken_rules(axi_rules.SLAVE_RULES, ctx.get(self.rules.slave)),
+            *axi_rules.broken_rules(axi_rules.ASKER_RULES, ctx.get(self.lines.asker)),
+            *axi_rules.broken_rules(axi_rules.ANSWERER_RULES, ctx.get(self.lines.answerer)),
         ]
 
 
@@ -107,8 +97,7 @@ class Slave:
             self.r = self._beat()
         ctx.set(axi.bvalid, self.b is not None)
         if self.b is not None:
-            ctx.set(axi.bid, self.b[0])
-            ctx.set(axi.bresp, self.b[1])
+            drive(ctx, axi, bid=self.b[0], bresp=self.b[1])
         ctx.set(axi.rvalid, self.r is not None)
         if self.r is not None:
             for name, value in zip(("rid", "rdata", "rresp", "rlast"), self.r, strict=True):

@@ -1,7 +1,5 @@
 """The SM with its buses in Verilator, beside cocotbext-axi: builds it, and runs a list of programs."""
 
-from __future__ import annotations
-
 import pickle
 import subprocess
 import tempfile

@@ -5,7 +5,7 @@ import pytest
 from metronome.hdl.bus.axi import AxiMaster
 from metronome.hdl.presets import TINY
 from tests.hdl.bus.axi_side import Chances, make, run
-from tests.hdl.lib.simulate import simulated
+from tests.hdl.lib.simulate import drive, simulated
 from tests.support.tiers import some_more
 
 SEED = 20261123
@@ -76,9 +76,7 @@ async def test_cycles(ctx, bridge):
     for cycle in range(24):
         ctx.set(port.request.valid, cycle in (0, 1, 2))
         ctx.set(port.request.payload, {"line": 5 + cycle, "tag": cycle, "write": cycle == 0})
-        ctx.set(axi.bvalid, cycle == 12)
-        ctx.set(axi.rvalid, cycle >= 3 and cycle < 19)
-        ctx.set(axi.rid, int(cycle >= 11))
+        drive(ctx, axi, bvalid=cycle == 12, rvalid=cycle >= 3 and cycle < 19, rid=int(cycle >= 11))
         names = [name for name in ("awvalid", "wlast", "arvalid") if ctx.get(getattr(axi, name) & axi.wvalid | (
             getattr(axi, name) if name != "wlast" else 0))]
         if ctx.get(port.response.valid):

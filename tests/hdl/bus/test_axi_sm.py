@@ -59,10 +59,8 @@ def launches():
 
 SMALL = {
     "exit code": job(program((1, 0x1234_5678), asm.sw(1, 0x88, 0))),
-    "load": job(program((1, BAD), asm.lw(2, 4, 1)), seed=5),
-    "store": job(program((1, BAD), asm.sw(2, 8, 1)), seed=6),
-    "fetch": job(program(), start_pc=BAD),
-    "reset": job(endless(), seed=7, reset_after=700),
+    "load": job(program((1, BAD), asm.lw(2, 4, 1)), seed=5), "store": job(program((1, BAD), asm.sw(2, 8, 1)), seed=6),
+    "fetch": job(program(), start_pc=BAD), "reset": job(endless(), seed=7, reset_after=700),
 }
 
 

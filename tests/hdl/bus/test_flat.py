@@ -6,9 +6,9 @@ import pytest
 from amaranth.hdl import Module
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
-from amaranth.sim import Simulator
 
 from metronome.hdl.bus.flat import Flat, flat_ports
+from tests.hdl.lib.simulate import simulate
 
 PAIR = data.StructLayout({"low": 3, "high": 5})
 INNER = data.StructLayout({"pair": PAIR, "lanes": data.ArrayLayout(4, 3), "named": data.ArrayLayout(PAIR, 2)})
@@ -95,8 +95,5 @@ def test_it_does_in_every_cycle_what_the_component_does():
             seen.add(tuple(got.values()))
             await ctx.tick()
 
-    simulator = Simulator(m)
-    simulator.add_clock(1e-6)
-    simulator.add_testbench(bench)
-    simulator.run()
+    simulate(m, bench)
     assert len(seen) > 100

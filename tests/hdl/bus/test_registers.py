@@ -15,6 +15,7 @@ from metronome.hdl.config import Coordination
 from metronome.hdl.layouts.counters import COUNTERS, StallReason, counter_names
 from metronome.hdl.presets import TINY
 from metronome.tb.formal.patched import patched
+from tests.hdl.lib.simulate import drive
 
 CONFIG = replace(TINY, coordination=Coordination.BASELINE, fetch_policies=("lrr", "gto", "lo"), cores=3, core_id=2)
 TABLE = {its.name: its for its in register_table(CONFIG)}
@@ -66,9 +67,7 @@ class LiteHost:
     async def write(self, ctx, address, value, strobe=15):
         """Whether there is such a register."""
         axi = self.design.axi
-        ctx.set(axi.awaddr, address)
-        ctx.set(axi.wdata, value)
-        ctx.set(axi.wstrb, strobe)
+        drive(ctx, axi, awaddr=address, wdata=value, wstrb=strobe)
         await self._hand_over(ctx, "aw", "w")
         (resp,) = await self._answer(ctx, "b", "bresp")
         assert resp in (0, 2)
@@ -84,17 +83,14 @@ class WishboneHost:
 
     async def _access(self, ctx, address):
         bus = self.design.bus
-        ctx.set(bus.adr, address // 4)
-        ctx.set(bus.cyc, 1)
-        ctx.set(bus.stb, 1)
+        drive(ctx, bus, adr=address // 4, cyc=1, stb=1)
         for _ in range(4):
             await ctx.tick()
             if ctx.get(bus.ack) or ctx.get(bus.err):
                 break
         known, value = ctx.get(bus.ack), ctx.get(bus.dat_r)
         assert known != ctx.get(bus.err)
-        ctx.set(bus.stb, 0)
-        ctx.set(bus.cyc, 0)
+        drive(ctx, bus, stb=0, cyc=0)
         await ctx.tick()
         return value if known else None
 
@@ -104,25 +100,20 @@ class WishboneHost:
 
     async def write(self, ctx, address, value, strobe=15):
         bus = self.design.bus
-        ctx.set(bus.we, 1)
-        ctx.set(bus.dat_w, value)
-        ctx.set(bus.sel, strobe)
+        drive(ctx, bus, we=1, dat_w=value, sel=strobe)
         return await self._access(ctx, address) is not None
 
 
 HOSTS = pytest.mark.parametrize("make", [LiteHost, WishboneHost])
 
 
-def connected(m, host):
+def run(host, testbench, *processes, counts=True):
+    """``counts``: the counters' port is always right."""
+    m = Module()
     m.submodules.registers = host.registers
     m.submodules.design = host.design
     connect_host(m, host.design, host.registers)
-
-
-def run(host, testbench, *processes):
-    m = Module()
-    connected(m, host)
-    if not processes:
+    if counts:
         m.d.comb += host.registers.counter_valid.eq(1)
     sim = Simulator(m)
     sim.add_clock(1e-6)
@@ -180,8 +171,7 @@ def test_state_of_the_sm(make):
 
     async def testbench(ctx):
         fault = {"cause": 24, "warp": 1, "pc": 0x8000_1234, "address": 0xDEAD_BEE0}
-        ctx.set(inputs.fault, fault)
-        ctx.set(inputs.fault_valid, 1)
+        drive(ctx, inputs, fault=fault, fault_valid=1)
         for name, value in fault.items():
             assert await host.read(ctx, TABLE[f"fault_{name}"].offset) == value
         assert await host.read(ctx, TABLE["status"].offset) == 2
@@ -205,19 +195,19 @@ def test_state_of_the_sm(make):
             right = valid and index < len(counter_names())
             ctx.set(inputs.counter_value, values.get(index, 0) if right else rng.getrandbits(48))
 
-    run(host, testbench, turns, port)
+    run(host, testbench, turns, port, counts=False)
 
 
 class Run:
     """Start, reset and end of a run; ``SM``: busy follows start and reset as the SM's does."""
 
-    def __init__(self, make):
-        self.host = make()
+    def __init__(self, make, length):
+        self.host, self.length = make(), length
         self.ports = self.host.registers
         self.starts = self.resets = 0
 
     async def watch(self, ctx):
-        """A little SM: busy from the cycle after start, until ``ends`` cycles later or a reset."""
+        """A little SM: busy from the cycle after start, until ``length`` cycles later or a reset."""
         ports, busy = self.ports, 0
         async for *_, start, reset in ctx.tick().sample(ports.start, ports.sm_reset):
             self.starts += start
@@ -225,21 +215,10 @@ class Run:
             busy = 0 if reset else self.length if start else max(0, busy - 1)
             ctx.set(ports.busy, busy > 0)
 
-    def go(self, testbench):
-        m = Module()
-        connected(m, self.host)
-        m.d.comb += self.ports.counter_valid.eq(1)
-        sim = Simulator(m)
-        sim.add_clock(1e-6)
-        sim.add_process(self.watch)
-        sim.add_testbench(testbench)
-        sim.run()
-
 
 @HOSTS
 def test_start_end_and_interrupt(make):
-    its = Run(make)
-    its.length = 30
+    its = Run(make, 30)
     read, write, ports = its.host.read, its.host.write, its.ports
 
     async def testbench(ctx):
@@ -269,13 +248,12 @@ def test_start_end_and_interrupt(make):
         assert not ctx.get(ports.irq)
         assert await read(ctx, interrupt) == 1
 
-    its.go(testbench)
+    run(its.host, testbench, its.watch)
 
 
 @HOSTS
 def test_a_reset_waits_for_the_bus_and_ends_no_run(make):
-    its = Run(make)
-    its.length = 1000
+    its = Run(make, 1000)
     read, write, ports = its.host.read, its.host.write, its.ports
 
     async def testbench(ctx):
@@ -283,8 +261,7 @@ def test_a_reset_waits_for_the_bus_and_ends_no_run(make):
         ctx.set(ports.idle, 1)
         await write(ctx, control, 1)
         await ctx.tick().repeat(5)
-        ctx.set(ports.exit_mask, 0b0101)
-        ctx.set(ports.exit_data, 0x11223344)
+        drive(ctx, ports, exit_mask=0b0101, exit_data=0x11223344)
         await ctx.tick()
         ctx.set(ports.exit_mask, 0)
         assert await read(ctx, TABLE["exit_code"].offset) == 0x00220044
@@ -306,7 +283,7 @@ def test_a_reset_waits_for_the_bus_and_ends_no_run(make):
         assert await read(ctx, status) == 1
         assert its.starts == 3
 
-    its.go(testbench)
+    run(its.host, testbench, its.watch)
 
 
 REGISTERS = "metronome.hdl.bus.registers:ControlRegisters"

@@ -10,7 +10,7 @@ from metronome.hdl.presets import TINY
 from metronome.tb.axi_rules import ANSWERER_RULES, ASKER_RULES, LineRules, broken_rules
 from metronome.tb.formal.patched import patched
 from tests.hdl.bus.axi_side import LINE, Asker, Chances
-from tests.hdl.lib.simulate import simulate
+from tests.hdl.lib.simulate import drive, simulate
 
 SEED = 11
 MASTER = "metronome.hdl.bus.wishbone:WishboneMaster.elaborate"
@@ -47,8 +47,7 @@ class Slave:
         self.answered = bool(asked and rng.random() < 0.6)
         failing = rng.random() < self.error
         self.fails = self.answered and failing
-        ctx.set(bus.ack, self.answered and not failing)
-        ctx.set(bus.err, self.fails)
+        drive(ctx, bus, ack=self.answered and not failing, err=self.fails)
         line, word = divmod(ctx.get(bus.adr), LINE // self.bytes)
         data = self.memory.get(line, bytes(LINE))[word * self.bytes : (word + 1) * self.bytes]
         ctx.set(bus.dat_r, int.from_bytes(data, "little") if self.answered else rng.getrandbits(8 * self.bytes))

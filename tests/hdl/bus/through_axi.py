@@ -4,8 +4,6 @@ SM -> :class:`hdl.bus.axi.AxiMaster` -> rules -> :class:`LineSlave` -> the port 
 programs run in lock step with the golden model, on every model of memory, with the bridge between.
 """
 
-from __future__ import annotations
-
 from amaranth.back import verilog
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
@@ -142,10 +140,7 @@ class LineSlave(wiring.Component):
             ]
         came = Mux(arrives, one_hot(response.payload.tag[:id_bits], ids), 0)
         m.d.sync += fresh.eq((fresh & ~Mux(offers, one_hot(chosen, ids), 0)) | came)
-        m.d.sync += here.eq(
-            (here & ~Mux(offers & last, one_hot(chosen, ids), 0))
-            | came
-        )
+        m.d.sync += here.eq((here & ~Mux(offers & last, one_hot(chosen, ids), 0)) | came)
         return out
 
 

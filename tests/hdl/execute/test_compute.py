@@ -1,7 +1,5 @@
 """ComputeUnits: operand choice, and the right unit's result in every writeback cycle."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from dataclasses import replace
@@ -31,12 +29,9 @@ def _float(name: str, *operands: int, rm: int) -> tuple[int, int]:
 
 #: One or two operations of each unit: the units' own tests have them all. Floats take a, b, c and rm, and give flags.
 OPS: list[tuple[Unit, Any, Callable[..., Any]]] = [
-    (Unit.ALU, AluOp.ADD, lambda a, b: a + b & MASK32),
-    (Unit.ALU, AluOp.SUB, lambda a, b: a - b & MASK32),
-    (Unit.ALU, AluOp.SLTU, lambda a, b: int(a < b)),
-    (Unit.MUL, MulOp.MUL, lambda a, b: a * b & MASK32),
-    (Unit.MUL, MulOp.MULHU, lambda a, b: a * b >> 32),
-    (Unit.DIV, DivOp.DIVU, lambda a, b: a // b if b else MASK32),
+    (Unit.ALU, AluOp.ADD, lambda a, b: a + b & MASK32), (Unit.ALU, AluOp.SUB, lambda a, b: a - b & MASK32),
+    (Unit.ALU, AluOp.SLTU, lambda a, b: int(a < b)), (Unit.MUL, MulOp.MUL, lambda a, b: a * b & MASK32),
+    (Unit.MUL, MulOp.MULHU, lambda a, b: a * b >> 32), (Unit.DIV, DivOp.DIVU, lambda a, b: a // b if b else MASK32),
     (Unit.DIV, DivOp.REMU, lambda a, b: a % b if b else a),
     (Unit.FMA, FmaOp.FMADD, lambda a, b, c, rm: _float("fma", a, b, c, rm=rm)),
     (Unit.FMA, FmaOp.FADD, lambda a, b, c, rm: _float("add", a, b, rm=rm)),

@@ -1,7 +1,5 @@
 """CsrUnit against isa.md's table of CSRs."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 from typing import Any
@@ -12,7 +10,7 @@ from metronome.hdl.config import Channels, SmConfig
 from metronome.hdl.execute.csr import CsrUnit
 from metronome.hdl.isa.ops import CsrOp
 from metronome.hdl.layouts.counters import counter_places
-from tests.hdl.lib.simulate import simulate, simulated
+from tests.hdl.lib.simulate import drive, simulate, simulated
 
 CONFIG = SmConfig(warps=4, threads=4, core_id=1, cores=3)
 ARGUMENT = 0xDEAD_BEE4
@@ -29,17 +27,15 @@ COUNTERS = ("committed", "nops", "discrepancies", "errors", "icache_misses", "ta
             "load_wait_cycles")
 
 
-def _drive(ctx: Any, dut: CsrUnit, op: CsrOp, number: int, *, source: int = 0, immediate: bool = False, rs1: int = 0,
-           warp: int = 0, mask: int = 1, valid: int = 1) -> None:
+def _drive(ctx: Any, dut: CsrUnit, op: CsrOp, number: int, source: int = 0, **ports: int) -> None:
     """One access; ``source`` is the rs1 field of the instruction: a register number or a 5-bit immediate."""
-    for port, value in ((dut.valid, valid), (dut.op, op.value), (dut.use_imm, immediate), (dut.warp, warp),
-                        (dut.immediate, source << 12 | number), (dut.rs1, rs1), (dut.mask, mask)):
-        ctx.set(port, value)
+    access = {"op": op.value, "immediate": source << 12 | number}
+    for name, value in ({"valid": 1, "use_imm": 0, "warp": 0, "rs1": 0, "mask": 1} | access | ports).items():
+        ctx.set(getattr(dut, name), value)
 
 
 async def _start(ctx: Any, dut: CsrUnit) -> None:
-    ctx.set(dut.argument, ARGUMENT)
-    ctx.set(dut.start, 1)
+    drive(ctx, dut, argument=ARGUMENT, start=1)
     await ctx.tick()
     ctx.set(dut.start, 0)
 
@@ -69,7 +65,7 @@ async def test_read_only_number_is_written_unless_the_source_field_is_zero(ctx: 
     """csrrs and csrrc with x0 or 0 do not write; with any other field they do, whatever the register holds."""
     for number in READ_ONLY:
         for source in (0, 1, 16, 31):
-            _drive(ctx, dut, op, number, source=source, immediate=immediate)
+            _drive(ctx, dut, op, number, source=source, use_imm=immediate)
             assert ctx.get(dut.unknown) == (source != 0), (hex(number), source)
 
 
@@ -154,7 +150,7 @@ async def test_random_accesses(ctx: Any, dut: CsrUnit, seed):
         op, number = rng.choice(list(CsrOp)), rng.choice((FFLAGS, FRM, FCSR, MSCRATCH, MREGION))
         warp, immediate = rng.randrange(4), rng.random() < 0.5
         source, rs1, valid = rng.choice((0, rng.randrange(32))), rng.getrandbits(32), rng.random() < 0.9
-        _drive(ctx, dut, op, number, source=source, immediate=immediate, rs1=rs1, warp=warp, valid=valid)
+        _drive(ctx, dut, op, number, source=source, use_imm=immediate, rs1=rs1, warp=warp, valid=valid)
         what = f"seed {seed}: {op} {number:#x} warp {warp} source {source} immediate {immediate} rs1 {rs1:#x}"
         raises, flags, raised = rng.random() < 0.5, rng.getrandbits(5) & rng.getrandbits(5), rng.randrange(4)
         raises &= raised != warp or number not in (FFLAGS, FRM, FCSR)
@@ -252,7 +248,6 @@ def test_the_list_of_morder_counts_in_the_region():
     ]
 
 
-
 @pytest.mark.parametrize("seed", [1, 2])
 @simulated(lambda: CsrUnit(replace(CONFIG, policy_csr=True)))
 async def test_mpolicy_is_told_one_cycle_later(ctx: Any, dut: CsrUnit, seed):
@@ -265,7 +260,7 @@ async def test_mpolicy_is_told_one_cycle_later(ctx: Any, dut: CsrUnit, seed):
         immediate, valid = rng.random() < 0.3, rng.random() < 0.8
         source, rs1 = rng.choice((0, rng.randrange(32))), rng.choice((0, rng.getrandbits(32), 0xFFFF_FFFF))
         warp, what = rng.randrange(4), f"seed {seed}, cycle {cycle}"
-        _drive(ctx, dut, op, number, source=source, immediate=immediate, rs1=rs1, warp=warp, valid=valid)
+        _drive(ctx, dut, op, number, source=source, use_imm=immediate, rs1=rs1, warp=warp, valid=valid)
         change = ctx.get(dut.change)
         assert change.value | change.slot << 16 | change.parameter << 24 == told, what
         if number == MPOLICY:

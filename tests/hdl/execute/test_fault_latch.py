@@ -1,14 +1,12 @@
 """FaultLatch on its own."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
 
 from metronome.hdl.config import SmConfig
 from metronome.hdl.execute.faults import FaultLatch
-from tests.hdl.lib.simulate import simulated
+from tests.hdl.lib.simulate import drive, simulated
 
 
 def _fault(cause: int, warp: int) -> dict[str, int]:
@@ -28,8 +26,5 @@ async def test_fault_latch_keeps_the_first(ctx: Any, dut: FaultLatch, execute, l
         assert ctx.get(dut.valid)
         fault = ctx.get(dut.fault)
         assert {name: fault[name] for name in ("cause", "warp", "pc", "address")} == _fault(kept, 1)
-        ctx.set(dut.execute_valid, 1)
-        ctx.set(dut.lsu_valid, 1)
-        ctx.set(dut.execute, _fault(cause, 2))
-        ctx.set(dut.lsu, _fault(cause, 3))
+        drive(ctx, dut, execute_valid=1, lsu_valid=1, execute=_fault(cause, 2), lsu=_fault(cause, 3))
         await ctx.tick()

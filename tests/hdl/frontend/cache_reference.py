@@ -1,7 +1,5 @@
 """A set-associative cache in plain Python, true LRU by a list in order of use, and what there is without a cache."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from metronome.hdl.config import SmConfig

@@ -1,7 +1,5 @@
 """A second decoder in plain Python, written from the RISC-V manual's formats and isa.md, not from the table."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 __all__ = ["Expected", "decode"]
@@ -225,18 +223,12 @@ def decode(word: int, *, fetch_error: bool = False) -> Expected:
         return Expected("fetch fault", "SYSTEM", "FETCH_FAULT")
     opcode, funct3, funct7 = bits(word, 6, 0), bits(word, 14, 12), bits(word, 31, 25)
     formats = {
-        0b0000011: lambda: memory(word, opcode, funct3),
-        0b0001011: lambda: simt(word, funct3, funct7),
-        0b0001111: lambda: fence(word, funct3),
-        0b0010011: lambda: op_imm(word, funct3, funct7),
-        0b0010111: lambda: upper_or_jump(word, opcode, funct3),
-        0b0100011: lambda: memory(word, opcode, funct3),
-        0b0110011: lambda: op(word, funct3, funct7),
-        0b0110111: lambda: upper_or_jump(word, opcode, funct3),
-        0b1100011: lambda: branch(word, funct3),
-        0b1100111: lambda: upper_or_jump(word, opcode, funct3),
-        0b1101111: lambda: upper_or_jump(word, opcode, funct3),
-        0b1110011: lambda: system(word, funct3),
+        0b0000011: lambda: memory(word, opcode, funct3), 0b0001011: lambda: simt(word, funct3, funct7),
+        0b0001111: lambda: fence(word, funct3), 0b0010011: lambda: op_imm(word, funct3, funct7),
+        0b0010111: lambda: upper_or_jump(word, opcode, funct3), 0b0100011: lambda: memory(word, opcode, funct3),
+        0b0110011: lambda: op(word, funct3, funct7), 0b0110111: lambda: upper_or_jump(word, opcode, funct3),
+        0b1100011: lambda: branch(word, funct3), 0b1100111: lambda: upper_or_jump(word, opcode, funct3),
+        0b1101111: lambda: upper_or_jump(word, opcode, funct3), 0b1110011: lambda: system(word, funct3),
         0b1010011: lambda: op_fp(word, funct3, funct7),
     }
     formats |= dict.fromkeys((0b0000111, 0b0100111), lambda: memory(word, opcode, funct3))

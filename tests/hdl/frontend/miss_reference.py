@@ -1,7 +1,5 @@
 """When a fetch miss gets an MSHR and when its line is asked for, in plain Python."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 
 from metronome.hdl.config import SmConfig

@@ -1,7 +1,5 @@
 """A random world around the front end: memory, readiness, resolutions, termination and activation of warps."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Mapping
 

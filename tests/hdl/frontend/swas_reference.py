@@ -4,8 +4,6 @@ Buffers are queues and fetches in flight are a list; there are no slots, pointer
 for a line, and nothing else is known of its miss.
 """
 
-from __future__ import annotations
-
 from collections import Counter, deque
 from dataclasses import dataclass, field
 
@@ -121,9 +119,7 @@ class SwasReference:
         }
         select = self.scheduler.pick(inputs.policy, eligible)
         return Outputs(
-            eligible=eligible,
-            select=select,
-            popped=None if select is None else self.buffer[select][0],
+            eligible=eligible, select=select, popped=None if select is None else self.buffer[select][0],
             miss=missing.warp if missing and missing.warp != inputs.redirected else None,
             refill=None if inputs.stale or inputs.invalidate else inputs.answer,
         )

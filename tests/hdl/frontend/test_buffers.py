@@ -1,7 +1,5 @@
 """The instruction buffers against lists of slots."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 
@@ -10,7 +8,7 @@ import pytest
 from metronome.hdl.frontend.buffers import InstructionBuffers
 from metronome.hdl.layouts.decoded import BufferEntry, IssueInfo
 from metronome.hdl.presets import BASE
-from tests.hdl.lib.simulate import bit_list, maybe, simulated, some_bit
+from tests.hdl.lib.simulate import bit_list, drive, maybe, simulated, some_bit
 from tests.support.tiers import some_more
 
 DEPTH = 4
@@ -76,12 +74,8 @@ async def test_random(ctx, dut, warps, seed):
         flush = some_bit(rng, warps) if maybe(rng, 0.2) else 0
         filled, slot = fetches.get(cycle, (None, 0))
         entry, nop = random_entry(rng), maybe(rng, 0.2)
-        ctx.set(dut.pop, 0 if pop is None else 1 << pop)
-        ctx.set(dut.pop_warp, pop or 0)
-        ctx.set(dut.flush, flush)
-        ctx.set(dut.fill.valid, filled is not None)
-        ctx.set(dut.fill.warp, filled or 0)
-        ctx.set(dut.fill.slot, slot)
+        drive(ctx, dut, pop=0 if pop is None else 1 << pop, pop_warp=pop or 0, flush=flush)
+        drive(ctx, dut.fill, valid=filled is not None, warp=filled or 0, slot=slot)
         ctx.set(dut.fill.entry.as_value(), entry)
         ctx.set(dut.fill.squashed, nop)
 
@@ -114,12 +108,10 @@ def test_entry_layout_begins_with_the_info():
 async def test_empty_pop(ctx, dut):
     """Four pops of one warp without a fill are good for the four NOPs of the reset; the fifth is an empty pop."""
     assert ctx.get(dut.head_nop) == 0b1111
-    ctx.set(dut.pop, 0b0100)
-    ctx.set(dut.pop_warp, 2)
+    drive(ctx, dut, pop=0b0100, pop_warp=2)
     for expected in (0, 0, 0, 0, 1):
         assert ctx.get(dut.empty_pop) == expected
         await ctx.tick()
-    ctx.set(dut.pop, 0b0010)
-    ctx.set(dut.pop_warp, 1)
+    drive(ctx, dut, pop=0b0010, pop_warp=1)
     assert ctx.get(dut.empty_pop) == 0
     assert ctx.get(dut.occupancy[1]) == DEPTH

@@ -1,7 +1,5 @@
 """The instruction store against a small reference cache: a lookup in every cycle, refills, errors, invalidation."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from dataclasses import replace
@@ -12,14 +10,12 @@ from metronome.hdl.config import SmConfig
 from metronome.hdl.frontend.icache_store import ICacheStore
 from metronome.hdl.presets import TINY
 from tests.hdl.frontend.cache_reference import Line, ReferenceCache
-from tests.hdl.lib.simulate import maybe, simulate, simulated
+from tests.hdl.lib.simulate import drive, maybe, simulate, simulated
 from tests.support.tiers import some_more
 
 CONFIGS = [
-    replace(TINY, icache_bytes=1024, icache_ways=2),
-    replace(TINY, icache_bytes=512, icache_ways=4),
-    replace(TINY, icache_bytes=128, icache_ways=1),
-    replace(TINY, icache_bytes=1024, icache_ways=8),
+    replace(TINY, icache_bytes=1024, icache_ways=2), replace(TINY, icache_bytes=512, icache_ways=4),
+    replace(TINY, icache_bytes=128, icache_ways=1), replace(TINY, icache_bytes=1024, icache_ways=8),
 ]
 
 
@@ -52,13 +48,10 @@ class StoreModel:
 
     async def step(self, ctx, *, pc: int | None = None, refill: Line | None = None, invalidate: bool = False) -> None:
         dut, cycle = self.dut, self.cycle
-        ctx.set(dut.lookup_valid, self.requested is not None)
-        ctx.set(dut.lookup_pc, [self.requested or 0] * 2)
+        drive(ctx, dut, lookup_valid=self.requested is not None, lookup_pc=[self.requested or 0] * 2)
         ctx.set(dut.refill.valid, refill is not None)
         if refill is not None:
-            ctx.set(dut.refill.line, refill.number)
-            ctx.set(dut.refill.data, refill.data)
-            ctx.set(dut.refill.error, refill.error)
+            drive(ctx, dut.refill, line=refill.number, data=refill.data, error=refill.error)
         ctx.set(dut.invalidate, invalidate)
         self._check(ctx)
         self._follow(pc, refill, invalidate)

@@ -1,7 +1,5 @@
 """A line a warp against a small reference: a lookup in every cycle, refills, errors, invalidation."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from dataclasses import replace
@@ -12,7 +10,7 @@ from metronome.hdl.config import SmConfig
 from metronome.hdl.frontend.line_store import LineStore
 from metronome.hdl.presets import TINY
 from tests.hdl.frontend.cache_reference import Line, ReferenceLines
-from tests.hdl.lib.simulate import maybe, simulated
+from tests.hdl.lib.simulate import drive, maybe, simulated
 from tests.support.tiers import some_slow
 
 CONFIGS = [replace(TINY, warps=warps, icache_bytes=0) for warps in (1, 2, 5)]
@@ -41,15 +39,10 @@ class StoreModel:
         """``lookup``: warp and pc; ``refill``: warp and line."""
         dut = self.dut
         warp, pc = self.requested or (0, 0)
-        ctx.set(dut.lookup_valid, self.requested is not None)
-        ctx.set(dut.lookup_warp, warp)
-        ctx.set(dut.lookup_pc, [pc] * 2)
+        drive(ctx, dut, lookup_valid=self.requested is not None, lookup_warp=warp, lookup_pc=[pc] * 2)
         ctx.set(dut.refill.valid, refill is not None)
         if refill is not None:
-            ctx.set(dut.refill.warp, refill[0])
-            ctx.set(dut.refill.line, refill[1].number)
-            ctx.set(dut.refill.data, refill[1].data)
-            ctx.set(dut.refill.error, refill[1].error)
+            drive(ctx, dut.refill, warp=refill[0], line=refill[1].number, data=refill[1].data, error=refill[1].error)
         ctx.set(dut.invalidate, invalidate)
         self._check(ctx)
         self._follow(lookup, refill, invalidate)

@@ -1,7 +1,5 @@
 """The miss unit against a reference that knows, per warp, only the line it is suspended for."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from dataclasses import replace
@@ -12,14 +10,12 @@ from metronome.hdl.config import SmConfig
 from metronome.hdl.frontend.misses import MissUnit
 from metronome.hdl.presets import BASE
 from tests.hdl.frontend.miss_reference import RegisterModel
-from tests.hdl.lib.simulate import maybe, simulate
+from tests.hdl.lib.simulate import drive, maybe, simulate
 from tests.support.tiers import more_but, some_long, some_slow
 
 CONFIGS = [
-    replace(BASE, warps=4, icache_mshrs=4),
-    replace(BASE, warps=8, icache_mshrs=2),
-    replace(BASE, warps=6, icache_mshrs=1),
-    replace(BASE, warps=16, icache_mshrs=3),
+    replace(BASE, warps=4, icache_mshrs=4), replace(BASE, warps=8, icache_mshrs=2),
+    replace(BASE, warps=6, icache_mshrs=1), replace(BASE, warps=16, icache_mshrs=3),
 ]
 #: Without an I-cache: a register a warp, and nothing is shared.
 OWN = [replace(BASE, warps=warps, icache_bytes=0) for warps in (1, 4, 7)]
@@ -71,8 +67,7 @@ class MissModel:
         response = dut.mem.response
         payload = {"tag": answer or 0, "error": rng.getrandbits(1), "data": rng.getrandbits(512)}
         taken_up, self.arrived = self.arrived, None if answer is None else (answer, payload)
-        ctx.set(response.valid, answer is not None)
-        ctx.set(response.payload, payload)
+        drive(ctx, response, valid=answer is not None, payload=payload)
 
         suspended = {w for w in range(self.config.warps) if ctx.get(dut.suspended) >> w & 1}
         assert suspended == set(self.waits), f"{what}: suspended {suspended}, expected {self.waits}"

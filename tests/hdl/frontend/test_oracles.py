@@ -1,7 +1,5 @@
 """OracleSets against the definition of docs/policies.md, recounted from the whole history of each warp."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 from typing import Any
@@ -12,7 +10,7 @@ from metronome.hdl.config import Coordination, SmConfig
 from metronome.hdl.frontend.oracles import OracleSets
 from metronome.hdl.presets import BASE, TINY
 from metronome.hdl.verilog import generate
-from tests.hdl.lib.simulate import simulated
+from tests.hdl.lib.simulate import drive, simulated
 from tests.support.tiers import some_long, some_more
 
 #: Cycles behind a served miss or a redirect in which an empty buffer is excused: d = t_F + 1 (design.md section 3).
@@ -74,8 +72,7 @@ def _note(seen: dict[str, int], history: list[dict[str, bool]], expected: tuple[
 @simulated(lambda: OracleSets(SmConfig(warps=2, threads=1)))
 async def test_an_event_in_cycle_c_excuses_the_next_four(ctx: Any, dut: OracleSets, event):
     """The instruction fetched in c+1 can be issued in c+5: until then an empty buffer is nobody's fault."""
-    ctx.set(dut.may_issue, 0b11)
-    ctx.set(dut.empty, 0b11)
+    drive(ctx, dut, may_issue=0b11, empty=0b11)
     await ctx.tick()
     assert [ctx.get(dut.eligible[i]) for i in range(2)] == [0b11, 0b11]
     ctx.set(getattr(dut, event), 0b10)

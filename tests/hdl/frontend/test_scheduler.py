@@ -1,8 +1,6 @@
 # amaranth: UnusedElaboratable=no
 """The warp scheduler against the reference policies, with one policy and with a strap."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 
@@ -20,12 +18,8 @@ from tests.hdl.policies.policy_reference import ReferenceScheduler
 from tests.support.tiers import more_but, some_slow
 
 CONFIGS = [
-    BASE,
-    replace(BASE, warps=1),
-    replace(BASE, warps=3, policies=("gtlo", "lrr")),
-    replace(BASE, warps=32),
-    replace(BASE, policies=("lrr",)),
-    replace(BASE, warps=8, policies=("gtlrr",)),
+    BASE, replace(BASE, warps=1), replace(BASE, warps=3, policies=("gtlo", "lrr")), replace(BASE, warps=32),
+    replace(BASE, policies=("lrr",)), replace(BASE, warps=8, policies=("gtlrr",)),
     replace(BASE, warps=8, policies=("gtlo",)),
 ]
 

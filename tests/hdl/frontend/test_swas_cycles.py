@@ -1,7 +1,5 @@
 """The synchronised front end by hand: the cycles of a cold start, a line's end and a redirect (design.md 3)."""
 
-from __future__ import annotations
-
 import functools
 from dataclasses import replace
 
@@ -9,7 +7,7 @@ import pytest
 
 from metronome.hdl.frontend.frontend import FrontEnd
 from metronome.hdl.presets import TINY
-from tests.hdl.lib.simulate import Simulation
+from tests.hdl.lib.simulate import Simulation, drive
 
 CONFIG = replace(TINY, policies=("lrr",))
 START = 0x8000_0000
@@ -44,14 +42,12 @@ def run(branches: dict[int, int | None], *, cycles: int, latency: int, resolve: 
         ctx.set(dut.selection.ready, -1)
         ctx.set(dut.mem.request.ready, 1)
         for cycle in range(cycles):
-            ctx.set(dut.flow.activation, {"warps": int(cycle == 0), "pc": START})
-            ctx.set(dut.flow.active, int(cycle > 0))
+            drive(ctx, dut.flow, activation={"warps": int(cycle == 0), "pc": START}, active=int(cycle > 0))
             warp, target = resolutions.get(cycle, (0, None))
             ctx.set(dut.flow.resolution, {"valid": cycle in resolutions, "warp": warp, "redirect": target is not None,
                                      "target": target or 0})
             tag, line = answers[cycle].pop(0) if answers.get(cycle) else (0, None)
-            ctx.set(dut.mem.response.valid, line is not None)
-            ctx.set(dut.mem.response.payload, {"tag": tag, "data": line_data(line or 0)})
+            drive(ctx, dut.mem.response, valid=line is not None, payload={"tag": tag, "data": line_data(line or 0)})
             if popped is not None:
                 # What was popped in the last cycle shows its pc in this one.
                 pc = ctx.get(dut.selection.entry.pc)

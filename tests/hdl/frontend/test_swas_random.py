@@ -1,7 +1,5 @@
 """The synchronised front end in a random world: every output in every cycle equals the reference's."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 

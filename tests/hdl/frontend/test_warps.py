@@ -1,7 +1,5 @@
 """The warp table against a list of pcs: every priority between the events of one cycle."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from dataclasses import replace
@@ -10,7 +8,7 @@ import pytest
 
 from metronome.hdl.frontend.warps import WarpTable
 from metronome.hdl.presets import BASE
-from tests.hdl.lib.simulate import bit_list, maybe, simulated, some_bit
+from tests.hdl.lib.simulate import bit_list, drive, maybe, simulated, some_bit
 from tests.support.tiers import some_slow
 
 
@@ -44,14 +42,12 @@ class Events:
         ctx.set(dut.lookup.warps, 0 if self.looking is None else 1 << self.looking)
         ctx.set(dut.lookup.pc, self.target if self.looking is None else pcs[self.looking])
         ctx.set(dut.issued, selected if self.control else 0)
-        ctx.set(dut.turn.warps, 0 if self.turning is None else 1 << self.turning)
-        ctx.set(dut.turn.target, self.turn_target)
+        drive(ctx, dut.turn, warps=0 if self.turning is None else 1 << self.turning, target=self.turn_target)
         ctx.set(dut.flow.resolution, {
             "valid": self.resolving is not None, "warp": self.resolving or 0, "redirect": self.redirect,
             "target": self.target,
         })
-        ctx.set(dut.flow.release, self.release)
-        ctx.set(dut.flow.activation, {"warps": self.activated, "pc": self.start})
+        drive(ctx, dut.flow, release=self.release, activation={"warps": self.activated, "pc": self.start})
 
     def of_pc(self, w: int, pc: int) -> dict[str, int]:
         """The events of warp ``w`` that give a new pc, the one that wins first."""

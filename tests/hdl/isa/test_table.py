@@ -1,7 +1,5 @@
 """The decode table as data: what must hold between its rows, and the numbers that software sees."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import pytest

@@ -1,14 +1,12 @@
 """Readiness, register values and unit latencies in plain Python, for the tests of the issue side."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 
 from metronome.hdl.config import SmConfig
 from metronome.hdl.isa.ops import Unit
 from metronome.hdl.layouts.counters import StallReason
-from tests.hdl.lib.simulate import maybe
+from tests.hdl.lib.simulate import drive, maybe
 
 __all__ = ["FLOATS", "NUMBERS", "Registers", "lanes", "latencies", "random_head", "reasons", "takes_slot"]
 
@@ -85,8 +83,7 @@ class Registers:
             (f"rs{n}", self.rng.choice(NUMBERS)), (f"use_rs{n}", maybe(self.rng, 0.8)))}
 
     def drive_write(self, ctx: Any, dut: Any, write: dict | None) -> None:
-        ctx.set(dut.write.valid, write is not None)
-        ctx.set(dut.write.value, write or self.random_write() or {})
+        drive(ctx, dut.write, valid=write is not None, value=write or self.random_write() or {})
 
 
 def lanes(ctx: Any, array: Any, threads: int) -> list[int]:

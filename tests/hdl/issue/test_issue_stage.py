@@ -1,7 +1,5 @@
 """The issue stage as a whole: readiness, operands and writes of random programs against a reference in Python."""
 
-from __future__ import annotations
-
 import functools
 import random
 from collections import Counter
@@ -15,17 +13,8 @@ from metronome.hdl.issue.issue import IssueStage
 from metronome.hdl.layouts.counters import StallReason
 from metronome.hdl.layouts.decoded import BufferEntry
 from metronome.hdl.presets import BASE
-from tests.hdl.issue.issue_reference import (
-    FLOATS,
-    NUMBERS,
-    Registers,
-    lanes,
-    latencies,
-    random_head,
-    reasons,
-    takes_slot,
-)
-from tests.hdl.lib.simulate import Simulation, maybe, simulated
+from tests.hdl.issue import issue_reference as reference
+from tests.hdl.lib.simulate import Simulation, drive, maybe, simulated
 from tests.support.tiers import long_but, more_but
 
 CONFIGS = [
@@ -33,7 +22,7 @@ CONFIGS = [
     replace(BASE, warps=1, threads=1, latency_mul=2, latency_fcvt=8),
     replace(BASE, warps=8, threads=2, latency_div=37, latency_fdiv=19),
 ]
-WRITERS = (Unit.ALU, Unit.BRANCH, Unit.MUL, Unit.DIV, Unit.LSU, Unit.CSR, Unit.SIMT, *FLOATS)
+WRITERS = (Unit.ALU, Unit.BRANCH, Unit.MUL, Unit.DIV, Unit.LSU, Unit.CSR, Unit.SIMT, *reference.FLOATS)
 UNPIPELINED = (Unit.DIV, Unit.FDIV)
 
 
@@ -43,10 +32,10 @@ def label(config: SmConfig) -> str:
 
 def instruction(rng: random.Random) -> dict:
     """A head as the decoder makes it: SYSTEM and stores write nothing; only FMA has a third source."""
-    head = random_head(rng) | {"unit": rng.choice((*WRITERS, Unit.ALU, Unit.LSU, Unit.CSR, Unit.SYSTEM))}
+    head = reference.random_head(rng) | {"unit": rng.choice((*WRITERS, Unit.ALU, Unit.LSU, Unit.CSR, Unit.SYSTEM))}
     head |= {"use_rs3": head["unit"] is Unit.FMA and head["use_rs3"]}
     head |= {"drain": head["unit"] is Unit.CSR and head["drain"], "fence": head["unit"] is Unit.SYSTEM,
-             "rd": rng.choice(NUMBERS)}
+             "rd": rng.choice(reference.NUMBERS)}
     head["writes_rd"] = head["unit"] in WRITERS and maybe(rng, 0.7)
     head["store"] = head["unit"] is Unit.LSU and not head["writes_rd"]
     return head
@@ -59,7 +48,7 @@ class Machine:
         self.dut, self.config, self.rng, self.name = dut, config, rng, name
         self.cycle = 0
         self.heads = [instruction(rng) for _ in range(config.warps)]
-        self.registers = Registers(config, rng)
+        self.registers = reference.Registers(config, rng)
         self.pending: list[dict[int, bool]] = [{} for _ in range(config.warps)]
         self.flight: dict[int, dict] = {}
         self.writes: dict[int, dict] = {}
@@ -110,7 +99,7 @@ class Machine:
         if x is None:
             return
         x["kill"] = kill
-        got = {name: lanes(ctx, dut.operands[name], self.config.threads)
+        got = {name: reference.lanes(ctx, dut.operands[name], self.config.threads)
                for name in ("rs1", "rs2", "rs3") if name != "rs3" or x["info"]["use_rs3"]}
         got |= {"warp": ctx.get(dut.operands.warp), "mask": ctx.get(dut.operands.mask),
                 "bits": ctx.get(dut.operands.entry).as_bits()}
@@ -135,7 +124,7 @@ class Machine:
             assert ctx.get(dut.write_unit) == fixed["info"]["unit"], f"{self.what}: write_unit"
             info = {"warp": fixed["warp"], "rd": fixed["rd"], "mask": fixed["mask"], "last": 1, "data": result}
             write = None if fixed["kill"] or fixed["flags_only"] else info
-            raises = fixed["info"]["unit"] in FLOATS and not fixed["kill"]
+            raises = fixed["info"]["unit"] in reference.FLOATS and not fixed["kill"]
             assert ctx.get(dut.flags_valid) == raises, f"{self.what}: flags_valid"
             assert not raises or ctx.get(dut.flags_warp) == fixed["warp"], f"{self.what}: flags_warp"
             self.seen["flags only"] += fixed["flags_only"] and raises
@@ -146,7 +135,7 @@ class Machine:
         assert ctx.get(dut.write_event.valid) == (write is not None), f"{self.what}: write_valid, expected {write}"
         if write:
             got = {name: ctx.get(dut.write_event.value[name]) for name in ("warp", "rd", "mask", "last")}
-            got["data"] = lanes(ctx, dut.write_event.value.data, self.config.threads)
+            got["data"] = reference.lanes(ctx, dut.write_event.value.data, self.config.threads)
             assert got == write, f"{self.what}: write"
         reading = any(cycle in self.flight for cycle in (self.cycle - 1, self.cycle - 2))
         busy = reading or self.load_write is not None or any(slot >= self.cycle for slot in self.writes)
@@ -168,20 +157,19 @@ class Machine:
     def _judge(self, ctx) -> list[int]:
         rng, dut = self.rng, self.dut
         lsu_ready, stores = maybe(rng, 0.8), rng.getrandbits(self.config.warps)
-        ctx.set(dut.lsu_ready, lsu_ready)
-        ctx.set(dut.stores_pending, stores)
+        drive(ctx, dut, lsu_ready=lsu_ready, stores_pending=stores)
         for w, head in enumerate(self.heads):
             ctx.set(dut.selection.heads[w], head)
         busy = set()
         if not lsu_ready:
             busy.add(Unit.LSU)
         busy.update(unit for unit, free in self.unit_free.items() if self.cycle < free)
-        slots = {unit: self.cycle + 2 + latency for unit, latency in latencies(self.config).items()}
+        slots = {unit: self.cycle + 2 + latency for unit, latency in reference.latencies(self.config).items()}
         units = {"unit_free": sum(1 << unit.value for unit in Unit if unit not in busy),
                  "slot_free": sum(1 << unit.value for unit in Unit if slots.get(unit) not in self.writes)}
         ready = []
         for w, head in enumerate(self.heads):
-            found = reasons(head, self.pending[w], stores=stores >> w & 1, flags=self.flags[w], **units)
+            found = reference.reasons(head, self.pending[w], stores=stores >> w & 1, flags=self.flags[w], **units)
             where = f"{self.what}, warp {w}: {head}, pending {self.pending[w]}: {found}"
             assert (ctx.get(dut.selection.ready) >> w & 1) == (not found), where
             assert ctx.get(dut.event.head_reason[w]) in (found or {StallReason.NONE}), where
@@ -196,27 +184,24 @@ class Machine:
         nop = maybe(rng, 0.15)
         warp = rng.randrange(self.config.warps) if nop else rng.choice(ready) if ready and maybe(rng, 0.9) else None
         info = None if warp is None else self.heads[warp]
-        ctx.set(dut.selection.select, 0 if warp is None else 1 << warp)
-        ctx.set(dut.selection.warp, warp or 0)
-        ctx.set(dut.selection.nop, nop)
-        ctx.set(dut.selection.info, info or {})
+        drive(ctx, dut.selection, select=0 if warp is None else 1 << warp, warp=warp or 0, nop=nop, info=info or {})
         issued = info is not None and not nop
         assert ctx.get(dut.lsu_take) == (issued and info["unit"] is Unit.LSU), f"{self.what}: lsu_take"
         if not issued:
             return
-        flags_only = takes_slot(info) and not info["writes_rd"]
+        flags_only = reference.takes_slot(info) and not info["writes_rd"]
         selection = {"warp": warp, "info": info, "rd": info["rd"], "kill": False, "flags_only": flags_only}
         self.flight[self.cycle] = selection
         self.seen[info["unit"].name] += 1
         if info["unit"] in UNPIPELINED:
-            self.unit_free[info["unit"]] = self.cycle + latencies(self.config)[info["unit"]]
+            self.unit_free[info["unit"]] = self.cycle + reference.latencies(self.config)[info["unit"]]
         if info["writes_rd"]:
             self.pending[warp][info["rd"]] = info["unit"] is Unit.LSU
         if info["unit"] is Unit.LSU:
             if info["writes_rd"]:
                 self._answer(warp, info["rd"])
-        elif takes_slot(info):
-            self.writes[self.cycle + 2 + latencies(self.config)[info["unit"]]] = selection
+        elif reference.takes_slot(info):
+            self.writes[self.cycle + 2 + reference.latencies(self.config)[info["unit"]]] = selection
             self.flags[warp] += flags_only
         self.heads[warp] = instruction(rng)
 
@@ -249,7 +234,7 @@ def issue_stage():
     return dut, Simulation(dut)
 
 
-@pytest.mark.parametrize("unit", list(latencies(BASE)))
+@pytest.mark.parametrize("unit", list(reference.latencies(BASE)))
 def test_dependent_instruction(unit):
     """Ready again exactly latency + 2 cycles after the producer's selection."""
     dut, simulation = issue_stage()
@@ -258,19 +243,16 @@ def test_dependent_instruction(unit):
     async def testbench(ctx):
         producer = {"unit": unit, "rd": 9, "writes_rd": 1}
         ctx.set(dut.selection.heads[1], producer)
-        ctx.set(dut.selection.select, 0b0010)
-        ctx.set(dut.selection.warp, 1)
-        ctx.set(dut.selection.info, producer)
+        drive(ctx, dut.selection, select=0b0010, warp=1, info=producer)
         for cycle in range(45):
             await ctx.tick()
-            ctx.set(dut.selection.select, 0)
-            ctx.set(dut.selection.entry, {"decoded": {"info": producer}})
+            drive(ctx, dut.selection, select=0, entry={"decoded": {"info": producer}})
             ctx.set(dut.selection.heads[1], {"unit": Unit.ALU, "rs2": 9, "use_rs2": 1})
             if ctx.get(dut.selection.ready) & 2:
                 ready.append(cycle + 1)
 
     simulation.run(testbench)
-    first = latencies(BASE)[unit] + 2
+    first = reference.latencies(BASE)[unit] + 2
     assert ready == list(range(first, 46))
 
 
@@ -283,9 +265,7 @@ async def test_divider_takes_the_next_division_after_its_latency(ctx, dut, unit,
     heads = [unit, Unit.FDIV if unit is Unit.DIV else Unit.DIV, Unit.MUL, Unit.ALU]
     for w, head in enumerate(heads):
         ctx.set(dut.selection.heads[w], {"unit": head})
-    ctx.set(dut.selection.select, 0b1000)
-    ctx.set(dut.selection.warp, 3)
-    ctx.set(dut.selection.info, {"unit": unit})
+    drive(ctx, dut.selection, select=0b1000, warp=3, info={"unit": unit})
     for cycle in range(1, latency + 3):
         await ctx.tick()
         ctx.set(dut.selection.select, 0)

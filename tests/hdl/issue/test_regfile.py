@@ -1,7 +1,5 @@
 """The register file, and the operand stage around it, against a dictionary."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 
@@ -13,7 +11,7 @@ from metronome.hdl.issue.regfile import RegisterFile
 from metronome.hdl.layouts.decoded import BufferEntry
 from metronome.hdl.presets import BASE
 from tests.hdl.issue.issue_reference import Registers, lanes
-from tests.hdl.lib.simulate import maybe, simulated
+from tests.hdl.lib.simulate import drive, maybe, simulated
 from tests.support.tiers import some_more, some_slow
 
 CONFIGS = [BASE, replace(BASE, warps=1, threads=1), replace(BASE, warps=3, threads=8)]
@@ -37,8 +35,7 @@ async def test_register_file(ctx, dut, config):
     expected: dict[str, list[int]] = {"rs3": [0] * config.threads}
     for cycle in range(500):
         warp, sources, write = rng.randrange(config.warps), model.random_sources(), model.random_write()
-        ctx.set(dut.warp, warp)
-        ctx.set(dut.decoded, {"info": sources})
+        drive(ctx, dut, warp=warp, decoded={"info": sources})
         model.drive_write(ctx, dut, write)
         # The third source stays what it was where it is not used.
         expected.update((name, model.read(warp, sources[name], sources[f"use_{name}"])) for name in SOURCES
@@ -88,8 +85,7 @@ async def test_operand_stage(ctx, dut, config):
         assert got == wanted, what
     for cycle in range(500):
         selected[cycle] = rng.randrange(config.warps) if maybe(rng, 0.7) else None
-        ctx.set(dut.selected, selected[cycle] is not None)
-        ctx.set(dut.selected_warp, selected[cycle] or 0)
+        drive(ctx, dut, selected=selected[cycle] is not None, selected_warp=selected[cycle] or 0)
         masks = [rng.getrandbits(config.threads) for _ in range(config.warps)]
         ctx.set(dut.masks, masks)
         entry = {"decoded": {"info": model.random_sources(), "imm": rng.getrandbits(32)}, "pc": rng.getrandbits(32)}

@@ -1,7 +1,5 @@
 """The scoreboard against sets of pending registers."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from dataclasses import replace
@@ -13,7 +11,7 @@ from metronome.hdl.issue.scoreboard import Scoreboard
 from metronome.hdl.layouts.counters import StallReason
 from metronome.hdl.presets import BASE
 from tests.hdl.issue.issue_reference import FLOATS, NUMBERS, random_head, reasons
-from tests.hdl.lib.simulate import bit_list, maybe, simulated
+from tests.hdl.lib.simulate import bit_list, drive, maybe, simulated
 from tests.support.tiers import some_more
 
 
@@ -51,9 +49,7 @@ class Model:
         units = (1 << len(Unit)) - 1
         unit_free, slot_free = (units & ~(rng.getrandbits(12) & rng.getrandbits(12)) for _ in range(2))
         stores = rng.getrandbits(len(self.heads))
-        ctx.set(dut.unit_free, unit_free)
-        ctx.set(dut.slot_free, slot_free)
-        ctx.set(dut.stores_pending, stores)
+        drive(ctx, dut, unit_free=unit_free, slot_free=slot_free, stores_pending=stores)
         ready = []
         for w, head in enumerate(self.heads):
             ctx.set(dut.heads[w], head)
@@ -143,8 +139,7 @@ async def test_random(ctx, dut, reset, warps):
 async def test_every_operand_waits(ctx, dut, flag):
     """RAW by each source and WAW, of the claiming warp only, from the cycle after the claim to that of the release."""
     register = {"use_rs1": "rs1", "use_rs2": "rs2", "use_rs3": "rs3", "writes_rd": "rd"}[flag]
-    ctx.set(dut.unit_free, -1)
-    ctx.set(dut.slot_free, -1)
+    drive(ctx, dut, unit_free=-1, slot_free=-1)
     for w in range(4):
         ctx.set(dut.heads[w], {register: 7, flag: 1})
     ctx.set(dut.heads[2], {"rd": 7, "writes_rd": 1})
@@ -153,8 +148,7 @@ async def test_every_operand_waits(ctx, dut, flag):
     await ctx.tick()
     ctx.set(dut.claim, 0)
     ctx.set(dut.heads[2], {register: 7, flag: 1})
-    ctx.set(dut.release.warp, 2)
-    ctx.set(dut.release.register, 7)
+    drive(ctx, dut.release, warp=2, register=7)
     for releasing in (0, 0, 1):
         ctx.set(dut.release.valid, releasing)
         assert bit_list(ctx.get(dut.ready)) == [0, 1, 3]

@@ -1,7 +1,5 @@
 """Writeback slots: the schedule and the stage, with results for every unit and loads in between."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from dataclasses import replace
@@ -16,7 +14,7 @@ from metronome.hdl.isa.ops import Unit
 from metronome.hdl.issue.writeback import ISSUE_TO_EXECUTE, WritebackSchedule, WritebackStage
 from metronome.hdl.presets import BASE
 from tests.hdl.issue.issue_reference import FLOATS, latencies
-from tests.hdl.lib.simulate import maybe, simulated
+from tests.hdl.lib.simulate import drive, maybe, simulated
 from tests.support.tiers import some_more
 
 CONFIGS = [
@@ -75,8 +73,7 @@ class Traffic:
         for unit in UNPIPELINED:
             if unit in free and maybe(rng, 0.3):
                 choice = unit
-        ctx.set(schedule.reserve, choice is not None)
-        ctx.set(schedule.reserve_unit, choice or rng.choice(list(slots)))
+        drive(ctx, schedule, reserve=choice is not None, reserve_unit=choice or rng.choice(list(slots)))
         if choice is None:
             return
         self.seen[choice.name] += 1
@@ -100,8 +97,7 @@ class Traffic:
             self.offered = {"warp": rng.randrange(self.config.warps), "rd": rng.getrandbits(6),
                             "mask": rng.getrandbits(self.config.threads), "last": maybe(rng, 0.6),
                             "data": [rng.getrandbits(32) for _ in range(self.config.threads)]}
-        ctx.set(load.valid, self.offered is not None)
-        ctx.set(load.payload, self.offered or {})
+        drive(ctx, load, valid=self.offered is not None, payload=self.offered or {})
         free = self.cycle + 1 not in self.writes
         assert ctx.get(load.ready) == free, f"{self.what}: a load may be taken: {free}"
         taken = self.offered if free else None
@@ -172,10 +168,8 @@ async def test_latency_of_a_unit(ctx, dut, unit):
     """Alone: release in t + 1 + latency, write in t + 2 + latency, and nothing in any other cycle."""
     released, written = [], []
     for cycle in range(50):
-        ctx.set(dut.reserve, cycle == 0)
-        ctx.set(dut.reserve_unit, unit)
-        ctx.set(dut.execute, cycle == 2)
-        ctx.set(dut.execute_meta, {"warp": 3, "rd": 40, "writes": 1, "mask": 5, "unit": unit})
+        drive(ctx, dut, reserve=cycle == 0, reserve_unit=unit, execute=cycle == 2,
+              execute_meta={"warp": 3, "rd": 40, "writes": 1, "mask": 5, "unit": unit})
         if ctx.get(dut.out.early):
             released.append((cycle, ctx.get(dut.out.early_meta.warp), ctx.get(dut.out.early_meta.rd)))
         if ctx.get(dut.out.due):
@@ -196,7 +190,6 @@ def test_latencies_are_those_of_the_config():
 async def test_clash_is_seen(ctx, dut):
     """A multiplication in t and an addition in t + 3 would write in the same cycle."""
     for cycle, unit in enumerate((Unit.MUL, None, None, Unit.ALU)):
-        ctx.set(dut.reserve, unit is not None)
-        ctx.set(dut.reserve_unit, unit or Unit.ALU)
+        drive(ctx, dut, reserve=unit is not None, reserve_unit=unit or Unit.ALU)
         assert ctx.get(dut.clash) == (cycle == 3), f"cycle {cycle}"
         await ctx.tick()

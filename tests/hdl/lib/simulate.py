@@ -1,18 +1,18 @@
 """Runs a testbench in Amaranth's simulator; shared by the tests of small parts, front end and issue side."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 import random
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from contextlib import contextmanager
 from operator import attrgetter
 from typing import Any
 
 from amaranth.hdl import Cat, Const, Elaboratable, ResetInserter, Shape, ShapeCastable, Signal
 from amaranth.sim import Simulator, SimulatorContext
 
-__all__ = ["Simulation", "bit_list", "maybe", "port", "set_all", "simulate", "simulated", "some_bit"]
+__all__ = ["Simulation", "bit_list", "drive", "maybe", "port", "pulse", "set_all", "simulate", "simulated", "some_bit",
+           "told"]
 
 Testbench = Callable[[Any], Awaitable[None]]
 
@@ -40,6 +40,19 @@ class Simulation:
         self._simulator.run()
 
 
+def drive(ctx: SimulatorContext, component: Any, **values: Any) -> None:
+    """Set ports of a component, or members of an interface, by name, one after the other."""
+    for name, value in values.items():
+        ctx.set(getattr(component, name), value)
+
+
+async def pulse(ctx: SimulatorContext, signal: Any) -> None:
+    """One cycle with ``signal``: a reset."""
+    ctx.set(signal, 1)
+    await ctx.tick()
+    ctx.set(signal, 0)
+
+
 def set_all(ctx: SimulatorContext, values: Iterable[tuple[Any, Any]]) -> None:
     """Set each (port, value) at once: with ``ctx.set`` the whole design settles after each of them."""
     ports, word, offset = [], 0, 0
@@ -52,12 +65,22 @@ def set_all(ctx: SimulatorContext, values: Iterable[tuple[Any, Any]]) -> None:
     ctx.set(Cat(*ports), word)
 
 
-def simulate(design: Elaboratable, testbench: Testbench) -> None:
-    """Run ``testbench`` to its end, with a clock on domain ``sync`` if the design has it."""
+def simulate(design: Elaboratable, *testbenches: Testbench) -> None:
+    """Run the testbenches to their ends, with a clock on domain ``sync`` if the design has it."""
     sim = Simulator(design)
     sim.add_clock(1e-6, if_exists=True)
-    sim.add_testbench(testbench)
+    for each in testbenches:
+        sim.add_testbench(each)
     sim.run()
+
+
+@contextmanager
+def told(what: str) -> Iterator[None]:
+    """Where an assertion that fails says ``what`` first, as the seed."""
+    try:
+        yield
+    except AssertionError as error:
+        raise AssertionError(f"{what}: {error}") from error
 
 
 def simulated(make: Callable[..., Any], *, resets: bool = False) -> Callable[[Callable[..., Any]], Callable[..., None]]:

@@ -1,7 +1,5 @@
 """The LRU matrix against a list in order of use."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -1,7 +1,5 @@
 """The one-hot helpers against plain Python: every value of small vectors, random ones of wide vectors."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -7,13 +7,13 @@ import pytest
 from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
-from amaranth.sim import Simulator
 
 from metronome.hdl.config import MemoryMap, SmConfig
 from metronome.hdl.lib.stacks import in_stacks, to_bus, to_program
 from metronome.hdl.presets import BASE, PAPER, TINY
 from metronome.sim.machine.memory import stacks
 from metronome.sim.machine.memory.store import PAGE_BYTES, SparseMemory
+from tests.hdl.lib.simulate import simulate
 from tests.support.tiers import long_but, more_but, some_slow
 
 TOP, STACK = 0xFFFF_0000, 8192
@@ -83,7 +83,6 @@ class Mapping(wiring.Component):
 def test_hardware(name):
     config = CONFIGS[name]
     dut = Mapping(config)
-    simulator = Simulator(dut)
 
     async def testbench(ctx):
         for address in interesting(config, 500):
@@ -94,8 +93,7 @@ def test_hardware(name):
             ctx.set(dut.address, expected)
             assert ctx.get(dut.program) == address, f"seed {SEED}: {expected:#x}"
 
-    simulator.add_testbench(testbench)
-    simulator.run()
+    simulate(dut, testbench)
 
 
 @pytest.mark.parametrize("name", CONFIGS)
@@ -131,9 +129,7 @@ def test_contents(name):
     config = CONFIGS[name]
     rng = random.Random(SEED)
     memory = SparseMemory(config.memory_map)
-    places = [
-        address for address in interesting(config, 300) if memory.contains(address, 1)
-    ][-3000:]
+    places = [address for address in interesting(config, 300) if memory.contains(address, 1)][-3000:]
     for address in places:
         memory.write(address, bytes([rng.randrange(1, 256)]))
     seen = memory.copy()

@@ -1,7 +1,5 @@
 """The load/store unit's bench for channels: which accesses pass which, and what memory sees then."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The data cache in plain Python: sets as lists in order of use, and the lines that are asked for."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -35,9 +33,7 @@ class ReferenceDataCache:
 
     def set_of(self, line: int) -> int:
         """Bit j of the set is the parity of the line's bits j, j + bits, j + 2 bits, .."""
-        return sum(
-            sum(line >> place & 1 for place in range(bit, 26, self.bits)) % 2 << bit for bit in range(self.bits)
-        )
+        return sum(sum(line >> place & 1 for place in range(bit, 26, self.bits)) % 2 << bit for bit in range(self.bits))
 
     def lines(self, line: int) -> list[int]:
         return self.sets.setdefault(self.set_of(line), [])

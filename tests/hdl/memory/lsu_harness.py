@@ -12,6 +12,7 @@ from metronome.hdl.config import SmConfig
 from metronome.hdl.layouts.probe import LookupWait
 from metronome.hdl.memory.lsu import Lsu
 from tests.hdl.lib import simulate
+from tests.hdl.lib.simulate import drive
 from tests.hdl.memory.lsu_end import check_end
 from tests.hdl.memory.lsu_model import LsuModel
 from tests.hdl.memory.lsu_reference import LINE, MASK32, Access, Reference
@@ -153,8 +154,7 @@ class LsuBench:
         )
         ctx.set(dut.take, take)
         if take:
-            ctx.set(dut.take_warp, access.warp)
-            ctx.set(dut.take_store, access.store)
+            drive(ctx, dut, take_warp=access.warp, take_store=access.store)
             self.takes[position] = self.cycle
             if not access.store and access.writes_rd and not access.cancel and not access.misaligned:
                 self.loads[access.warp, access.rd] = position
@@ -288,9 +288,7 @@ class LsuBench:
         self.memory_check.accept(payload.line, write, written, self._flying)
         latency = self.traffic.latency(self.rng, write)
         early = None if write or self.rng.random() < 0.5 else self._read(payload.line)
-        self._flying.append(
-            Outstanding(number, payload.tag, payload.line, write, written, self.cycle + latency, early)
-        )
+        self._flying.append(Outstanding(number, payload.tag, payload.line, write, written, self.cycle + latency, early))
 
     def _complete(self) -> None:
         answer, self._answer = self._answer, None

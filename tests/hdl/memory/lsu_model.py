@@ -4,23 +4,13 @@ It knows the program, the takes, and what memory and the writeback port did, and
 cycle's outputs follow from them: who waits in the lookup and why, when a line is asked for, when a load is written.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from metronome.hdl.config import SmConfig
 from metronome.hdl.layouts.probe import LookupWait
-from tests.hdl.memory.part_models import (
-    BufferModel,
-    CacheModel,
-    Entry,
-    MissModel,
-    PartModel,
-    RequestModel,
-    ResponseModel,
-)
+from tests.hdl.memory import part_models
 from tests.hdl.memory.queue_model import LINE, Inputs, Part, QueueModel
 
 __all__ = ["LsuModel"]
@@ -38,8 +28,12 @@ class Held:
 
 @dataclass
 class Lookup:
-    """What becomes of the access in the lookup stage in a cycle: it goes, or it waits."""
+    """What becomes of the access in the lookup stage in a cycle: it goes, or it waits.
 
+    ``register``: the MSHR for whose line it waits behind the lookup, as a part.
+    """
+
+    register: int | None = None
     hit: bool = False
     forward: bool = False
     joins: bool = False
@@ -55,12 +49,12 @@ class LsuModel:
         self.user = config.memory_map.user // LINE
         self.queue = QueueModel(config)
         self.held: Part | None = None
-        self.misses = MissModel(config.line_requests)
-        self.parts = PartModel(config.load_parts)
-        self.buffer = BufferModel(config.store_buffer)
-        self.requests = RequestModel()
-        self.responses = ResponseModel()
-        self.cache = CacheModel(capacity=config.dcache_bytes, ways=config.dcache_ways)
+        self.misses = part_models.MissModel(config.line_requests)
+        self.parts = part_models.PartModel(config.load_parts)
+        self.buffer = part_models.BufferModel(config.store_buffer)
+        self.requests = part_models.RequestModel()
+        self.responses = part_models.ResponseModel()
+        self.cache = part_models.CacheModel(capacity=config.dcache_bytes, ways=config.dcache_ways)
         self.line: Held | None = None
         self.store_fault = self.fault = self.stored = False
         self.fill_error = False
@@ -68,19 +62,18 @@ class LsuModel:
     def step(self, now: Inputs) -> dict[str, Any]:
         state = self._state()
         free = self.responses.free(now.wb_ready)
-        leaves = self.responses.leaves(now.wb_ready)
-        load_fault = leaves[0] and self.fill_error
+        load_fault = self.responses.leaves(now.wb_ready)[0] and self.fill_error
         fault_free = not self.store_fault or not load_fault
         load, store = bool(self.misses.unsent), self.buffer.request is not None
         use_store = self.requests.use_store(load, store)
         sent = now.memory_ready and use_store and store
 
         install = self._install()
-        adds, joined = self._adds(install)
-        release = self._releases(free[0], joined)
+        register = self._register(install)
+        release = self._releases(free[0], register)
         accepts = self._accepts(now, release)
         completed = now.answer is not None and now.answer[1] and fault_free
-        found = self._look_up(install, accepts=accepts, slot_free=free[1], sent=sent, adds=adds)
+        found = self._look_up(install, register, accepts=accepts, slot_free=free[1], sent=sent)
         outputs = state | self._event(found, install) | {
             "request": self._request(load, store, use_store),
             "response ready": now.answer is not None and (completed if now.answer[1] else accepts),
@@ -94,9 +87,9 @@ class LsuModel:
         take = now.answer[0] if accepts else None
         if take is None and self.line is not None and free[0] and self.parts.waiting(self.line.miss):
             take = self.line.miss
-        pushes[0] = self.parts.tick(add=(joined, self.held) if adds else None, take=take)
+        pushes[0] = self.parts.tick(add=None if register is None else (register, self.held), take=take)
         self._ends(now, found, pushes, install=install, accepts=accepts, sent=sent, filled=filled,
-                   completed=now.answer[0] if completed else None, leaves=leaves, adds=adds, joined=joined)
+                   completed=now.answer[0] if completed else None)
         self._faults(now, load_fault, completed)
         self._advance(now, found, served)
         return outputs
@@ -112,10 +105,8 @@ class LsuModel:
             *self.misses.registers, *self.buffer.entries,
         )
         return {
-            "ready": self.queue.ready,
-            "idle": all(item is None or item is False or item == 0 for item in busy),
-            "stores pending": sum(1 << warp for warp in pending),
-            "fault": self.fault,
+            "ready": self.queue.ready, "idle": all(item is None or item is False or item == 0 for item in busy),
+            "stores pending": sum(1 << warp for warp in pending), "fault": self.fault,
             "wb": None if wb is None else (wb.warp, wb.rd, wb.lanes),
         }
 
@@ -127,10 +118,10 @@ class LsuModel:
         goes = line is not None and line.fresh and not line.error and line.line >= self.user
         return line.line if goes and self.cache.present else None
 
-    def _releases(self, slot_free: bool, joined: int | None) -> bool:
+    def _releases(self, slot_free: bool, register: int | None) -> bool:
         """The register of the line is free again when its last part has left, and nobody joins it now."""
         line = self.line
-        return line is not None and not self.parts.waiting(line.miss) and slot_free and joined != line.miss
+        return line is not None and not self.parts.waiting(line.miss) and slot_free and register != line.miss
 
     def _accepts(self, now: Inputs, release: bool) -> bool:
         """An answer to a load is taken: the place is free."""
@@ -140,25 +131,24 @@ class LsuModel:
 
     # The lookup.
 
-    def _adds(self, install: int | None) -> tuple[bool, int | None]:
-        """Whether the access becomes a part that waits for an MSHR, and of which."""
+    def _register(self, install: int | None) -> int | None:
+        """The MSHR that the access waits for, if it becomes a part."""
         access = self.held
         if access is None or access.store or self.cache.hit(access.line) or self.cache.same_set(access.line, install):
-            return False, None
+            return None
         uncached = access.line < self.user
         if self.buffer.same(access.line, uncached) or self.parts.full:
-            return False, None
+            return None
         requested = self.misses.same(access.line, uncached)
         if requested and self.cache.present and not uncached:
-            return True, requested[0]
+            return requested[0]
         if self.misses.full or (uncached and requested):
-            return False, None
-        return True, self.misses.registers.index(None)
+            return None
+        return self.misses.registers.index(None)
 
-    def _look_up(
-        self, install: int | None, *, accepts: bool, slot_free: bool, sent: bool, adds: bool
-    ) -> Lookup:
-        access, found = self.held, Lookup()
+    def _look_up(self, install: int | None, register: int | None, *, accepts: bool, slot_free: bool,
+                 sent: bool) -> Lookup:
+        access, found = self.held, Lookup(register=register)
         if access is None:
             return found
         uncached = access.line < self.user
@@ -171,13 +161,11 @@ class LsuModel:
             found.forward = not found.hit and not uncached and youngest is not None and (
                 not access.bytes & ~self.buffer.entries[youngest].mask)
             found.wait = self._load_waits(access, found, install, slot_free=slot_free)
-            found.joins = adds and self.cache.present and not uncached and bool(self.misses.same(access.line, False))
+            found.joins = register in self.misses.same(access.line, False) and self.cache.present and not uncached
         found.goes = found.wait is LookupWait.NONE
         return found
 
-    def _load_waits(
-        self, access: Part, found: Lookup, install: int | None, *, slot_free: bool
-    ) -> LookupWait:
+    def _load_waits(self, access: Part, found: Lookup, install: int | None, *, slot_free: bool) -> LookupWait:
         """The rows of "What waits" (docs/memory.md) for a load, from the top."""
         uncached = access.line < self.user
         answered = not access.writes_rd or slot_free
@@ -239,23 +227,21 @@ class LsuModel:
         part = Part(warp=access.warp, rd=access.rd, writes_rd=True, lanes=sum(1 << lane for lane in served))
         return served, part
 
-    def _ends(
-        self, now: Inputs, found: Lookup, pushes: list[Any], *, install: int | None, accepts: bool, sent: bool,
-        filled: int | None, completed: int | None, leaves: Sequence[bool], adds: bool, joined: int | None,
-    ) -> None:
+    def _ends(self, now: Inputs, found: Lookup, pushes: list[Any], *, install: int | None, accepts: bool, sent: bool,
+              filled: int | None, completed: int | None) -> None:
         access = self.held
         uncached = access is not None and access.line < self.user
         requested = self.misses.same(access.line, uncached) if access is not None else []
         write = None
         if found.goes and access.store:
-            write = Entry(access.line, uncached, access.bytes, access, {access.warp}, loads=set(requested))
+            write = part_models.Entry(access.line, uncached, access.bytes, access, {access.warp}, loads=set(requested))
         answered = None if not accepts else self.misses.registers[now.answer[0]][0]
         load, store = bool(self.misses.unsent), self.buffer.request is not None
         use_store = self.requests.use_store(load, store)
         self.requests.tick(load, store, now.memory_ready)
         self.buffer.tick(write=write, ready=sent, filled=filled, completed=completed)
         self.misses.tick(
-            allocate=(access.line, uncached) if adds and joined not in requested else None, release=filled,
+            allocate=None if found.register in (None, *requested) else (access.line, uncached), release=filled,
             sent=load and not use_store and now.memory_ready,
         )
         self.cache.tick(use=access.line if found.goes and found.hit else None, fill=install)
@@ -273,9 +259,7 @@ class LsuModel:
 
     def _faults(self, now: Inputs, load_fault: bool, completed: bool) -> None:
         head = self.queue.head
-        self._dropped = (
-            head is not None and bool(head.misaligned) and not load_fault and not self.store_fault
-        )
+        self._dropped = head is not None and bool(head.misaligned) and not load_fault and not self.store_fault
         self.fault = load_fault or self.store_fault or self._dropped
         if completed and now.answer[2]:
             self.store_fault = True

@@ -1,7 +1,5 @@
 """Programs and surroundings for the load/store unit's bench: random, crowded, with overlapping stores."""
 
-from __future__ import annotations
-
 import itertools
 import random
 from collections.abc import Iterator

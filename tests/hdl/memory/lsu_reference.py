@@ -1,7 +1,5 @@
 """A program of loads and stores, executed one after the other: what the load/store unit must compute."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 

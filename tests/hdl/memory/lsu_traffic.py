@@ -1,7 +1,5 @@
 """How the surroundings of the load/store unit behave, and what memory owes it."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What memory may see of the load/store unit: which requests, in which order."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any

@@ -3,8 +3,6 @@
 A program is in the order of its list. Its warps issue in any order, each its own accesses in program order.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,6 +11,7 @@ from typing import Any
 from amaranth.sim import SimulatorContext
 
 from metronome.hdl.config import SmConfig
+from tests.hdl.lib.simulate import drive
 from tests.hdl.memory.dcache_reference import ReferenceDataCache
 from tests.hdl.memory.lsu_harness import LsuBench
 from tests.hdl.memory.lsu_programs import LOCAL, random_access
@@ -195,18 +194,15 @@ class OrderBench(LsuBench):
 
     def _drive(self, ctx: SimulatorContext, program: Sequence[Access], position: int) -> int:
         dut = self.dut
-        ctx.set(dut.order.start, self.listed and self.cycle == 0)
-        ctx.set(dut.order.address, LINE * LIST)
+        drive(ctx, dut.order, start=self.listed and self.cycle == 0, address=LINE * LIST)
         number = self._choose(ctx, position)
         take = number is not None
-        ctx.set(dut.take, take)
-        ctx.set(dut.selects, take)
+        drive(ctx, dut, take=take, selects=take)
         if take:
             access = program[number]
             self._queues[access.warp].remove(number)
             self.issued.append(number)
-            ctx.set(dut.take_warp, access.warp)
-            ctx.set(dut.take_store, access.store)
+            drive(ctx, dut, take_warp=access.warp, take_store=access.store)
             self.takes[number] = self.cycle
             if not access.store and access.writes_rd and not access.cancel and not access.misaligned:
                 self.loads[access.warp, access.rd] = number

@@ -3,8 +3,6 @@
 Written from the contracts of docs/memory.md. A method or property tells what is true in a cycle; ``tick`` ends it.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field

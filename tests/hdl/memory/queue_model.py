@@ -1,7 +1,5 @@
 """The way to the lookup in plain Python, cycle by cycle: the queue, the coalescer, the banks of local memory."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass

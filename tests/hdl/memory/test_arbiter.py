@@ -1,7 +1,5 @@
 """The memory-port arbiter: random traffic of both sources, priority, and stability of what is offered."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -1,7 +1,5 @@
 """Channels between the lanes and the L1: warps pass each other, and nothing but time changes."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 

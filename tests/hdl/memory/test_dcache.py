@@ -1,7 +1,5 @@
 """The data cache against a small reference, access by access: hits, LRU, merged misses, write-through."""
 
-from __future__ import annotations
-
 import itertools
 import random
 

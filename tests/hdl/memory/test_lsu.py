@@ -1,7 +1,5 @@
 """The load/store unit: random programs against sequential execution, order, faults, fences, reset."""
 
-from __future__ import annotations
-
 import gc
 import itertools
 import random
@@ -15,19 +13,10 @@ from metronome.hdl.isa.ops import LsuOp
 from metronome.hdl.memory.lanes.entrance import Entrance
 from metronome.hdl.memory.lanes.scratchpad import Scratchpad
 from metronome.hdl.memory.lsu import HIT_LATENCY, Lsu
+from tests.hdl.lib.simulate import drive, pulse
+from tests.hdl.memory import lsu_programs as programs
 from tests.hdl.memory.lsu_harness import LsuBench, Simulation
-from tests.hdl.memory.lsu_programs import (
-    CACHES,
-    LOCAL,
-    USER,
-    arrivals,
-    crowded_program,
-    crowded_traffic,
-    overlapping_stores,
-    random_program,
-    random_traffic,
-    small,
-)
+from tests.hdl.memory.lsu_programs import LOCAL, USER, small
 from tests.hdl.memory.lsu_reference import Access, Reference
 from tests.hdl.memory.lsu_traffic import Traffic
 from tests.support.tiers import long_but, more_but, some_long, some_more
@@ -39,57 +28,57 @@ BRIEF = [(1, "uncached"), (2, "tight"), (2, "cached"), (4, "single"), (4, "tight
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", some_long(range(4), 1))
 @pytest.mark.parametrize(
-    ("threads", "cache"), more_but(long_but(itertools.product([1, 2, 4], CACHES), BRIEF), BRIEF[1:2]))
+    ("threads", "cache"), more_but(long_but(itertools.product([1, 2, 4], programs.CACHES), BRIEF), BRIEF[1:2]))
 def test_random_program_equals_sequential_execution(threads: int, cache: str, seed: int) -> None:
     rng = random.Random(100 * threads + seed)
     config = small(threads, cache=cache)
-    bench = LsuBench(config, seed=seed, traffic=random_traffic(rng))
-    bench.run(random_program(rng, config, 120))
+    bench = LsuBench(config, seed=seed, traffic=programs.random_traffic(rng))
+    bench.run(programs.random_program(rng, config, 120))
 
 
 @pytest.mark.more
-@pytest.mark.parametrize("cache", more_but(CACHES, ["tight"]))
+@pytest.mark.parametrize("cache", more_but(programs.CACHES, ["tight"]))
 @pytest.mark.parametrize("threads", long_but([1, 2], [2]))
 def test_crowded_programs(threads: int, cache: str) -> None:
     config = small(threads, cache=cache)
     for seed in range(8):
         rng = random.Random(seed)
-        LsuBench(config, seed=seed, traffic=crowded_traffic(rng)).run(crowded_program(rng, config))
+        LsuBench(config, seed=seed, traffic=programs.crowded_traffic(rng)).run(programs.crowded_program(rng, config))
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("cache", CACHES)
+@pytest.mark.parametrize("cache", programs.CACHES)
 @pytest.mark.parametrize("threads", [1, 2])
 def test_more_crowded_programs(threads: int, cache: str) -> None:
     config = small(threads, cache=cache)
     for seed in [*range(8, 15), *range(1000, 1100)]:
         rng = random.Random(seed)
-        LsuBench(config, seed=seed, traffic=crowded_traffic(rng)).run(crowded_program(rng, config))
+        LsuBench(config, seed=seed, traffic=programs.crowded_traffic(rng)).run(programs.crowded_program(rng, config))
 
 
 @pytest.mark.slow
 def test_a_line_arrives_in_every_cycle_around_a_store() -> None:
-    for seed, (program, traffic) in enumerate(arrivals()):
+    for seed, (program, traffic) in enumerate(programs.arrivals()):
         LsuBench(small(1, cache="cached"), seed=seed, traffic=traffic).run(program)
 
 
 @pytest.mark.more
-@pytest.mark.parametrize("cache", more_but(CACHES, ["tight"]))
+@pytest.mark.parametrize("cache", more_but(programs.CACHES, ["tight"]))
 def test_highest_lane_wins_a_byte(cache: str) -> None:
     config = small(4, cache=cache)
-    LsuBench(config, seed=3).run(overlapping_stores(random.Random(3), config, 30))
+    LsuBench(config, seed=3).run(programs.overlapping_stores(random.Random(3), config, 30))
 
 
 @pytest.mark.more
-@pytest.mark.parametrize("cache", more_but(long_but(CACHES, ["uncached", "tight"]), ["tight"]))
+@pytest.mark.parametrize("cache", more_but(long_but(programs.CACHES, ["uncached", "tight"]), ["tight"]))
 def test_random_program_with_errors_from_memory(cache: str) -> None:
     """A bad line faults once an access, its lanes get nothing, and everything else goes on."""
     rng = random.Random(77)
     config = small(4, cache=cache)
-    traffic = random_traffic(rng)
+    traffic = programs.random_traffic(rng)
     traffic.bad = lambda line: line % 3 == 1
     bench = LsuBench(config, seed=77, traffic=traffic)
-    bench.run(random_program(rng, config, 120))
+    bench.run(programs.random_program(rng, config, 120))
     causes = {fault[1] for fault in bench.faults}
     assert {FaultCause.LOAD_ACCESS, FaultCause.STORE_ACCESS} <= causes
 
@@ -98,8 +87,8 @@ def test_random_program_with_errors_from_memory(cache: str) -> None:
 def test_thirty_two_lanes() -> None:
     rng = random.Random(5)
     config = SmConfig(threads=32, warps=32)
-    bench = LsuBench(config, seed=5, traffic=random_traffic(rng))
-    bench.run(random_program(rng, config, 12))
+    bench = LsuBench(config, seed=5, traffic=programs.random_traffic(rng))
+    bench.run(programs.random_program(rng, config, 12))
 
 
 @pytest.mark.parametrize("cache", some_more(["cached", "uncached"], 1))
@@ -259,8 +248,7 @@ def test_overflow_is_raised_by_a_request_without_take() -> None:
 
     async def testbench(ctx: SimulatorContext) -> None:
         for cycle in range(6):
-            ctx.set(dut.take, cycle == 0)
-            ctx.set(dut.request_valid, cycle in (2, 4))
+            drive(ctx, dut, take=cycle == 0, request_valid=cycle in (2, 4))
             seen.append(ctx.get(dut.overflow))
             await ctx.tick()
 
@@ -291,9 +279,7 @@ def test_reset_empties_the_unit_and_the_cache_and_keeps_local_memory() -> None:
         assert not ctx.get(dut.idle) and ctx.get(dut.stores_pending) == 2
         for signal in (dut.take, dut.request_valid, dut.mem.response.valid):
             ctx.set(signal, 0)
-        ctx.set(reset, 1)
-        await ctx.tick()
-        ctx.set(reset, 0)
+        await pulse(ctx, reset)
         bench.power_up()
         assert ctx.get(dut.idle) and ctx.get(dut.ready) and not ctx.get(dut.stores_pending)
         assert not ctx.get(dut.mem.request.valid) and not ctx.get(dut.wb.valid)

@@ -1,8 +1,8 @@
 """Bugs put into the load/store unit on purpose: the random programs and the cycle counts must see each of them."""
 
-from __future__ import annotations
-
 import random
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 from amaranth.hdl import Cat, Module
@@ -27,102 +27,43 @@ from tests.hdl.memory.test_dcache import follow
 from tests.support.tiers import some_long, some_more
 
 
-class LosesALane(Coalescer):
-    """The line access leaves out the highest lane, which is marked as done all the same."""
+def spoiled(base: type, wrong: Callable[[Any], Any], when: Callable[[Any], Any] = lambda unit: 1) -> type:
+    """A part of the unit with another value on one of its outputs, always or in some cycles."""
+    class Spoiled(base):
+        def elaborate(self, platform: object) -> Module:
+            m = super().elaborate(platform)
+            with m.If(when(self)):
+                m.d.comb += wrong(self)
+            return m
 
-    def elaborate(self, platform: object) -> Module:
-        m = super().elaborate(platform)
-        m.d.comb += self.access.payload.part.mask[-1].eq(0)
-        return m
-
-
-class PopsEarly(Coalescer):
-    """The instruction leaves with its first line."""
-
-    def elaborate(self, platform: object) -> Module:
-        m = super().elaborate(platform)
-        with m.If(self.access.valid & self.access.ready):
-            m.d.comb += self.pop.eq(1)
-        return m
-
-
-class LineOfLaneZero(Coalescer):
-    """The line is lane 0's, whether or not that lane is left."""
-
-    def elaborate(self, platform: object) -> Module:
-        m = super().elaborate(platform)
-        m.d.comb += self.access.payload.part.line.eq(self.head.address[0][LINE_OFFSET_BITS:])
-        return m
-
-
-class ForgetsOtherParts(PartCounts):
-    """Every part looks like the last."""
-
-    def elaborate(self, platform: object) -> Module:
-        m = super().elaborate(platform)
-        m.d.comb += self.last.eq(1)
-        return m
+    return Spoiled
 
 
 class ForgetsTheHead(PartCounts):
-    """Of a load that is still in the coalescer the parts so far look like all."""
-
     def elaborate(self, platform: object) -> Module:
         # Not an assignment: the unit around it drives this input, and of two drivers either may win.
         self.ended = self.first
         return super().elaborate(platform)
 
 
-class ServesAll(Scratchpad):
-    """Bank conflicts are not seen."""
-
-    def elaborate(self, platform: object) -> Module:
-        m = super().elaborate(platform)
-        m.d.comb += self.served.eq(self.lanes)
-        return m
-
-
-class SwapsBytes(ResponseStage):
-    """Lane 0 sees its bytes in the wrong order."""
-
-    def elaborate(self, platform: object) -> Module:
-        m = super().elaborate(platform)
-        m.d.comb += self.wb.payload.data[0].eq(Cat(self.bank_data[0], self.answers.fill.part.offset[0]))
-        return m
-
-
-class CachesErrors(FillStage):
-    """The first line after a refused one, and the refused one, go into the cache whatever memory says."""
-
-    def elaborate(self, platform: object) -> Module:
-        m = super().elaborate(platform)
-        with m.If(self.error):
-            m.d.comb += self.out.install.eq(self.out.line >= self.config.memory_map.user // LINE_BYTES)
-        return m
-
-
-class WrongSpace(Entrance):
-    """Lane 0 never goes to local memory."""
-
-    def elaborate(self, platform: object) -> Module:
-        m = super().elaborate(platform)
-        m.d.comb += self.head.local[0].eq(0)
-        return m
-
-
-class ForgetsStores(StoreTracker):
-    """Stores are forgotten when they leave the queue."""
-
-    def elaborate(self, platform: object) -> Module:
-        m = super().elaborate(platform)
-        m.d.comb += self.pending.eq(0)
-        return m
-
-
-BUGS = (
-    LosesALane, PopsEarly, LineOfLaneZero, ForgetsOtherParts, ForgetsTheHead, ServesAll, SwapsBytes, WrongSpace,
-    ForgetsStores, CachesErrors,
-)
+BUGS = {
+    "the line access leaves out the highest lane, which is marked as done all the same": spoiled(
+        Coalescer, lambda unit: unit.access.payload.part.mask[-1].eq(0)),
+    "the instruction leaves with its first line": spoiled(
+        Coalescer, lambda unit: unit.pop.eq(1), lambda unit: unit.access.valid & unit.access.ready),
+    "the line is lane 0's, whether or not that lane is left": spoiled(
+        Coalescer, lambda unit: unit.access.payload.part.line.eq(unit.head.address[0][LINE_OFFSET_BITS:])),
+    "every part looks like the last": spoiled(PartCounts, lambda unit: unit.last.eq(1)),
+    "of a load that is still in the coalescer the parts so far look like all": ForgetsTheHead,
+    "bank conflicts are not seen": spoiled(Scratchpad, lambda unit: unit.served.eq(unit.lanes)),
+    "lane 0 sees its bytes in the wrong order": spoiled(ResponseStage, lambda unit: (
+        unit.wb.payload.data[0].eq(Cat(unit.bank_data[0], unit.answers.fill.part.offset[0])))),
+    "lane 0 never goes to local memory": spoiled(Entrance, lambda unit: unit.head.local[0].eq(0)),
+    "stores are forgotten when they leave the queue": spoiled(StoreTracker, lambda unit: unit.pending.eq(0)),
+    "the first line after a refused one, and the refused one, go into the cache whatever memory says": spoiled(
+        FillStage, lambda unit: unit.out.install.eq(unit.out.line >= unit.config.memory_map.user // LINE_BYTES),
+        lambda unit: unit.error),
+}
 
 #: Wires between the parts of the unit, cut and tied to a value: (the part, its input, the value).
 CUTS = [
@@ -202,11 +143,11 @@ def test_without_a_bug_the_programs_run() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("bug", some_more(some_long(BUGS, 5), 1))
-def test_bug_is_caught(bug: type, monkeypatch: pytest.MonkeyPatch) -> None:
-    name = bug.__bases__[0].__name__
+def test_bug_is_caught(bug: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = BUGS[bug].__bases__[0].__name__
     for module in (metronome.hdl.memory.lsu, metronome.hdl.memory.l1.l1):
         if hasattr(module, name):
-            monkeypatch.setattr(module, name, bug)
+            monkeypatch.setattr(module, name, BUGS[bug])
     with pytest.raises(AssertionError, match="cycle "):
         run_random_programs()
 

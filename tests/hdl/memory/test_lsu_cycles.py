@@ -1,7 +1,5 @@
 """The load/store unit's exact cycle counts: coalescing, bank conflicts, latency, throughput."""
 
-from __future__ import annotations
-
 import pytest
 from amaranth.sim import SimulatorContext
 

@@ -1,7 +1,5 @@
 """How much the load/store unit takes before it must wait: by count, and when it goes on."""
 
-from __future__ import annotations
-
 import pytest
 
 from metronome.hdl.config import SmConfig

@@ -1,7 +1,5 @@
 """The load/store unit's rates behind a data cache: misses, stores, both in turn, hits among them."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import pytest

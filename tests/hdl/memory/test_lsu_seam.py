@@ -1,7 +1,5 @@
 """The seam between the lanes and the L1: a unit put there holds accesses back, and nothing but time changes."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -1,7 +1,5 @@
 """The load/store unit on interleaved stacks: lines per access, random programs, the addresses that it reports."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -1,7 +1,5 @@
 """Ordered channels: accesses are looked up in the order of the list, and what is not in the list is a fault."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 
@@ -12,19 +10,12 @@ from metronome.hdl.config import Channels, FaultCause, SmConfig
 from metronome.hdl.isa.ops import LsuOp
 from metronome.hdl.memory.order import unit
 from metronome.hdl.memory.order.reader import AHEAD
+from tests.hdl.lib.simulate import pulse
 from tests.hdl.memory.lsu_harness import Simulation
 from tests.hdl.memory.lsu_programs import USER, random_traffic, small
 from tests.hdl.memory.lsu_reference import Access, Reference
 from tests.hdl.memory.lsu_traffic import Traffic
-from tests.hdl.memory.order_bench import (
-    LIST,
-    Entry,
-    OrderBench,
-    WrongListBench,
-    entries_of,
-    first_fault,
-    ordered_program,
-)
+from tests.hdl.memory.order_bench import LIST, OrderBench, WrongListBench, entries_of, first_fault, ordered_program
 from tests.support.tiers import some_long, some_more
 
 #: Threads, warps, cache, depth of a channel.
@@ -136,7 +127,7 @@ def test_what_a_wrong_list_is() -> None:
     assert first_fault([*right, (16, True, 3, 1)], right) == ("MISSING_ACCESS", 3, 16, 64 * LIST + 24)
 
 
-def spoil(rng: random.Random, entries: list[Entry], what: str, warps: int) -> list[Entry]:
+def spoil(rng: random.Random, entries: list[tuple], what: str, warps: int) -> list[tuple]:
     """One thing is wrong with the list."""
     place = rng.randrange(len(entries))
     pc, store, warp, lines = entries[place]
@@ -188,8 +179,7 @@ def play_wrong(bench: WrongListBench, program: list[Access]) -> None:
 def test_a_wrong_list_is_one_fault(what: str, impatient: Simulation) -> None:
     for seed in range(4):
         rng = random.Random(seed)
-        bench = WrongListBench(
-            impatient.dut.config, seed=seed, traffic=random_traffic(rng), simulation=impatient)
+        bench = WrongListBench(impatient.dut.config, seed=seed, traffic=random_traffic(rng), simulation=impatient)
         program = [access for access in ordered_program(rng, bench.config, 40) if not access.misaligned]
         reference = Reference(bench.config)
         reference.run(program)
@@ -243,9 +233,7 @@ def test_reset_forgets_the_list() -> None:
         await ctx.tick().repeat(3)
         assert ctx.get(bench.dut.mem.request.valid) and not ctx.get(bench.dut.idle)
         ctx.set(bench.dut.order.start, 0)
-        ctx.set(reset, 1)
-        await ctx.tick()
-        ctx.set(reset, 0)
+        await pulse(ctx, reset)
         assert ctx.get(bench.dut.idle)
         for play in (bench.play, bench.play_listed):
             await play(ctx, ordered_program(rng, config, 20), Reference(config, local=local, memory=memory))

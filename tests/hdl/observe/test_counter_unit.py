@@ -1,7 +1,5 @@
 """The counters on their own, against sums in Python."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from typing import Any
@@ -25,9 +23,7 @@ def random_inputs(rng: random.Random, warps: int, threads: int) -> dict[str, Any
             "select_unit": rng.choice((Unit.LSU, Unit.ALU)).value, "select_store": rng.getrandbits(1),
             "miss": rng.getrandbits(1), "oracles": [rng.choice((select, 1 << rng.randrange(warps))) for _ in range(2)],
         },
-        "control": {
-            "region": rng.getrandbits(1), "retired": rng.randrange(threads + 1), "taken": rng.getrandbits(1),
-        },
+        "control": {"region": rng.getrandbits(1), "retired": rng.randrange(threads + 1), "taken": rng.getrandbits(1)},
         "reason": [rng.choice(list(StallReason)) for _ in range(warps)], "stall": rng.choice(list(StallReason)),
         "running": rng.getrandbits(1), "start": int(rng.random() < 0.02),
     }

@@ -1,7 +1,5 @@
 """The counters of the whole SM, recounted from the probe of every cycle."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 
@@ -10,6 +8,7 @@ import pytest
 from metronome.hdl.layouts.counters import StallReason
 from metronome.sim.program.assembler import asm
 from metronome.sim.program.assembler.asm import Program
+from tests.hdl.lib.simulate import told
 from tests.hdl.sm_checks import USUAL, check_front_end, is_control
 from tests.hdl.sm_harness import USER, Between, Cycle, Run, finish, run_program, spawn
 from tests.support.builds import TINY, named, on
@@ -48,12 +47,9 @@ def _recount(run: Run) -> dict[str, Any]:
             # The end of a warp is no branch.
             taken += resolution.active >> issue.warp & 1
     return {
-        "cycles": len(inside),
-        "committed": len(selected),
-        "committed_threads": sum(issue.mask.bit_count() for issue in executed),
-        "nops": sum(c.nop for c in inside),
-        "icache_misses": sum(c.miss is not None for c in inside),
-        "taken_branches": taken,
+        "cycles": len(inside), "committed": len(selected),
+        "committed_threads": sum(issue.mask.bit_count() for issue in executed), "nops": sum(c.nop for c in inside),
+        "icache_misses": sum(c.miss is not None for c in inside), "taken_branches": taken,
         "loads": sum(issue.instruction & 0x7F in (0x03, 0x07) for issue in executed),
         "load_wait_cycles": sum(reason == StallReason.LOAD for c in inside for reason in c.reasons),
         "stalls": {reason: 0 if reason is StallReason.NONE else sum(c.stall == reason for c in inside)
@@ -79,14 +75,11 @@ def _mixed(warps: int, rng: random.Random) -> Program:
     p.add(asm.csrrwi(0, MREGION, 1))
     spawn(p, warps, "all")
     p.label("all")
-    p.li(5, USER)
-    p.li(6, 3)
-    p.add(asm.tmc(6), asm.csrr(7, 0xCC0), asm.csrr(8, 0xCC1))
+    p.add(*asm.li(5, USER), *asm.li(6, 3), asm.tmc(6), asm.csrr(7, 0xCC0), asm.csrr(8, 0xCC1))
     for number in range(12):
         kind = rng.choice(("load", "mul", "div", "branch", "split", "add"))
         if kind == "load":
-            p.li(5, USER + 64 * rng.randrange(4))
-            p.add(asm.lw(9, 0, 5), asm.add(10, 9, 9))
+            p.add(*asm.li(5, USER + 64 * rng.randrange(4)), asm.lw(9, 0, 5), asm.add(10, 9, 9))
         elif kind == "mul":
             p.add(asm.mul(9, 7, 7), asm.addi(10, 9, 1))
         elif kind == "div":
@@ -100,12 +93,9 @@ def _mixed(warps: int, rng: random.Random) -> Program:
             p.add(asm.split(12, 7), asm.addi(9, 9, 1), asm.join(12))
         else:
             p.add(*[asm.addi(9, 9, 1)] * 3)
-    p.li(13, 0)
-    p.li(14, warps)
-    p.add(asm.bar(13, 14))
+    p.add(*asm.li(13, 0), *asm.li(14, warps), asm.bar(13, 14))
     p.branch(asm.beq, 8, 0, "first")
-    p.li(31, 0)
-    p.add(asm.tmc(31))
+    p.add(*asm.li(31, 0), asm.tmc(31))
     p.label("first")
     p.add(asm.csrrwi(0, MREGION, 0))
     finish(p)
@@ -116,12 +106,9 @@ def _mixed(warps: int, rng: random.Random) -> Program:
 def test_recount_of_mixed_programs(config):
     for seed in range(2):
         rng = random.Random(seed)
-        try:
-            run = run_program(config, _mixed(config.warps, rng), policy=rng.choice(USUAL),
-                              latency=Between(rng, 2, 20))
+        with told(f"seed {seed}"):
+            run = run_program(config, _mixed(config.warps, rng), policy=rng.choice(USUAL), latency=Between(rng, 2, 20))
             recount = _check(run)
-        except AssertionError as error:
-            raise AssertionError(f"seed {seed}: {error}") from error
         for name in ("nops", "icache_misses", "taken_branches"):
             assert recount[name] > 0, f"seed {seed}: {name}"
 
@@ -192,9 +179,7 @@ def test_software_reads_the_same():
 def _stalls(body: list[int], latency: int = 5) -> tuple[Run, dict[str, Any]]:
     """The instructions alone in the region and in a line that is there; x5 = 0x10000, x6 = 7."""
     p = Program()
-    p.li(5, USER)
-    p.li(6, 7)
-    p.add(asm.csrrwi(0, MREGION, 1), asm.nop(), asm.nop(), *body)
+    p.add(*asm.li(5, USER), *asm.li(6, 7), asm.csrrwi(0, MREGION, 1), asm.nop(), asm.nop(), *body)
     p.add(asm.csrrwi(0, MREGION, 0), asm.nop(), asm.nop())
     finish(p)
     assert p.here - p.base <= 64
@@ -240,9 +225,7 @@ def test_icache_and_idle_and_barrier():
     # No jump, which decode would follow before warp 1 has started.
     p.branch(asm.beq, 0, 0, "far")
     p.label("wait")
-    p.li(13, 0)
-    p.li(14, 2)
-    p.add(asm.bar(13, 14))
+    p.add(*asm.li(13, 0), *asm.li(14, 2), asm.bar(13, 14))
     finish(p)
     p.add(*[asm.nop()] * 40)
     p.label("far")
@@ -260,9 +243,7 @@ def test_icache_and_idle_and_barrier():
 def test_barrier_that_nobody_completes():
     """The hang is visible: every cycle is a BARRIER stall."""
     p = Program()
-    p.add(asm.csrrwi(0, MREGION, 1))
-    p.li(13, 0)
-    p.li(14, 2)
+    p.add(asm.csrrwi(0, MREGION, 1), *asm.li(13, 0), *asm.li(14, 2))
     at = p.here
     p.add(asm.bar(13, 14))
     finish(p)

@@ -1,7 +1,5 @@
 """StallAttribution and Sticky on their own."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

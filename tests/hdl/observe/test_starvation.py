@@ -1,14 +1,12 @@
 """PassedOver against the cycles in which each warp was eligible and selected."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 
 import pytest
 
 from metronome.hdl.observe.starvation import PassedOver
-from tests.hdl.lib.simulate import simulated
+from tests.hdl.lib.simulate import drive, simulated
 from tests.support.tiers import some_slow
 
 CYCLES = 8
@@ -39,8 +37,7 @@ async def test_against_the_history(ctx: Any, dut: PassedOver, warps):
         eligible = sum((rng.random() < 0.2) << w for w in range(warps))
         choices = [w for w in range(warps) if eligible >> w & 1]
         select = 1 << rng.choice(choices) if choices and rng.random() < 0.2 else 0
-        ctx.set(dut.eligible, eligible)
-        ctx.set(dut.select, select)
+        drive(ctx, dut, eligible=eligible, select=select)
         for w in range(warps):
             if select >> w & 1:
                 since[w] = None

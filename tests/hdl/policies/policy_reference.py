@@ -1,7 +1,5 @@
 """The warp policies as plain Python, written from policies.md."""
 
-from __future__ import annotations
-
 __all__ = ["REFERENCE", "ReferenceScheduler", "pick_gtlo", "pick_gtlrr", "pick_lrr"]
 
 

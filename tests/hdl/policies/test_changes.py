@@ -3,8 +3,6 @@
 A change is a word as docs/policies.md ("Changing them") has it: parameter, slot and value, good ones and bad ones.
 """
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 from itertools import product

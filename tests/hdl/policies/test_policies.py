@@ -3,8 +3,6 @@
 That the reference says what policies.md says is the matter of tests/sim/machine/policies/test_policies_by_history.py.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import random
 import re
@@ -91,10 +89,7 @@ class Bench:
         layout = self.given.shape()
         ctx.set(Value.cast(self.given), sum(value << layout[field].offset for field, value in values.items()))
 
-    async def check(
-        self, ctx, state, inputs: plain.PolicyInputs, *, foreign: int | None = None,
-        what: str = "",
-    ):
+    async def check(self, ctx, state, inputs: plain.PolicyInputs, *, foreign: int | None = None, what: str = ""):
         """One cycle in which ``foreign`` was selected, if given, else the policy's pick; returns the new state."""
         what = f"{what}: {state}, {inputs}"
         self.drive(ctx, inputs)

@@ -1,7 +1,5 @@
 """Integer functions and conversions of OpenCL C: calls, and exact results in Python's integers."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from fractions import Fraction
@@ -43,14 +41,10 @@ def integer_calls(kind: str) -> dict[str, Callable[[int, int, int], int]]:
     whole = 1 << bits
     mask = kind if sign else kind[1:]
     calls: dict[str, Callable[[int, int, int], int]] = {
-        "abs(x)": lambda x, y, z: abs(x),
-        "abs_diff(x, y)": lambda x, y, z: abs(x - y),
-        "add_sat(x, y)": lambda x, y, z: limited(kind, x + y),
-        "sub_sat(x, y)": lambda x, y, z: limited(kind, x - y),
-        "hadd(x, y)": lambda x, y, z: (x + y) >> 1,
-        "rhadd(x, y)": lambda x, y, z: (x + y + 1) >> 1,
-        "min(x, y)": lambda x, y, z: min(x, y),
-        "max(x, y)": lambda x, y, z: max(x, y),
+        "abs(x)": lambda x, y, z: abs(x), "abs_diff(x, y)": lambda x, y, z: abs(x - y),
+        "add_sat(x, y)": lambda x, y, z: limited(kind, x + y), "sub_sat(x, y)": lambda x, y, z: limited(kind, x - y),
+        "hadd(x, y)": lambda x, y, z: (x + y) >> 1, "rhadd(x, y)": lambda x, y, z: (x + y + 1) >> 1,
+        "min(x, y)": lambda x, y, z: min(x, y), "max(x, y)": lambda x, y, z: max(x, y),
         "clamp(x, min(y, z), max(y, z))": lambda x, y, z: min(max(x, min(y, z)), max(y, z)),
         "mul_hi(x, y)": lambda x, y, z: (x * y) >> bits,
         "mad_hi(x, y, z)": lambda x, y, z: wrapped(kind, ((x * y) >> bits) + z),

@@ -1,7 +1,5 @@
 """Built-in functions of many values at once on the golden model, and how far their results are from the exact ones."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections.abc import Sequence
@@ -11,11 +9,9 @@ import mpmath
 import numpy as np
 
 from metronome.hdl.presets import PAPER
-from metronome.riscv_kernels.host import Buffers
-from metronome.riscv_kernels.opencl import OpenCl
 from tests.riscv_kernels.opencl.builtin_exact import PRECISION
 from tests.riscv_kernels.opencl.builtin_table import Function
-from tests.riscv_kernels.opencl.runs import finished, launch_of
+from tests.riscv_kernels.opencl.runs import words_of
 
 #: 32 lanes, and no check whether lanes part in one branch for different reasons.
 CONFIG = PAPER
@@ -92,12 +88,8 @@ def evaluate(text: str, folder: Path, inputs: Sequence[np.ndarray], rows: int, i
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / "k.cl"
     file.write_text(text)
-    buffers = Buffers(CONFIG)
-    places = [buffers.place(f"in{number}", values) for number, values in enumerate(inputs)]
-    out = buffers.place_output("out", (rows, count))
-    problem = OpenCl(arguments=(*places, out, count), global_size=count, buffers=buffers.placed, check=lambda read: [],
-                     options="-w")
-    return finished(launch_of(file, problem, CONFIG), CONFIG).words(out, rows * count).reshape(rows, count)
+    words = words_of(file, CONFIG, inputs, rows * count, count, global_size=count, options="-w")
+    return words.reshape(rows, count)
 
 
 def ulp_error(got: float, value: object) -> float:

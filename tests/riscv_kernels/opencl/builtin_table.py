@@ -4,8 +4,6 @@
 docs/opencl.md states the worst error that was seen. The C names are those of math.h, which run the same code.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -64,35 +62,24 @@ _LIBRARY: dict[str, tuple[float, Callable[..., object]]] = {
     "atanh": (5, exact.one(mpmath.atanh, low=-1.0, high=1.0, at_low=-INF, at_high=INF)),
     "cbrt": (2, exact.one(lambda v: mpmath.sign(v) * mpmath.cbrt(abs(v)), at_low=-INF, at_high=INF)),
     "cos": (4, lambda x: NAN if not math.isfinite(x) else mpmath.cos(mpf(x))),
-    "cosh": (4, exact.hyperbolic(mpmath.cosh, INF)),
-    "cospi": (4, exact.cos_pi),
+    "cosh": (4, exact.hyperbolic(mpmath.cosh, INF)), "cospi": (4, exact.cos_pi),
     "erf": (16, exact.one(mpmath.erf, at_low=-1.0, at_high=1.0)),
     "erfc": (16, exact.one(lambda v: mpf(2) ** -500 if v > 50 else mpmath.erfc(v),
                            at_low=2.0, at_high=0.0, keep_zero=False)),
-    "exp": (3, exact.exp_base(mpmath.exp)),
-    "exp2": (3, exact.exp_base(lambda v: mpf(2) ** v)),
+    "exp": (3, exact.exp_base(mpmath.exp)), "exp2": (3, exact.exp_base(lambda v: mpf(2) ** v)),
     "exp10": (3, exact.exp_base(lambda v: mpf(10) ** v)),
     "expm1": (3, exact.one(lambda v: INF if v > 200 else mpf(-1) if v < -300 else mpmath.expm1(v),
                            at_low=-1.0, at_high=INF)),
-    "log": (3, exact.logarithm(1)),
-    "log2": (3, _log2),
-    "log10": (3, _log10),
-    "log1p": (2, exact.one(mpmath.log1p, low=-1.0, at_low=-INF, at_high=INF)),
-    "rsqrt": (2, exact.rsqrt),
+    "log": (3, exact.logarithm(1)), "log2": (3, _log2), "log10": (3, _log10),
+    "log1p": (2, exact.one(mpmath.log1p, low=-1.0, at_low=-INF, at_high=INF)), "rsqrt": (2, exact.rsqrt),
     "sin": (4, lambda x: NAN if math.isinf(x) else exact.one(mpmath.sin)(x)),
-    "sinh": (4, exact.hyperbolic(mpmath.sinh, -INF)),
-    "sinpi": (4, exact.sin_pi),
+    "sinh": (4, exact.hyperbolic(mpmath.sinh, -INF)), "sinpi": (4, exact.sin_pi),
     "sqrt": (3, exact.one(mpmath.sqrt, low=-0.0, at_high=INF)),
     "tan": (5, lambda x: NAN if math.isinf(x) else exact.one(mpmath.tan)(x)),
     "tanh": (5, exact.one(lambda v: mpf(exact.sign(v)) if abs(v) > 300 else mpmath.tanh(v), at_low=-1.0, at_high=1.0)),
-    "tanpi": (6, exact.tan_pi),
-    "tgamma": (16, exact.tgamma),
-    "fabs": (0, abs),
-    "ceil": (0, exact.integer(math.ceil)),
-    "floor": (0, exact.integer(math.floor)),
-    "trunc": (0, exact.integer(math.trunc)),
-    "rint": (0, exact.integer(round)),
-    "round": (0, exact.integer(exact.half_away)),
+    "tanpi": (6, exact.tan_pi), "tgamma": (16, exact.tgamma), "fabs": (0, abs), "ceil": (0, exact.integer(math.ceil)),
+    "floor": (0, exact.integer(math.floor)), "trunc": (0, exact.integer(math.trunc)),
+    "rint": (0, exact.integer(round)), "round": (0, exact.integer(exact.half_away)),
     "logb": (0, lambda x: -INF if x == 0.0 else abs(x) if not math.isfinite(x) else float(math.frexp(x)[1] - 1)),
     "sign": (0, lambda x: 0.0 if math.isnan(x) else x if x == 0.0 else exact.sign(x)),
 }
@@ -110,8 +97,7 @@ def _reciprocal(x: float) -> object:
 
 
 ONE = [
-    *(_one(name, limit, value) for name, (limit, value) in _LIBRARY.items()),
-    _one("lgamma", None, exact.lgamma),
+    *(_one(name, limit, value) for name, (limit, value) in _LIBRARY.items()), _one("lgamma", None, exact.lgamma),
     Function("lgamma_r", "lgamma_r(x, &whole)", None, exact.lgamma),
     Function("lgamma_r: sign", "(lgamma_r(x, &whole), whole)", 0, exact.gamma_sign, result="int"),
     Function("ilogb", "ilogb(x)", 0, exact.exponent, result="int"),
@@ -128,10 +114,8 @@ ONE = [
     _one("degrees", None, _constant(lambda: 180 / mpmath.pi)),
     _one("radians", None, _constant(lambda: mpmath.pi / 180)),
     *(_one(f"native_{name}", None, _LIBRARY[name][1]) for name in _NATIVE),
-    *(_one(f"half_{name}", 8192, _LIBRARY[name][1]) for name in _NATIVE),
-    _one("native_recip", None, _reciprocal),
-    _one("half_recip", 8192, _reciprocal),
-    Function("1 / x", "1.0f / x", 2.5, _reciprocal),
+    *(_one(f"half_{name}", 8192, _LIBRARY[name][1]) for name in _NATIVE), _one("native_recip", None, _reciprocal),
+    _one("half_recip", 8192, _reciprocal), Function("1 / x", "1.0f / x", 2.5, _reciprocal),
     *(Function(name, f"{name}(x)", 0, value, result="int") for name, value in {
         "isnan": math.isnan, "isinf": math.isinf, "isfinite": math.isfinite,
         "isnormal": lambda x: math.isfinite(x) and abs(x) >= 2.0**-126, "signbit": lambda x: exact.sign(x) < 0,
@@ -150,29 +134,19 @@ def _fdim(x: float, y: float) -> object:
 
 
 TWO = [
-    _two("atan2", 6, exact.atan2),
-    _two("atan2pi", 6, exact.atan2_pi),
-    _two("pow", 16, exact.power),
-    _two("powr", 16, exact.powr),
-    _two("native_powr", None, exact.powr),
-    _two("half_powr", 8192, exact.powr),
-    _two("hypot", 4, exact.hypot),
-    _two("fmod", 0, exact.fmod),
+    _two("atan2", 6, exact.atan2), _two("atan2pi", 6, exact.atan2_pi), _two("pow", 16, exact.power),
+    _two("powr", 16, exact.powr), _two("native_powr", None, exact.powr), _two("half_powr", 8192, exact.powr),
+    _two("hypot", 4, exact.hypot), _two("fmod", 0, exact.fmod),
     _two("remainder", 0, lambda x, y: exact.remquo(x, y)[0]),
     Function("remquo", "remquo(x, y, &whole)", 0, lambda x, y: exact.remquo(x, y)[0], "xy"),
     Function("remquo: quotient", "(remquo(x, y, &whole), whole)", 0,
              lambda x, y: None if math.isnan(exact.fmod(x, y)) else exact.remquo(x, y)[1], "xy", "int"),
-    _two("fmin", 0, lambda x, y: exact.extreme(x, y, min)),
-    _two("fmax", 0, lambda x, y: exact.extreme(x, y, max)),
+    _two("fmin", 0, lambda x, y: exact.extreme(x, y, min)), _two("fmax", 0, lambda x, y: exact.extreme(x, y, max)),
     _two("maxmag", 0, lambda x, y: exact.magnitude(x, y, max, max)),
-    _two("minmag", 0, lambda x, y: exact.magnitude(x, y, min, min)),
-    _two("fdim", 0.5, _fdim),
-    _two("copysign", 0, math.copysign),
-    _two("nextafter", 0, exact.next_after),
-    Function("x / y", "x / y", 2.5, exact.quotient, "xy"),
-    _two("native_divide", None, exact.quotient),
-    _two("half_divide", 8192, exact.quotient),
-    _two("step", 0, lambda x, y: 0.0 if y < x else 1.0),
+    _two("minmag", 0, lambda x, y: exact.magnitude(x, y, min, min)), _two("fdim", 0.5, _fdim),
+    _two("copysign", 0, math.copysign), _two("nextafter", 0, exact.next_after),
+    Function("x / y", "x / y", 2.5, exact.quotient, "xy"), _two("native_divide", None, exact.quotient),
+    _two("half_divide", 8192, exact.quotient), _two("step", 0, lambda x, y: 0.0 if y < x else 1.0),
     *(_two(name, 0, _relation(holds), result="int") for name, holds in {
         "isequal": lambda x, y: x == y, "isnotequal": lambda x, y: x != y, "isgreater": lambda x, y: x > y,
         "isgreaterequal": lambda x, y: x >= y, "isless": lambda x, y: x < y, "islessequal": lambda x, y: x <= y,

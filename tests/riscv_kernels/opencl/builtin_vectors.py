@@ -1,7 +1,5 @@
 """The same functions of vectors: kernels that give, element by element, the words that those of scalars give."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

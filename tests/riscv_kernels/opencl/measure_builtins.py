@@ -8,8 +8,6 @@ The kernels run on the golden model. The values are edges of both signs and a th
 exact results those of mpmath or of Python's fractions. The exit status is 1 if a function is out of its limit.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 import tempfile

@@ -1,17 +1,35 @@
 """A kernel in OpenCL C on the golden model, for the tests."""
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from metronome.hdl.config import SmConfig
+from metronome.riscv_kernels.host import Buffers
 from metronome.riscv_kernels.opencl import OpenCl
-from metronome.sim.machine.golden import EndStatus
 from metronome.sim.program.compiler.elf_cache import build_elf
 from metronome.sim.program.elf import load_elf
 from metronome.sim.program.kernels import Launch
 from metronome.sim.program.opencl import OpenClUnit, launch_arguments
-from tests.riscv_kernels.iss_runs import Run, run_launch
+from tests.riscv_kernels.iss_runs import finished
 
-__all__ = ["finished", "launch_of"]
+__all__ = ["HOST", "MADE", "launch_of", "words_of"]
+
+#: A host.py; "{made}" is the rest of what it says of the kernel.
+HOST = """
+import numpy as np
+from metronome.riscv_kernels.host import Buffers, Problem
+from metronome.riscv_kernels.opencl import Local, OpenCl
+ABOUT, TYPES, DEFAULT_SIZE, MAX_SIZE = "a test", ("int32",), 6, 6
+def make(dtype, size, seed, config):
+    buffers = Buffers(config)
+    x = buffers.place("x", np.arange(10, 10 + size).astype(np.int32))
+    return OpenCl({made}buffers=buffers.placed, check=lambda read: [])
+"""
+#: The same of a kernel whose parameter is x.
+MADE = HOST.replace("{made}", "arguments=(x,), global_size=size, ")
 
 
 def launch_of(
@@ -29,10 +47,11 @@ def launch_of(
     )
 
 
-def finished(launch: Launch, config: SmConfig) -> Run:
-    """A run that has to end by itself, with exit code 0."""
-    run = run_launch(launch, config)
-    where = launch.image.source_line(run.end.fault.pc) if run.end.fault else ""
-    assert run.end.status is EndStatus.ENDED, f"{launch.name}: {run.end} {where}"
-    assert run.exit_code == 0, f"{launch.name}: exit code {run.exit_code}"
-    return run
+def words_of(source: Path, config: SmConfig, inputs: Sequence[np.ndarray], count: int, *others: object,
+             flags: tuple[str, ...] = (), **more: Any) -> np.ndarray:
+    """Run a kernel of ``(inputs, out, others)``; the ``count`` words of out. ``more``: of :class:`OpenCl`."""
+    buffers = Buffers(config)
+    places = [buffers.place(f"in{number}", values) for number, values in enumerate(inputs)]
+    out = buffers.place_output("out", count)
+    problem = OpenCl(arguments=(*places, out, *others), buffers=buffers.placed, check=lambda read: [], **more)
+    return finished(launch_of(source, problem, config, flags), config).words(out, count)

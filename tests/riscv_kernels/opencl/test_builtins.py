@@ -12,15 +12,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from tests.riscv_kernels.opencl.builtin_integers import (
-    TYPES,
-    WORD,
-    conversions,
-    integer_calls,
-    integers_of,
-    source_of,
-    words_of,
-)
+from tests.riscv_kernels.opencl import builtin_integers as integers
 from tests.riscv_kernels.opencl.builtin_runs import arguments_of, edges, evaluate, floats, source, ulp_error, worst
 from tests.riscv_kernels.opencl.builtin_table import FUNCTIONS
 from tests.riscv_kernels.opencl.builtin_vectors import WIDTHS, float_source, integer_source, vector_call
@@ -45,8 +37,8 @@ def wrong(words, calls, columns):
     for (call, value), row in zip(calls, words, strict=True):
         for values, got in zip(columns, row.tolist(), strict=True):
             exact = value(*values)
-            if exact is not None and got != exact & WORD:
-                found.append(f"{call} of {values} is {got:#x}, exact {exact & WORD:#x}")
+            if exact is not None and got != exact & integers.WORD:
+                found.append(f"{call} of {values} is {got:#x}, exact {exact & integers.WORD:#x}")
     return found[:5]
 
 
@@ -57,18 +49,18 @@ def joined(words):
 
 def integer_columns(kind, count):
     rng = np.random.default_rng(SEED)
-    values = integers_of(kind, rng, count)
+    values = integers.integers_of(kind, rng, count)
     others = [[int(one) for one in rng.permutation(np.array(values, object))] for _ in range(2)]
     return [values, *others]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", long_but(TYPES, ("long",)))
+@pytest.mark.parametrize("kind", long_but(integers.TYPES, ("long",)))
 def test_integers(tmp_path, kind):
     columns = integer_columns(kind, 40)
-    calls = list(integer_calls(kind).items())
-    inputs = [words for values in columns for words in words_of(values)]
-    words = joined(evaluate(source_of(kind, [call for call, _ in calls]), tmp_path, inputs, 2 * len(calls)))
+    calls = list(integers.integer_calls(kind).items())
+    inputs = [words for values in columns for words in integers.words_of(values)]
+    words = joined(evaluate(integers.source_of(kind, [call for call, _ in calls]), tmp_path, inputs, 2 * len(calls)))
     assert wrong(words, calls, list(zip(*columns, strict=True))) == []
 
 
@@ -78,11 +70,12 @@ def test_nothing_is_concluded_from_sums_that_wrap(tmp_path):
     columns = integer_columns("int", 40)
     calls = [
         (f"({call}) / 7", lambda x, y, z, value=value: math.trunc(Fraction(value(x, y, z), 7)))
-        for call, value in integer_calls("int").items() if call.startswith(("mad", "mul", "abs", "hadd", "rhadd"))
+        for call, value in integers.integer_calls("int").items()
+        if call.startswith(("mad", "mul", "abs", "hadd", "rhadd"))
     ]
-    inputs = [words for values in columns for words in words_of(values)]
+    inputs = [words for values in columns for words in integers.words_of(values)]
     # None of the three is below zero, and the compiler knows it.
-    text = source_of("int", [re.sub(r"\b([xyz])\b", r"(\1 & INT_MAX)", call) for call, _ in calls])
+    text = integers.source_of("int", [re.sub(r"\b([xyz])\b", r"(\1 & INT_MAX)", call) for call, _ in calls])
     words = joined(evaluate(text, tmp_path, inputs, 2 * len(calls)))
     assert wrong(words, calls, [[each & 0x7FFF_FFFF for each in row] for row in zip(*columns, strict=True)]) == []
 
@@ -96,18 +89,18 @@ def floats_to_convert():
 
 
 @pytest.mark.more
-@pytest.mark.parametrize("kind", long_but([*TYPES, "float"], ("float",)))
+@pytest.mark.parametrize("kind", long_but([*integers.TYPES, "float"], ("float",)))
 def test_conversions(tmp_path, kind):
     """convert_T, _sat and not, in every mode, from one type to all."""
-    calls = list(conversions(kind))
+    calls = list(integers.conversions(kind))
     if kind == "float":
         inputs = [floats_to_convert()]
         columns = [(float(value),) for value in inputs[0]]
     else:
         values = integer_columns(kind, 40)
-        inputs = [words for each in values for words in words_of(each)]
+        inputs = [words for each in values for words in integers.words_of(each)]
         columns = [(value,) for value in values[0]]
-    words = joined(evaluate(source_of(kind, [call for call, _ in calls]), tmp_path, inputs, 2 * len(calls)))
+    words = joined(evaluate(integers.source_of(kind, [call for call, _ in calls]), tmp_path, inputs, 2 * len(calls)))
     assert wrong(words, calls, columns) == []
 
 
@@ -207,20 +200,20 @@ def test_vectors_of_floats(tmp_path, kind, width):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("kind", "width"), long_but(itertools.product([*TYPES, "float"], WIDTHS), ()))
+@pytest.mark.parametrize(("kind", "width"), long_but(itertools.product([*integers.TYPES, "float"], WIDTHS), ()))
 def test_vectors_of_integers(tmp_path, kind, width):
     """Integer functions and conversions of vectors give the exact values of each element."""
     count = 96
     if kind == "float":
         inputs = [floats_to_convert()[-count:]]
         columns = [(float(value),) for value in inputs[0]]
-        calls = list(conversions(kind))
+        calls = list(integers.conversions(kind))
     else:
         values = [column[-count:] for column in integer_columns(kind, count)]
-        inputs = [np.array([value & WORD for value in column], np.uint64).view(np.uint32) for column in values]
+        inputs = [np.array([value & integers.WORD for value in column], np.uint64).view(np.uint32) for column in values]
         columns = list(zip(*values, strict=True))
-        calls = [(call, value) for call, value in integer_calls(kind).items() if vector_call(call, width)]
-        calls += [(call, lambda x, y, z, value=value: value(x)) for call, value in conversions(kind)]
+        calls = [(call, value) for call, value in integers.integer_calls(kind).items() if vector_call(call, width)]
+        calls += [(call, lambda x, y, z, value=value: value(x)) for call, value in integers.conversions(kind)]
     for first in range(0, len(calls), 30):
         part = calls[first:first + 30]
         text = integer_source(kind, [call for call, _ in part], width)

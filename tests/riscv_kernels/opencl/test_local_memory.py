@@ -5,12 +5,13 @@ import pytest
 
 from metronome.hdl.presets import BASE
 from metronome.riscv_kernels.host import Buffers
-from metronome.riscv_kernels.opencl import Local, OpenCl
+from metronome.riscv_kernels.opencl import Local
 from metronome.sim.program.compiler.elf_cache import build_elf
 from metronome.sim.program.elf import load_elf
 from metronome.sim.program.kernels import Launch
+from tests.riscv_kernels.iss_runs import finished
 from tests.riscv_kernels.opencl.local_shapes import FUNCTIONS, SHAPES, body, expected
-from tests.riscv_kernels.opencl.runs import finished, launch_of
+from tests.riscv_kernels.opencl.runs import words_of
 from tests.support.tiers import more_but
 
 LEVELS = ("-O0", "-O1", "-O2", "-O3", "-Os", "-Oz")
@@ -88,12 +89,8 @@ def on_opencl(folder, names, flags):
     text = KERNEL.format(declarations=declarations, statements=statements, shapes=len(names) + 1)
     source.write_text(OPENCL + FUNCTIONS + OTHER + text)
     values = np.arange(10, 10 + GROUP * GROUPS, dtype=np.int32)
-    buffers = Buffers(BASE)
-    arguments = [buffers.place("in", values), buffers.place_output("out", GROUPS * (len(names) + 1) * GROUP), Local(8)]
-    problem = OpenCl(arguments=arguments, global_size=GROUP * GROUPS, local_size=GROUP, buffers=buffers.placed,
-                     check=lambda read: [], kernel="shared")
-    run = finished(launch_of(source, problem, BASE, flags), BASE)
-    found = run.words(arguments[1], GROUPS * (len(names) + 1) * GROUP).view(np.int32)
+    found = words_of(source, BASE, [values], GROUPS * (len(names) + 1) * GROUP, Local(8), flags=flags, kernel="shared",
+                     global_size=GROUP * GROUPS, local_size=GROUP).view(np.int32)
     wanted = [one for group in values.reshape(GROUPS, GROUP).tolist()
               for one in [*expected(names, group), *[group[-1]] * GROUP]]
     return differences([*names, "a pointer that is an argument"] * GROUPS, found, wanted)
@@ -173,9 +170,5 @@ def test_a_variable_of_the_whole_program(tmp_path):
     source = tmp_path / "whole.cl"
     source.write_text(WHOLE_PROGRAM)
     values = np.arange(10, 10 + GROUP, dtype=np.int32)
-    buffers = Buffers(BASE)
-    arguments = [buffers.place("in", values), buffers.place_output("out", GROUP)]
-    problem = OpenCl(arguments=arguments, global_size=GROUP, local_size=GROUP, buffers=buffers.placed,
-                     check=lambda read: [])
-    run = finished(launch_of(source, problem, BASE, ("-cl-std=CL2.0",)), BASE)
-    assert run.words(arguments[1], GROUP).tolist() == [values[-1] + 3] * GROUP
+    words = words_of(source, BASE, [values], GROUP, flags=("-cl-std=CL2.0",), global_size=GROUP, local_size=GROUP)
+    assert words.tolist() == [values[-1] + 3] * GROUP

@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from metronome.hdl.presets import BASE, MID, TINY
-from metronome.sim.machine.golden import EndStatus
 from metronome.sim.program.compiler.options import Compiling
 from metronome.sim.program.kernels import KernelError, prepare
 from metronome.sim.program.opencl.local import place_locals
 from metronome.sim.run.runner import RunRequest, run_many
-from tests.riscv_kernels.iss_runs import run_launch
+from tests.riscv_kernels import iss_runs
+from tests.riscv_kernels.opencl.runs import MADE
 from tests.support.builds import on
 from tests.support.tiers import more_but, more_then_long, some_more
 
@@ -23,15 +23,8 @@ OTHERS = {"gaussian": "multipliers", "room": "alone"}
 
 
 def failures(name, config, size=None, seed=1, function=None):
-    """What is wrong after a run, each line with all it takes to run it again."""
     launch = prepare(str(FOLDER / name), size=size, seed=seed, config=config, compiling=Compiling(function=function))
-    run = run_launch(launch, config)
-    found = launch.check(run.memory)
-    if run.end.status is not EndStatus.ENDED:
-        found.append(f"{run.end} at {run.end.fault and launch.image.source_line(run.end.fault.pc)}")
-    if run.exit_code:
-        found.append(f"exit code {run.exit_code}")
-    return [f"{name} size {size} seed {seed} {config.warps}x{config.threads}: {line}" for line in found]
+    return iss_runs.failures(launch, config, f"{name} size {size} seed {seed}")
 
 
 def test_there_are_kernels():
@@ -72,24 +65,19 @@ __kernel void print(__global const int *x)
         printf("%d: %.2f %ld %s\\n", x[i], 0.5f * i, (long)i << 33, "odd");
 }
 """
-PRINTING_HOST = """
-import numpy as np
-from metronome.riscv_kernels.host import Buffers
-from metronome.riscv_kernels.opencl import OpenCl
-ABOUT, TYPES, DEFAULT_SIZE, MAX_SIZE = "prints", ("int32",), 6, 6
-def make(dtype, size, seed, config):
-    buffers = Buffers(config)
-    x = buffers.place("x", np.arange(10, 10 + size).astype(np.int32))
-    return OpenCl(arguments=(x,), global_size=size, buffers=buffers.placed, check=lambda read: [])
-"""
+
+
+def printing(folder, text, **more):
+    """A kernel of its own in ``folder``, prepared."""
+    (folder / "print.cl").write_text(text)
+    (folder / "host.py").write_text(MADE)
+    return prepare(str(folder / "print.cl"), config=TINY, **more)
 
 
 @on("TINY")
 @pytest.mark.more
 def test_a_kernel_prints(tmp_path):
-    (tmp_path / "print.cl").write_text(PRINTING)
-    (tmp_path / "host.py").write_text(PRINTING_HOST)
-    launch = prepare(str(tmp_path / "print.cl"), config=TINY)
+    launch = printing(tmp_path, PRINTING)
     (result,) = run_many(TINY, [RunRequest(launch=launch, policy="lrr", check=True)])
     lines = [f"{10 + i}: {0.5 * i:.2f} {i << 33} odd" for i in (1, 3, 5)]
     assert sorted(result.console.splitlines()) == lines
@@ -114,9 +102,7 @@ LINES = [
 @on("TINY")
 @pytest.mark.more
 def test_a_kernel_prints_vectors(tmp_path):
-    (tmp_path / "print.cl").write_text(VECTORS)
-    (tmp_path / "host.py").write_text(PRINTING_HOST)
-    launch = prepare(str(tmp_path / "print.cl"), size=1, config=TINY, warn=lambda text: pytest.fail(text))
+    launch = printing(tmp_path, VECTORS, size=1, warn=lambda text: pytest.fail(text))
     (result,) = run_many(TINY, [RunRequest(launch=launch, policy="lrr", check=True)])
     assert result.console.splitlines() == LINES
 
@@ -134,16 +120,12 @@ LEADER = """__kernel void k(__global int *out)
 
 @pytest.mark.more
 def test_what_another_work_item_sets_is_no_warning(tmp_path):
-    (tmp_path / "print.cl").write_text(LEADER)
-    (tmp_path / "host.py").write_text(PRINTING_HOST)
-    prepare(str(tmp_path / "print.cl"), size=1, config=TINY, warn=lambda text: pytest.fail(text))
+    printing(tmp_path, LEADER, size=1, warn=lambda text: pytest.fail(text))
 
 
 def test_without_the_pass_there_is_no_kernel(tmp_path):
-    (tmp_path / "print.cl").write_text(PRINTING)
-    (tmp_path / "host.py").write_text(PRINTING_HOST)
     with pytest.raises(KernelError, match=r"print\.cl: --no-simt is for C"):
-        prepare(str(tmp_path / "print.cl"), config=TINY, compiling=Compiling(simt=False))
+        printing(tmp_path, PRINTING, compiling=Compiling(simt=False))
 
 
 def test_one_array_for_each_local_variable():

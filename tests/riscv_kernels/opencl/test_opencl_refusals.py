@@ -5,22 +5,10 @@ from pathlib import Path
 import pytest
 
 from metronome.scripts.cli import main
+from tests.riscv_kernels.opencl.runs import HOST
 from tests.support.tiers import more_but, some_more
 
 KERNEL = "__kernel void k(__global int *x, float f) { x[get_global_id(0)] = (int)f; }\n"
-HOST = """
-import numpy as np
-from metronome.riscv_kernels.host import Buffers, Problem
-from metronome.riscv_kernels.opencl import Local, OpenCl
-ABOUT = "a test"
-TYPES = ("int32",)
-DEFAULT_SIZE = 8
-MAX_SIZE = 64
-def make(dtype, size, seed, config):
-    buffers = Buffers(config)
-    x = buffers.place_output("x", 64)
-    return OpenCl({made}buffers=buffers.placed, check=lambda read: [])
-"""
 USUAL = "arguments=(x, 1.5), global_size=8, "
 
 #: Name -> source, and what the line says.

@@ -7,18 +7,7 @@ from metronome.sim.build.simulator import digest, versions
 from metronome.sim.fpga.synth import netlist
 from metronome.sim.fpga.synth import versions as synthesis_versions
 from tests.support.builds import on
-from tests.tb.examples.example_runs import (
-    EXAMPLES,
-    KERNELS,
-    call,
-    check_dump,
-    counters_of,
-    files_of_export,
-    launched,
-    own_run,
-    without_oracles,
-    write_export,
-)
+from tests.tb.examples import example_runs as examples
 from tests.tb.examples.test_verilator_example import values_in
 
 #: Yosys takes 2.5 minutes, Verilator and g++ some more: once, for all of them.
@@ -28,25 +17,27 @@ pytestmark = [on("TINY"), pytest.mark.long]
 @pytest.fixture(scope="module")
 def simulation():
     """The C++ harness on the netlist, with the models of the cells; in the cache."""
-    sources = EXAMPLES / "verilator"
+    sources = examples.EXAMPLES / "verilator"
     content = [path.read_text() for path in sorted(sources.iterdir())]
-    key = digest(files_of_export()["metronome_sm.v"], content, netlist.cell_models(), versions(), synthesis_versions())
+    verilog = examples.files_of_export()["metronome_sm.v"]
+    key = digest(verilog, content, netlist.cell_models(), versions(), synthesis_versions())
 
     def make(folder):
-        source = write_export(folder / "export") / "metronome_sm.v"
+        source = examples.write_export(folder / "export") / "metronome_sm.v"
         assert netlist.main([str(source), "--output", str(folder / "netlist")]) == 0
-        call("make", "-f", sources / "Makefile", "EXPORT=netlist", "OBJ=obj", "OPT=-O0", cwd=folder)
+        examples.call("make", "-f", sources / "Makefile", "EXPORT=netlist", "OBJ=obj", "OPT=-O0", cwd=folder)
         (folder / "obj" / "sim").rename(folder / "sim")
 
     return entry(f"unit-{key}", make) / "sim"
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("kernel", examples.KERNELS)
 @pytest.mark.parametrize("latency", [1, 33])
 def test_the_netlist_takes_the_same_cycles(simulation, kernel, latency, tmp_path):
-    launch, image = launched(kernel, None, tmp_path)
-    own = own_run(launch, latency)
-    values, counters = values_in(call(simulation, image, "--latency", latency, "--dump", "memory", cwd=tmp_path))
+    launch, image = examples.launched(kernel, None, tmp_path)
+    own = examples.own_run(launch, latency)
+    out = examples.call(simulation, image, "--latency", latency, "--dump", "memory", cwd=tmp_path)
+    values, counters = values_in(out)
     assert (values["exit_code"], values["total_cycles"]) == (0, own.total_cycles)
-    assert counters == without_oracles(counters_of(own))
-    check_dump(launch, tmp_path / "memory")
+    assert counters == examples.without_oracles(examples.counters_of(own))
+    examples.check_dump(launch, tmp_path / "memory")

@@ -7,17 +7,7 @@ import pytest
 
 from metronome.sim.run.runner import RunRequest, run
 from tests.support.builds import TINY, on
-from tests.tb.examples.example_runs import (
-    EXAMPLES,
-    KERNELS,
-    call,
-    check_dump,
-    counters_of,
-    harness,
-    launched,
-    own_run,
-    without_oracles,
-)
+from tests.tb.examples import example_runs as examples
 
 pytestmark = [on("TINY"), pytest.mark.long]  # `make test` has the same export with cocotb and Icarus
 
@@ -40,38 +30,38 @@ def issues_of(result):
     return [tuple(map(int, row)) for row in zip(*columns, strict=True)]
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("kernel", examples.KERNELS)
 def test_with_the_probe_every_issue_agrees(kernel, tmp_path):
-    launch, image = launched(kernel, None, tmp_path)
-    own = own_run(launch, 8, trace=True)
-    sim = harness("metronome_sm_sim")
-    out = call(sim, image, "--latency", 8, "--dump", "memory", "--trace", "trace", cwd=tmp_path)
+    launch, image = examples.launched(kernel, None, tmp_path)
+    own = examples.own_run(launch, 8, trace=True)
+    sim = examples.harness("metronome_sm_sim")
+    out = examples.call(sim, image, "--latency", 8, "--dump", "memory", "--trace", "trace", cwd=tmp_path)
     values, counters = values_in(out)
-    assert (values["exit_code"], values["total_cycles"], counters) == (0, own.total_cycles, counters_of(own))
+    assert (values["exit_code"], values["total_cycles"], counters) == (0, own.total_cycles, examples.counters_of(own))
     issues = issues_in(tmp_path / "trace")
     assert len(issues) >= own.counters["committed"] > 0
     assert issues == issues_of(own)
-    check_dump(launch, tmp_path / "memory")
+    examples.check_dump(launch, tmp_path / "memory")
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("kernel", examples.KERNELS)
 @pytest.mark.parametrize("latency", [1, 33])
 def test_what_is_synthesized_takes_the_same_cycles(kernel, latency, tmp_path):
-    launch, image = launched(kernel, None, tmp_path)
-    own = own_run(launch, latency)
-    out = call(harness("metronome_sm"), image, "--latency", latency, "--dump", "memory", cwd=tmp_path)
+    launch, image = examples.launched(kernel, None, tmp_path)
+    own = examples.own_run(launch, latency)
+    out = examples.call(examples.harness("metronome_sm"), image, "--latency", latency, "--dump", "memory", cwd=tmp_path)
     values, counters = values_in(out)
-    assert (values["total_cycles"], counters) == (own.total_cycles, without_oracles(counters_of(own)))
-    check_dump(launch, tmp_path / "memory")
+    assert (values["total_cycles"], counters) == (own.total_cycles, examples.without_oracles(examples.counters_of(own)))
+    examples.check_dump(launch, tmp_path / "memory")
 
 
 def test_a_strap_selects_the_policy(tmp_path):
-    launch, image = launched("psum", None, tmp_path)
+    launch, image = examples.launched("psum", None, tmp_path)
     own = run(TINY, RunRequest(launch=launch, policy="gtlo", latency=8))
-    out = call(harness("metronome_sm_sim"), image, "--latency", 8, "--policy", 2, cwd=tmp_path)
+    out = examples.call(examples.harness("metronome_sm_sim"), image, "--latency", 8, "--policy", 2, cwd=tmp_path)
     values, counters = values_in(out)
-    assert (values["total_cycles"], counters) == (own.total_cycles, counters_of(own))
-    assert own.total_cycles != own_run(launch, 8).total_cycles, "the two policies cannot be told apart"
+    assert (values["total_cycles"], counters) == (own.total_cycles, examples.counters_of(own))
+    assert own.total_cycles != examples.own_run(launch, 8).total_cycles, "the two policies cannot be told apart"
 
 
 @pytest.mark.parametrize(
@@ -86,20 +76,20 @@ def test_a_strap_selects_the_policy(tmp_path):
     ],
 )
 def test_bad_use_is_one_line(words, line, tmp_path):
-    _, image = launched("vecadd", 2, tmp_path)
-    places = {"image": image, "makefile": EXAMPLES / "verilator" / "Makefile"}
+    _, image = examples.launched("vecadd", 2, tmp_path)
+    places = {"image": image, "makefile": examples.EXAMPLES / "verilator" / "Makefile"}
     done = subprocess.run(
-        [harness("metronome_sm_sim"), *(word.format(**places) for word in words)], cwd=tmp_path, capture_output=True,
-        text=True, check=False,
+        [examples.harness("metronome_sm_sim"), *(word.format(**places) for word in words)], cwd=tmp_path,
+        capture_output=True, text=True, check=False,
     )
     assert (done.returncode, done.stdout) == (2, "")
     assert re.fullmatch(rf"error: .*{re.escape(line)}.*\n", done.stderr)
 
 
 def test_the_cycle_limit_is_told(tmp_path):
-    _, image = launched("vecadd", 2, tmp_path)
+    _, image = examples.launched("vecadd", 2, tmp_path)
     done = subprocess.run(
-        [harness("metronome_sm_sim"), image, "--max-cycles", "50"], cwd=tmp_path, capture_output=True, text=True,
-        check=False,
+        [examples.harness("metronome_sm_sim"), image, "--max-cycles", "50"], cwd=tmp_path,
+        capture_output=True, text=True, check=False,
     )
     assert (done.returncode, done.stderr) == (4, "not ended after 50 cycles\n")

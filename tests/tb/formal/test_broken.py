@@ -1,7 +1,5 @@
 """Every deliberately broken design is refuted, by a run from reset, by the property that it is meant for."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

@@ -10,9 +10,7 @@ from tests.hdl.bus.test_axi_bugs import BUGS
 from tests.support.tiers import some_long, some_more
 
 #: Beats a line: 2, 4 and 1; then more places than one kind has, and eight.
-SIZES = [
-    {}, {"data_bits": 8}, {"data_bits": 32}, {"reads": 4, "tag_bits": 3}, {"reads": 4, "writes": 4, "tag_bits": 3},
-]
+SIZES = [{}, {"data_bits": 8}, {"data_bits": 32}, {"reads": 4, "tag_bits": 3}, {"reads": 4, "writes": 4, "tag_bits": 3}]
 
 
 @pytest.mark.slow

@@ -1,7 +1,5 @@
 """The harness: nothing that the front end does is assumed away, and a name that is gone is an error."""
 
-from __future__ import annotations
-
 import pytest
 from amaranth.back import rtlil
 from amaranth.hdl import Elaboratable, Module, Signal
@@ -22,14 +20,12 @@ def of_mine(model, name):
 #: What has to be possible under the assumptions, as a function of the model; each for the symbolic warp.
 EVENTS = {
     "an instruction issues": lambda model: of_mine(model, "issued") & ~model.dut.selection.nop,
-    "a miss": lambda model: of_mine(model, "missed"),
-    "a redirect": lambda model: of_mine(model, "redirected"),
+    "a miss": lambda model: of_mine(model, "missed"), "a redirect": lambda model: of_mine(model, "redirected"),
     "a jump in decode": lambda model: of_mine(model, "turned"),
     "a jump in decode while a fetch behind it misses":
         lambda model: of_mine(model, "turned") & of_mine(model, "missed"),
     "a redirect while a fetch misses": lambda model: of_mine(model, "redirected") & of_mine(model, "missed"),
-    "a redirect of a suspended warp":
-        lambda model: of_mine(model, "redirected") & model.of_mine(model.suspended),
+    "a redirect of a suspended warp": lambda model: of_mine(model, "redirected") & model.of_mine(model.suspended),
     "an ended warp": lambda model: of_mine(model, "unresolved") & ~model.of_mine(model.dut.flow.active),
     "a warp starts in the cycle in which its end resolves":
         lambda model: of_mine(model, "redirected") & model.of_mine(model.dut.flow.activation.warps),

@@ -1,7 +1,5 @@
 """The contract of the front end (design.md section 3), proved by induction; a few cases here, the rest `long`."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

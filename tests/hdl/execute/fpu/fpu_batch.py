@@ -1,7 +1,5 @@
 """A unit compiled by Verilator, and run on a batch of operands: millions of operations in seconds."""
 
-from __future__ import annotations
-
 import functools
 import shutil
 import subprocess

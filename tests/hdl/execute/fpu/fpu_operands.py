@@ -4,8 +4,6 @@ softfloatpy is built with SoftFloat's RISC-V specialisation (tests/sim/machine/g
 is translated in between.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 

@@ -1,7 +1,5 @@
 """The fused multiply-add unit against Berkeley SoftFloat."""
 
-from __future__ import annotations
-
 import functools
 from dataclasses import replace
 

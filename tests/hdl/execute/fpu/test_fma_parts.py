@@ -1,7 +1,5 @@
 """The steps of the fused multiply-add, each against exact arithmetic on rationals."""
 
-from __future__ import annotations
-
 import random
 from fractions import Fraction
 from types import SimpleNamespace
@@ -14,7 +12,7 @@ from metronome.hdl.execute.fpu.formats import Rounding
 from metronome.hdl.execute.fpu.product import Multiply, SelectTerms
 from metronome.hdl.execute.fpu.sum import Add, Align, NormaliseSum
 from metronome.hdl.isa.ops import FcvtOp, FmaOp
-from tests.hdl.lib.simulate import simulate, simulated
+from tests.hdl.lib.simulate import drive, simulate, simulated
 from tests.support.tiers import some_more
 
 SEED = 35
@@ -30,8 +28,7 @@ SIGN = 1 << 31
 @simulated(SelectTerms)
 async def test_select(ctx, part, op, terms):
     rng = random.Random(SEED)
-    ctx.set(part.op, op)
-    ctx.set(part.enable, 1)
+    drive(ctx, part, op=op, enable=1)
     for _ in range(100):
         words = [rng.getrandbits(32) for _ in range(3)]
         for port, word in zip((part.a, part.b, part.c), words, strict=True):
@@ -167,8 +164,7 @@ def test_sum_is_exact_down_to_the_sticky_bit(rm):
         ctx.set(align.rm, rm)
         for _ in range(1000):
             product, addend = product_and_addend(rng)
-            ctx.set(align.product, vars(product))
-            ctx.set(align.addend, {**vars(addend), "significand": addend.significand << 8})
+            drive(ctx, align, product=vars(product), addend={**vars(addend), "significand": addend.significand << 8})
             actual = ctx.get(normalise.exact)
             text = f"seed {seed}: {product} + {addend}: {actual}"
             exact = signed_value(product, 48) + signed_value(addend, 24)
@@ -202,8 +198,7 @@ def test_a_conversion_is_a_sum(op):
                  align.fixed.eq(convert.control.to_integer)]
 
     async def testbench(ctx):
-        ctx.set(convert.enable, 1)
-        ctx.set(convert.op, op)
+        drive(ctx, convert, enable=1, op=op)
         for _ in range(500):
             word = rng.choice((rng.getrandbits(32), rng.getrandbits(32) >> rng.randrange(32), 0x8000_0000,
                                rng.getrandbits(1) << 31 | rng.randrange(120, 160) << 23 | rng.getrandbits(23)))

@@ -1,10 +1,7 @@
 """The conversions against Berkeley SoftFloat, and to integers once more against exact rationals."""
 
-from __future__ import annotations
-
 import functools
 import math
-import random
 from dataclasses import replace
 from fractions import Fraction
 
@@ -14,23 +11,11 @@ import softfloatpy as sf
 
 from metronome.hdl.isa.ops import FcvtOp, Unit
 from metronome.hdl.presets import TINY
+from tests.hdl.execute.fpu import fpu_operands
 from tests.hdl.execute.fpu.fpu_batch import UnitBatch
-from tests.hdl.execute.fpu.fpu_operands import (
-    COUNTS,
-    EDGES,
-    MODES,
-    NV,
-    NX,
-    U32,
-    assert_same,
-    bits,
-    floats,
-    near,
-    softfloat,
-    value,
-)
-from tests.hdl.execute.fpu.fpu_units import WIRED, FpuOperation, OneOf, check_fpu_unit, check_idle_lane
-from tests.hdl.execute.lane_harness import spread
+from tests.hdl.execute.fpu.fpu_operands import COUNTS, EDGES, MODES, NV, NX, U32, assert_same, softfloat
+from tests.hdl.execute.fpu.fpu_units import FloatBench, OneOf, check_idle_lane
+from tests.hdl.execute.lane_harness import Operation
 from tests.support.tiers import long_but, more_but, some_slow
 
 #: One process compiles the unit, and no other waits for that.
@@ -42,10 +27,12 @@ TO_INTEGER = (FcvtOp.W_S, FcvtOp.WU_S)
 
 def numbers(rng: np.random.Generator, count: int) -> U32:
     """Edges; ties of both parities and their neighbours; every size around the integers' range; anything."""
-    halves = near(rng, rng.integers(-64, 64, count) / 4, 1)
-    sized = near(rng, np.ldexp(rng.uniform(-2, 2, count), rng.integers(-3, 34, count)), 0)
-    limits = near(rng, rng.choice([-1.0, 1.0], count) * np.ldexp(1.0, rng.choice([-1, 0, 23, 24, 31, 32], count)), 2)
-    return np.concatenate([EDGES, np.choose(rng.integers(0, 4, count), [halves, sized, limits, floats(rng, count)])])
+    halves = fpu_operands.near(rng, rng.integers(-64, 64, count) / 4, 1)
+    sized = fpu_operands.near(rng, np.ldexp(rng.uniform(-2, 2, count), rng.integers(-3, 34, count)), 0)
+    powers = np.ldexp(1.0, rng.choice([-1, 0, 23, 24, 31, 32], count))
+    limits = fpu_operands.near(rng, rng.choice([-1.0, 1.0], count) * powers, 2)
+    drawn = [halves, sized, limits, fpu_operands.floats(rng, count)]
+    return np.concatenate([EDGES, np.choose(rng.integers(0, 4, count), drawn)])
 
 
 def integers(rng: np.random.Generator, count: int) -> U32:
@@ -54,7 +41,8 @@ def integers(rng: np.random.Generator, count: int) -> U32:
     significands = ((1 << 23), (1 << 23) + 1, (1 << 24) - 1)
     ties = np.array([(2 * n + 1 << s) + d for s in range(8) for n in significands for d in (-1, 0, 1)])
     some = np.concatenate([powers, ties])
-    return bits(np.concatenate([some, -some, rng.integers(0, 1 << 32, count) >> rng.integers(0, 33, count)]))
+    drawn = rng.integers(0, 1 << 32, count) >> rng.integers(0, 33, count)
+    return fpu_operands.bits(np.concatenate([some, -some, drawn]))
 
 
 def expected(op: FcvtOp, operand: U32, rm: int) -> tuple[U32, U32]:
@@ -87,7 +75,7 @@ def test_operation(op, mode, count):
 
 def _saturated(encoding: int, rm: int, low: int, high: int) -> int:
     """RISC-V's table of out of range results, on exact rationals."""
-    number = float(value(np.uint32([encoding]))[0])
+    number = float(fpu_operands.value(np.uint32([encoding]))[0])
     if not math.isfinite(number):
         return low if number == -math.inf else high
     exact = Fraction(number)
@@ -108,50 +96,33 @@ def test_to_integer_by_exact_rationals(op):
     np.testing.assert_array_equal(actual, exact, err_msg=f"seed {SEED}")
 
 
-def unit(config):
-    return OneOf(config, Unit.FCVT)
-
-
 CONFIGS = [TINY, replace(TINY, threads=4, latency_fcvt=6), replace(TINY, threads=1, latency_fcvt=8)]
 
 
-def label(config):
-    return f"{config.threads}_threads_latency_{config.latency_fcvt}"
-
-
-def reference(op, rm, a, b):
-    results, flags = expected(op, np.uint32([a]), rm)
-    return int(results[0]), int(flags[0])
+UNIT = FloatBench(make=lambda config: OneOf(config, Unit.FCVT), ops=FcvtOp, latency="latency_fcvt",
+                  reference=lambda op, operands, rm: expected(op, operands[0], rm))
+label = UNIT.label
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("config", more_but(long_but(CONFIGS, [CONFIGS[0], CONFIGS[2]]), CONFIGS[:1]), ids=label)
 @pytest.mark.parametrize("gap", [0, 6], ids=["full_throughput", "gaps"])
 def test_unit(config, gap):
-    seed = SEED + 1000 * config.threads + 10 * config.latency_fcvt + gap
-    rng = random.Random(seed)
-    operations = [FpuOperation.random(rng, FcvtOp, config.threads) for _ in range(200)]
-    check_fpu_unit(unit, config, spread(operations, rng, distance=1, gap=gap),
-                   latency=config.latency_fcvt, reference=reference, rng=rng, label=f"seed {seed}")
+    UNIT.check_random(config, 200, gap)
 
 
 @pytest.mark.more
 @pytest.mark.parametrize("age", more_but(long_but(range(1, 6), [1, 5]), [5]))
 def test_reset_empties_the_pipeline(age):
     """An operation that is ``age`` cycles old at the reset completes only if it is due by then."""
-    config = replace(TINY, threads=4)
-    rng = random.Random(age)
     values, others = (0x4060_0000, 0xC060_0000, 0x7FC0_0000, 0x4EFF_FFFF), (3, 5, 1 << 31, 0xFFFF_FFFF)
-    schedule = {
-        0: FpuOperation(FcvtOp.W_S, 0, 15, (values, others)),
-        10: FpuOperation(FcvtOp.S_WU, 0, 15, (others, values)),
-        11 + age: FpuOperation(FcvtOp.WU_S, 4, 5, (values, others)),
-    }
-    check_fpu_unit(unit, config, schedule, latency=5, reference=reference, rng=rng,
-                   reset_at=10 + age, label=f"reset at age {age}")
+    UNIT.check(replace(TINY, threads=4), {
+        0: Operation(FcvtOp.W_S, 15, (values, others)),
+        10: Operation(FcvtOp.S_WU, 15, (others, values)),
+        11 + age: Operation(FcvtOp.WU_S, 5, (values, others), rm=4),
+    }, seed=age, reset_at=10 + age)
 
 
 @pytest.mark.more
 def test_an_idle_lane_holds_still(tmp_path):
-    check_idle_lane(OneOf(TINY, Unit.FCVT), FcvtOp, latency=TINY.latency_fcvt, interval=1, folder=tmp_path, seed=SEED,
-                    wired=WIRED)
+    check_idle_lane(UNIT, TINY, tmp_path, SEED)

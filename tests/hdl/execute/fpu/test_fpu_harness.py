@@ -1,7 +1,5 @@
 """The batch driver and the comparison, on units whose results need no thought."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

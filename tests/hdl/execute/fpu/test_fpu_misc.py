@@ -1,10 +1,7 @@
 """Signs, minimum and maximum, comparisons, classes and moves against Berkeley SoftFloat and RISC-V's tables."""
 
-from __future__ import annotations
-
 import functools
 import math
-import random
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -17,8 +14,8 @@ from metronome.hdl.isa.ops import FmiscOp
 from metronome.hdl.presets import TINY
 from tests.hdl.execute.fpu.fpu_batch import UnitBatch
 from tests.hdl.execute.fpu.fpu_operands import COUNTS, NV, U32, assert_same, binary, softfloat
-from tests.hdl.execute.fpu.fpu_units import FpuOperation, check_fpu_unit, check_idle_lane
-from tests.hdl.execute.lane_harness import spread
+from tests.hdl.execute.fpu.fpu_units import FloatBench, check_idle_lane
+from tests.hdl.execute.lane_harness import Operation
 from tests.support.tiers import more_but, some_slow
 
 #: One process compiles the unit, and no other waits for that.
@@ -58,19 +55,13 @@ def _class_bit(x: sf.Float32) -> int:
 
 #: Reference, and the flags that the operands raise.
 SOFTFLOAT = {
-    FmiscOp.FMIN: (_minimum, NV),
-    FmiscOp.FMAX: (_maximum, NV),
-    FmiscOp.FEQ: (sf.f32_eq, NV),
-    FmiscOp.FLT: (sf.f32_lt, NV),
-    FmiscOp.FLE: (sf.f32_le, NV),
-    FmiscOp.FCLASS: (lambda a, b: _class_bit(a), 0),
+    FmiscOp.FMIN: (_minimum, NV), FmiscOp.FMAX: (_maximum, NV), FmiscOp.FEQ: (sf.f32_eq, NV),
+    FmiscOp.FLT: (sf.f32_lt, NV), FmiscOp.FLE: (sf.f32_le, NV), FmiscOp.FCLASS: (lambda a, b: _class_bit(a), 0),
 }
 BITWISE: dict[FmiscOp, Callable[[U32, U32], U32]] = {
     FmiscOp.FSGNJ: lambda a, b: a & ~np.uint32(SIGN) | b & SIGN,
-    FmiscOp.FSGNJN: lambda a, b: a & ~np.uint32(SIGN) | ~b & SIGN,
-    FmiscOp.FSGNJX: lambda a, b: a ^ b & SIGN,
-    FmiscOp.FMV_X_W: lambda a, b: a,
-    FmiscOp.FMV_W_X: lambda a, b: a,
+    FmiscOp.FSGNJN: lambda a, b: a & ~np.uint32(SIGN) | ~b & SIGN, FmiscOp.FSGNJX: lambda a, b: a ^ b & SIGN,
+    FmiscOp.FMV_X_W: lambda a, b: a, FmiscOp.FMV_W_X: lambda a, b: a,
 }
 
 
@@ -105,40 +96,28 @@ CONFIGS = [TINY, replace(TINY, threads=4), replace(TINY, threads=4, latency_fmis
            replace(TINY, threads=1, latency_fmisc=8)]
 
 
-def label(config):
-    return f"{config.threads}_threads_latency_{config.latency_fmisc}"
-
-
-def reference(op, rm, a, b):
-    results, flags = expected(op, np.uint32([a]), np.uint32([b]))
-    return int(results[0]), int(flags[0])
+UNIT = FloatBench(make=FmiscUnit, ops=FmiscOp, latency="latency_fmisc",
+                  reference=lambda op, operands, rm: expected(op, *operands))
+label = UNIT.label
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("config", more_but(CONFIGS, CONFIGS[1:2]), ids=label)
 @pytest.mark.parametrize("gap", [0, 6], ids=["full_throughput", "gaps"])
 def test_unit(config, gap):
-    seed = SEED + 1000 * config.threads + 10 * config.latency_fmisc + gap
-    rng = random.Random(seed)
-    operations = [FpuOperation.random(rng, FmiscOp, config.threads) for _ in range(200)]
-    check_fpu_unit(FmiscUnit, config, spread(operations, rng, distance=1, gap=gap),
-                   latency=config.latency_fmisc, reference=reference, rng=rng, label=f"seed {seed}")
+    UNIT.check_random(config, 200, gap)
 
 
 @pytest.mark.parametrize("age", some_slow(range(1, 5), 2))
 def test_reset_empties_the_pipeline(age):
     """An operation that is ``age`` cycles old at the reset completes only if it is due by then."""
-    config = replace(TINY, threads=4, latency_fmisc=4)
-    rng = random.Random(age)
     ones, twos, nans = (0x3F80_0000,) * 4, (0x4000_0000,) * 4, (0x7F80_0001,) * 4
-    schedule = {
-        0: FpuOperation(FmiscOp.FMIN, 0, 15, (ones, twos)),
-        10: FpuOperation(FmiscOp.FMAX, 0, 15, (nans, twos)),
-        11 + age: FpuOperation(FmiscOp.FLE, 0, 5, (ones, nans)),
-    }
-    check_fpu_unit(FmiscUnit, config, schedule, latency=4, reference=reference, rng=rng,
-                   reset_at=10 + age, label=f"reset at age {age}")
+    UNIT.check(replace(TINY, threads=4, latency_fmisc=4), {
+        0: Operation(FmiscOp.FMIN, 15, (ones, twos)),
+        10: Operation(FmiscOp.FMAX, 15, (nans, twos)),
+        11 + age: Operation(FmiscOp.FLE, 5, (ones, nans)),
+    }, seed=age, reset_at=10 + age)
 
 
 def test_an_idle_lane_holds_still(tmp_path):
-    check_idle_lane(FmiscUnit(TINY), FmiscOp, latency=TINY.latency_fmisc, interval=1, folder=tmp_path, seed=SEED)
+    check_idle_lane(UNIT, TINY, tmp_path, SEED, wired=())

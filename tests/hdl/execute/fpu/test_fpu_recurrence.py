@@ -1,14 +1,12 @@
 """The digit recurrence against Python's integer division and square root."""
 
-from __future__ import annotations
-
 import math
 import random
 
 import pytest
 
 from metronome.hdl.execute.fpu.recurrence import ROOT_BITS, STEPS, Recurrence
-from tests.hdl.lib.simulate import simulate, simulated
+from tests.hdl.lib.simulate import drive, simulate, simulated
 from tests.support.tiers import some_slow
 
 LOW, HIGH = 1 << 23, (1 << 24) - 1
@@ -45,9 +43,7 @@ def run(cases: list[tuple[bool, bool, int, int, int]], rng: random.Random, label
                 ctx.set(part.step, 0)
                 if rng.random() < 0.2:
                     await ctx.tick()
-                ctx.set(part.step, 1)
-                ctx.set(part.active, 2 * k + 1 >= omitted)
-                ctx.set(part.first, 2 * k >= omitted)
+                drive(ctx, part, step=1, active=2 * k + 1 >= omitted, first=2 * k >= omitted)
                 await ctx.tick()
             ctx.set(part.step, 0)
             await ctx.tick()

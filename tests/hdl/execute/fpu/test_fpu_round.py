@@ -1,7 +1,5 @@
 """Rounding against Berkeley SoftFloat's conversion from double, which holds every input exactly."""
 
-from __future__ import annotations
-
 import math
 import random
 import struct

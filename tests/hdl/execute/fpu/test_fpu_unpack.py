@@ -1,7 +1,5 @@
 """Normalising, shifting with a sticky bit and unpacking, against arithmetic on Python's integers and floats."""
 
-from __future__ import annotations
-
 import random
 from fractions import Fraction
 
@@ -10,7 +8,7 @@ from amaranth.hdl import Module, Signal
 
 from metronome.hdl.execute.fpu.shift import Normalise, shift_right_sticky
 from metronome.hdl.execute.fpu.unpack import Unpack
-from tests.hdl.lib.simulate import simulate, simulated
+from tests.hdl.lib.simulate import drive, simulate, simulated
 from tests.support.tiers import some_slow
 
 SEED = 31
@@ -27,8 +25,7 @@ async def test_normalise(ctx, part, width):
     for value in values:
         ctx.set(part.value, value)
         for room in (None, rng.randrange(1 << len(part.room)), rng.randrange(1 << len(part.room))):
-            ctx.set(part.free, room is None)
-            ctx.set(part.room, rng.getrandbits(8) if room is None else room)
+            drive(ctx, part, free=room is None, room=rng.getrandbits(8) if room is None else room)
             zeros = width - value.bit_length() if value else (1 << len(part.distance)) - 1
             distance = zeros if room is None else min(zeros, room)
             assert (ctx.get(part.distance), ctx.get(part.normalised)) == (

@@ -1,7 +1,5 @@
 """The SIMT instructions as isa.md words them, in plain Python: the reference of the tests in this folder."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from metronome.hdl.config import FaultCause, SmConfig

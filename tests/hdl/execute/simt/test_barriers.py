@@ -1,7 +1,5 @@
 """Barriers against sets of arrived warps."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 
@@ -9,7 +7,7 @@ import pytest
 
 from metronome.hdl.config import SmConfig
 from metronome.hdl.execute.simt.barriers import Barriers
-from tests.hdl.lib.simulate import simulate
+from tests.hdl.lib.simulate import simulate, told
 
 SIZES = [1, 2, 4, 5, 8]
 
@@ -60,10 +58,8 @@ def test_random_arrivals(warps):
                 if len(free) <= 1 and set().union(*arrived) == set(range(warps)):
                     return
 
-        try:
+        with told(f"seed {seed}"):
             simulate(dut, testbench)
-        except AssertionError as error:
-            raise AssertionError(f"seed {seed}: {error}") from error
 
 
 @pytest.mark.parametrize("warps", [4, 8])

@@ -1,7 +1,5 @@
 """SimtControl against the reference, in every cycle, with random instructions of random warps."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 
@@ -13,6 +11,7 @@ from metronome.hdl.execute.simt.control import SimtControl
 from metronome.hdl.isa.ops import SimtOp
 from metronome.hdl.presets import BASE, MID, TINY
 from tests.hdl.execute.simt.simt_reference import Operation, Reference
+from tests.hdl.lib.simulate import drive, told
 from tests.support.tiers import long_but, more_but
 
 ONE = SmConfig(warps=1, threads=1)
@@ -111,8 +110,7 @@ class _Traffic:
 
 async def _episode(ctx: Any, dut: SimtControl, reference: Reference, rng: random.Random, cycles: int) -> None:
     traffic = _Traffic(reference, rng)
-    ctx.set(dut.start, 1)
-    ctx.set(dut.start_pc, 0x8000_0000)
+    drive(ctx, dut, start=1, start_pc=0x8000_0000)
     assert (ctx.get(dut.activation.warps), ctx.get(dut.activation.pc)) == (1, 0x8000_0000)
     await ctx.tick()
     ctx.set(dut.start, 0)
@@ -161,10 +159,8 @@ def _run(config: SmConfig, seed: int, episodes: int, cycles: int) -> dict[str, i
     "name", more_but(long_but(CONFIGS, [name for name in CONFIGS if name != "MID"]), ["3x4"]))
 def test_against_reference(name):
     for seed in (1, 2):
-        try:
+        with told(f"seed {seed}"):
             events = _run(CONFIGS[name], seed, episodes=15 if name == "1x1" else 30, cycles=80)
-        except AssertionError as error:
-            raise AssertionError(f"seed {seed}: {error}") from error
         expected = {"pred keeps", "pred restores", "split one-sided", "join nothing", "underflow", "bar alone",
                     "wspawn one", "ended by TMC"}
         if CONFIGS[name].threads > 1:

@@ -1,15 +1,13 @@
 """DivergenceStack against Python lists."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 
 import pytest
-from amaranth.sim import Simulator
 
 from metronome.hdl.config import SmConfig
 from metronome.hdl.execute.simt.stack import DivergenceStack
+from tests.hdl.lib.simulate import simulate, told
 from tests.support.tiers import some_slow
 
 CONFIGS = [SmConfig(warps=1, threads=1), SmConfig(warps=2, threads=2), SmConfig(warps=3, threads=4),
@@ -80,11 +78,6 @@ def test_against_lists(config):
                 await ctx.tick()
                 warp = upcoming
 
-        sim = Simulator(dut)
-        sim.add_clock(1e-6)
-        sim.add_testbench(testbench)
-        try:
-            sim.run()
-        except AssertionError as error:
-            raise AssertionError(f"seed {seed}: {error}") from error
+        with told(f"seed {seed}"):
+            simulate(dut, testbench)
         assert reached == set(range(config.stack_depth + 1)), f"seed {seed}"

@@ -1,7 +1,5 @@
 """The fill stage against a line in a register: when memory's answers are taken, and what becomes of them."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import dataclass
 from typing import Any

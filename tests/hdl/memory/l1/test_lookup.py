@@ -1,7 +1,5 @@
 """The lookup stage against the table "What waits" (docs/memory.md): who goes, who waits and why, what is done."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 
@@ -10,7 +8,7 @@ import pytest
 from metronome.hdl.config import SmConfig
 from metronome.hdl.layouts.probe import LookupWait
 from metronome.hdl.memory.l1.lookup import LookupStage
-from tests.hdl.lib.simulate import port, simulated
+from tests.hdl.lib.simulate import port, pulse, simulated
 from tests.hdl.memory.part_models import CacheModel
 
 USER = 0x1_0000 // 64
@@ -202,9 +200,7 @@ async def test_cycles_in_which_a_line_comes(ctx: Any, bench: Bench, write: int) 
 async def test_reset(ctx: Any, bench: Bench, reset) -> None:
     await bench.step(ctx, bench.access(write=1), FREE | {"ready": 0})
     await bench.step(ctx, bench.access(write=1), FREE | {"ready": 0})
-    ctx.set(reset, 1)
-    await ctx.tick()
-    ctx.set(reset, 0)
+    await pulse(ctx, reset)
     bench.held = None
     await bench.step(ctx, bench.access(write=1), FREE)
     await bench.step(ctx, None, FREE)

@@ -1,7 +1,5 @@
 """The MSHRs against a list: who has which line, what is asked of memory, and how many there are."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 
@@ -9,7 +7,7 @@ import pytest
 
 from metronome.hdl.config import SmConfig
 from metronome.hdl.memory.l1.mshrs import Mshrs
-from tests.hdl.lib.simulate import port, simulated
+from tests.hdl.lib.simulate import port, pulse, simulated
 from tests.hdl.memory.part_models import MissModel
 
 
@@ -68,8 +66,7 @@ class Bench:
             assert (request.number, request.line) == (number, model.registers[number][0]), what
             if ready:
                 self.requested.append((self.cycle, number))
-        model.tick(allocate=(line, uncached) if allocate else None, release=release,
-                   sent=ready and bool(model.unsent))
+        model.tick(allocate=(line, uncached) if allocate else None, release=release, sent=ready and bool(model.unsent))
         await ctx.tick()
         self.cycle += 1
 
@@ -125,9 +122,7 @@ async def test_one_line_a_cycle(ctx: Any, bench: Bench) -> None:
 async def test_reset(ctx: Any, bench: Bench, reset) -> None:
     for number in range(3):
         await bench.step(ctx, line=number, allocate=True, ready=False)
-    ctx.set(reset, 1)
-    await ctx.tick()
-    ctx.set(reset, 0)
+    await pulse(ctx, reset)
     bench.clear()
     await bench.step(ctx, line=1, allocate=True)
     await bench.step(ctx, line=1)

@@ -1,7 +1,5 @@
 """The table of waiting parts against a list: who leaves, who is left, and how many there is room for."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 
@@ -9,7 +7,7 @@ import pytest
 
 from metronome.hdl.config import SmConfig
 from metronome.hdl.memory.l1.parts import PartTable
-from tests.hdl.lib.simulate import simulated
+from tests.hdl.lib.simulate import drive, pulse, simulated
 from tests.hdl.memory.part_models import PartModel
 
 MSHRS = 3
@@ -50,10 +48,8 @@ class Bench:
         ctx.set(dut.lookup.add, add is not None)
         ctx.set(dut.mshrs.joined, add or 0)
         ctx.set(dut.lookup.held.part, part)
-        ctx.set(dut.fill.take, take is not None)
-        ctx.set(dut.fill.take_filled, filled)
-        ctx.set(dut.fill.filled, looked)
-        ctx.set(dut.fill.asked, take if take is not None and not filled else other)
+        drive(ctx, dut.fill, take=take is not None, take_filled=filled, filled=looked,
+              asked=take if take is not None and not filled else other)
         assert ctx.get(dut.full) == model.full, what
         assert ctx.get(dut.left) == bool(model.waiting(looked)), what
         if self.answer is not None:
@@ -105,9 +101,7 @@ async def test_one_part_comes_and_one_leaves_in_every_cycle(ctx: Any, bench: Ben
 async def test_reset(ctx: Any, bench: Bench, reset) -> None:
     await bench.step(ctx, add=0)
     await bench.step(ctx, add=2)
-    ctx.set(reset, 1)
-    await ctx.tick()
-    ctx.set(reset, 0)
+    await pulse(ctx, reset)
     bench.clear()
     for mshr in range(MSHRS):
         ctx.set(bench.dut.fill.filled, mshr)

@@ -1,7 +1,5 @@
 """The places in the cache that wait for lines, against a dictionary."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The L1's two kinds of line requests on its one port: each whole, once, in turn, and stable until it is taken."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 
@@ -9,7 +7,7 @@ import pytest
 
 from metronome.hdl.config import SmConfig
 from metronome.hdl.memory.l1.requests import LineRequests
-from tests.hdl.lib.simulate import simulated
+from tests.hdl.lib.simulate import drive, simulated
 from tests.hdl.memory.part_models import RequestModel
 
 KINDS = ("load", "store")
@@ -35,8 +33,7 @@ class Sources:
             self.offered[kind] = {"number": rng.getrandbits(len(port.payload.number)), "line": rng.getrandbits(26)}
             if kind == "store":
                 self.offered[kind] |= {"byte_mask": rng.getrandbits(64), "data": rng.getrandbits(512)}
-        ctx.set(port.valid, self.offered[kind] is not None)
-        ctx.set(port.payload, self.offered[kind] or {"number": 0, "line": 0})
+        drive(ctx, port, valid=self.offered[kind] is not None, payload=self.offered[kind] or {"number": 0, "line": 0})
 
     async def step(self, ctx: Any, *, load: float, store: float, ready: float) -> None:
         dut = self.dut

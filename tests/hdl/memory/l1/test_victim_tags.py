@@ -1,7 +1,5 @@
 """The victim tags against lists of lines: what a warp has brought in and lost, and when it is told."""
 
-from __future__ import annotations
-
 import random
 from collections import deque
 from dataclasses import replace

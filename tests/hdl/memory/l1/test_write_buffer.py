@@ -1,7 +1,5 @@
 """The write buffer against a list of entries: bytes, order, turns, and how many lines there is room for."""
 
-from __future__ import annotations
-
 import random
 from collections import deque
 from itertools import pairwise
@@ -11,7 +9,7 @@ import pytest
 
 from metronome.hdl.config import SmConfig
 from metronome.hdl.memory.l1.write_buffer import WriteBuffer
-from tests.hdl.lib.simulate import port, simulate, simulated
+from tests.hdl.lib.simulate import drive, port, pulse, simulate, simulated
 from tests.hdl.memory.part_models import BufferModel, Entry
 from tests.support.tiers import some_slow
 
@@ -83,8 +81,7 @@ class Bench:
         youngest = model.youngest(line, uncached)
         forward = forward and youngest is not None and not uncached
         forget = not forward and rng.random() < 0.3
-        ctx.set(dut.lookup.forward, forward)
-        ctx.set(dut.lookup.read, forget)
+        drive(ctx, dut.lookup, forward=forward, read=forget)
 
         self.expect(ctx, "out.holds", youngest is not None)
         if youngest is not None and not uncached:
@@ -275,9 +272,7 @@ async def test_reset(ctx: Any, bench: Bench, reset) -> None:
     for number in range(2):
         await bench.step(ctx, line=number, write=True, ready=False)
     await bench.step(ctx, ready=False)
-    ctx.set(reset, 1)
-    await ctx.tick()
-    ctx.set(reset, 0)
+    await pulse(ctx, reset)
     bench.clear()
     for number in range(2):
         assert await bench.step(ctx, line=number, write=True)

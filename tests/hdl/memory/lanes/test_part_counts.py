@@ -1,7 +1,5 @@
 """The parts of loads, counted: against a list of the parts that are under way."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 
@@ -9,7 +7,7 @@ import pytest
 from amaranth.hdl import ResetInserter, Signal
 
 from metronome.hdl.memory.lanes.part_counts import PartCounts
-from tests.hdl.lib.simulate import maybe, simulate
+from tests.hdl.lib.simulate import drive, maybe, simulate
 from tests.support.tiers import some_more, some_slow
 
 CYCLES = 400
@@ -53,10 +51,8 @@ class Bench:
         self.seen["waits"] += not ready
         answered = rng.choice(self.under_way) if self.under_way and maybe(rng, self.answer) else None
         made = maybe(rng, self.make) and (ready or not self.first)
-        ctx.set(counts.made, made)
-        ctx.set(counts.ended, made and self.left == 1)
-        ctx.set(counts.answered, answered is not None)
-        ctx.set(counts.answered_number, rng.randrange(self.loads) if answered is None else answered)
+        drive(ctx, counts, made=made, ended=made and self.left == 1, answered=answered is not None,
+              answered_number=rng.randrange(self.loads) if answered is None else answered)
         if not self.first:
             assert ctx.get(counts.number) == self.number, f"{what}: number"
         elif ready:
@@ -91,15 +87,12 @@ def test_a_load_begins_in_every_cycle(delay: int) -> None:
 
     async def testbench(ctx) -> None:
         flying: list[int] = []
-        ctx.set(counts.first, 1)
-        ctx.set(counts.made, 1)
-        ctx.set(counts.ended, 1)
+        drive(ctx, counts, first=1, made=1, ended=1)
         for cycle in range(50):
             assert ctx.get(counts.ready), f"cycle {cycle}"
             if len(flying) == delay:
                 number = flying.pop(0)
-                ctx.set(counts.answered, 1)
-                ctx.set(counts.answered_number, number)
+                drive(ctx, counts, answered=1, answered_number=number)
                 assert ctx.get(counts.last), f"cycle {cycle}"
             flying.append(ctx.get(counts.number))
             await ctx.tick()

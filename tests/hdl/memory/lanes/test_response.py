@@ -1,7 +1,5 @@
 """The response stage against three slots in a list: who is written back when, and what."""
 
-from __future__ import annotations
-
 import itertools
 import random
 from dataclasses import dataclass
@@ -12,7 +10,7 @@ import pytest
 from metronome.hdl.config import FaultCause, SmConfig
 from metronome.hdl.isa.ops import LsuOp
 from metronome.hdl.memory.lanes.response import ResponseStage
-from tests.hdl.lib.simulate import simulate, simulated
+from tests.hdl.lib.simulate import drive, pulse, simulate, simulated
 from tests.hdl.memory.part_models import ResponseModel
 
 FILL, HIT, LOCAL = range(3)
@@ -112,9 +110,7 @@ class Bench:
             ctx.set(push, part is not None)
         fill, hit, local = self.model.slots
         if fill is not None:
-            ctx.set(answers.fill.part, fill.fields)
-            ctx.set(answers.fill.data, line_of(fill.words))
-            ctx.set(answers.fill.error, fill.error)
+            drive(ctx, answers.fill, part=fill.fields, data=line_of(fill.words), error=fill.error)
         if hit is not None:
             ctx.set(answers.hit.data, line_of(hit.words))
         if local is not None:
@@ -202,9 +198,7 @@ def test_the_older_goes_first() -> None:
 async def test_reset(ctx: Any, bench: Bench, reset) -> None:
     for _ in range(3):
         await bench.step(ctx, FILL, HIT, LOCAL, ready=False)
-    ctx.set(reset, 1)
-    await ctx.tick()
-    ctx.set(reset, 0)
+    await pulse(ctx, reset)
     bench.clear()
     await bench.step(ctx, HIT)
     for _ in range(3):

@@ -1,13 +1,11 @@
 """The list's reads and the L1's lines on one port: the L1 first, what is offered stays, answers to who asked."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 
 from metronome.hdl.config import Channels, SmConfig
 from metronome.hdl.memory.order.port import ListPort
-from tests.hdl.lib.simulate import simulate
+from tests.hdl.lib.simulate import drive, simulate
 
 CONFIG = SmConfig(channels=Channels.ORDERED)
 
@@ -62,8 +60,7 @@ def test_answers() -> None:
         for _ in range(100):
             tag, ready, valid = rng.getrandbits(CONFIG.lsu_tag_bits), rng.getrandbits(2), rng.getrandbits(1)
             to_list = tag >> CONFIG.l1_tag_bits
-            ctx.set(port.mem.response.valid, valid)
-            ctx.set(port.mem.response.payload, {"tag": tag, "error": ready & 1, "data": tag + 5})
+            drive(ctx, port.mem.response, valid=valid, payload={"tag": tag, "error": ready & 1, "data": tag + 5})
             for number, side in enumerate((port.l1, port.reader)):
                 ctx.set(side.response.ready, ready >> number & 1)
                 mine = number == to_list

@@ -1,7 +1,5 @@
 """The reader of a list: its entries in order, read ahead from a memory that answers in any order."""
 
-from __future__ import annotations
-
 import random
 import struct
 from typing import Any
@@ -10,7 +8,7 @@ import pytest
 
 from metronome.hdl.config import Channels, SmConfig
 from metronome.hdl.memory.order.reader import AHEAD, BURST, ListReader
-from tests.hdl.lib.simulate import simulate, simulated
+from tests.hdl.lib.simulate import drive, simulate, simulated
 
 CONFIG = SmConfig(channels=Channels.ORDERED)
 PER_LINE = CONFIG.line_bytes // 8
@@ -37,8 +35,7 @@ class Bench:
         self.used: list[int] = []
 
     async def begin(self, ctx: Any) -> None:
-        ctx.set(self.dut.start, 1)
-        ctx.set(self.dut.address, 64 * BASE + 5)
+        drive(ctx, self.dut, start=1, address=64 * BASE + 5)
         await ctx.tick()
         ctx.set(self.dut.start, 0)
 
@@ -146,8 +143,7 @@ def test_what_is_offered_stays_and_a_list_can_be_left() -> None:
         for _ in range(5):
             await bench.step(ctx, use=False)
         assert len(bench.asked) == 1 and not ctx.get(reader.busy)
-        ctx.set(reader.quit, 0)
-        ctx.set(reader.stop, 1)
+        drive(ctx, reader, quit=0, stop=1)
         await ctx.tick()
         ctx.set(reader.stop, 0)
         assert not ctx.get(reader.valid)

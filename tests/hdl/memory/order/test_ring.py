@@ -1,14 +1,12 @@
 """A channel's counts against a list."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 
 import pytest
 
 from metronome.hdl.memory.order.ring import Ring
-from tests.hdl.lib.simulate import simulate, simulated
+from tests.hdl.lib.simulate import drive, simulate, simulated
 
 
 @pytest.mark.parametrize(("depth", "most"), [(1, 1), (3, 1), (5, 2), (8, 4)])
@@ -62,8 +60,7 @@ def test_random_traffic(depth: int, most: int) -> None:
 async def test_what_may_never_happen_is_told(ctx: Any, ring: Ring) -> None:
     ctx.set(ring.pop, 1)
     assert ctx.get(ring.wrong)
-    ctx.set(ring.pop, 0)
-    ctx.set(ring.push, 1)
+    drive(ctx, ring, pop=0, push=1)
     for _ in range(2):
         assert not ctx.get(ring.wrong)
         await ctx.tick()

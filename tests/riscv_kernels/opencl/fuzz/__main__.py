@@ -5,8 +5,6 @@
 Kernel number s is that of seed s; `--show` prints it. Exit status 1 if one is wrong, or more than 5 % are refused.
 """
 
-from __future__ import annotations
-
 import argparse
 import collections
 import functools

@@ -1,7 +1,5 @@
 """One random kernel on the golden model, compared word by word with the interpreter's values."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,9 +11,10 @@ from metronome.riscv_kernels.host import Buffers
 from metronome.riscv_kernels.opencl import Local, OpenCl
 from metronome.sim.program.compiler.elf_cache import ToolchainError
 from metronome.sim.program.kernels import KernelError
+from tests.riscv_kernels.iss_runs import finished
 from tests.riscv_kernels.opencl.fuzz.kernels import RandomKernel, Slot, random_kernel
 from tests.riscv_kernels.opencl.fuzz.precompiled import PrecompiledUnit
-from tests.riscv_kernels.opencl.runs import finished, launch_of
+from tests.riscv_kernels.opencl.runs import launch_of
 
 __all__ = ["Outcome", "check_seed", "differences", "problem_of"]
 

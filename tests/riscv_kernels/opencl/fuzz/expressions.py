@@ -1,7 +1,5 @@
 """Random expressions of OpenCL C without side effects and without undefined behaviour."""
 
-from __future__ import annotations
-
 import operator
 import random
 from collections.abc import Callable, Sequence
@@ -177,8 +175,7 @@ class Expressions:
     def _shifted(self, kind: str, depth: int) -> Expr:
         one, count = self.of(kind, depth), self.rng.randrange(8 * DTYPES[kind]().itemsize)
         if self.rng.random() < 0.5:
-            return Expr(kind, f"({kind})({one.text} >> {count})",
-                        lambda work: one.value(work) >> DTYPES[kind](count))
+            return Expr(kind, f"({kind})({one.text} >> {count})", lambda work: one.value(work) >> DTYPES[kind](count))
         same = unsigned(kind)
         return Expr(kind, f"({kind})(({same}){one.text} << {count})",
                     lambda work: (one.value(work).astype(DTYPES[same]) << DTYPES[same](count)).astype(DTYPES[kind]))

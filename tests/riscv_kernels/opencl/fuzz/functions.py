@@ -1,7 +1,5 @@
 """Built-in functions of OpenCL C 1.2 (6.12.2 and 6.12.3) for :mod:`.values`: exact ones, and those within an error."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -43,14 +41,11 @@ def _rotate(a: int, b: int, bits: int) -> int:
 
 #: Name -> number of arguments, whether the result is unsigned, and the function of (name of the type, arguments).
 INTEGER: dict[str, tuple[int, bool, Callable[..., int]]] = {
-    "abs": (1, True, lambda name, a: abs(a)),
-    "abs_diff": (2, True, lambda name, a, b: abs(a - b)),
+    "abs": (1, True, lambda name, a: abs(a)), "abs_diff": (2, True, lambda name, a, b: abs(a - b)),
     "add_sat": (2, False, lambda name, a, b: _saturated(a + b, name)),
     "sub_sat": (2, False, lambda name, a, b: _saturated(a - b, name)),
-    "hadd": (2, False, lambda name, a, b: (a + b) >> 1),
-    "rhadd": (2, False, lambda name, a, b: (a + b + 1) >> 1),
-    "max": (2, False, lambda name, a, b: max(a, b)),
-    "min": (2, False, lambda name, a, b: min(a, b)),
+    "hadd": (2, False, lambda name, a, b: (a + b) >> 1), "rhadd": (2, False, lambda name, a, b: (a + b + 1) >> 1),
+    "max": (2, False, lambda name, a, b: max(a, b)), "min": (2, False, lambda name, a, b: min(a, b)),
     "mul_hi": (2, False, lambda name, a, b: a * b >> _bits(name)),
     "mad_hi": (3, False, lambda name, a, b, c: (a * b >> _bits(name)) + c),
     "clz": (1, False, lambda name, a: _bits(name) - (a % (1 << _bits(name))).bit_length()),

@@ -1,7 +1,5 @@
 """Random kernels in OpenCL C: each has local memory and a barrier, and says itself what it stores."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import dataclass, field
 

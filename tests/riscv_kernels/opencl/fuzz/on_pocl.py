@@ -5,8 +5,6 @@
 The optimiser is off: with it, PoCL 3.0 loses what another work-item has stored to a ``__local`` variable, too.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 

@@ -1,7 +1,5 @@
 """Parts of a random kernel: what its work-items do together, and what each does by itself."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np
@@ -124,8 +122,7 @@ class Phases:
     def exchanged(self) -> list[Statement]:
         kind = self.rng.choice(_KINDS)
         name = self.array(kind)
-        return [store(name, self.l, self.writer.of(kind, 2)), WAIT,
-                self.folded(load(kind, name, self._other())), WAIT]
+        return [store(name, self.l, self.writer.of(kind, 2)), WAIT, self.folded(load(kind, name, self._other())), WAIT]
 
     def carried(self) -> list[Statement]:
         """All clear it, one replaces it, all read it."""

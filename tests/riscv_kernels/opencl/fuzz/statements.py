@@ -1,7 +1,5 @@
 """Statements of OpenCL C with what they do to a :class:`~.values.Work`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 

@@ -3,8 +3,6 @@
 A kind is the name of a type: ``uint``, ``float4``. A scalar is an array (items,), a vector (items, width).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
