@@ -20,8 +20,7 @@ __all__ = ["measure_prediction", "prediction_table"]
 
 
 def measure_prediction(
-    backend: Backend, asked: Machine, kernel: str, size: int, repeat: int, memories: Mapping[str, int],
-    progress: Report,
+    backend: Backend, asked: Machine, kernel: str, size: int, repeat: int, memories: Mapping[str, int], progress: Report
 ) -> Iterator[tuple[str, Outcome, dict[str, Any]]]:
     """Each memory (its name, with a latency) with the last outcome of the hardware, and the figures.
 

@@ -102,9 +102,7 @@ def _one_file(
     }
 
 
-def _export(
-    backend: Backend, asked: Machine, config: SmConfig, bus: str, probe: bool, folder: Path
-) -> dict[str, Any]:
+def _export(backend: Backend, asked: Machine, config: SmConfig, bus: str, probe: bool, folder: Path) -> dict[str, Any]:
     """Write the folder; what --json says of it."""
     from metronome.sim.build.export.files import export_files
 

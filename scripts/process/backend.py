@@ -99,9 +99,7 @@ class Backend:
         from metronome.sim.program.kernels import build_kernel
 
         with _user_errors():
-            return build_kernel(
-                name, dtype, compiling.function, flags=compiling.flags, simt=compiling.simt, warn=warn
-            )
+            return build_kernel(name, dtype, compiling.function, flags=compiling.flags, simt=compiling.simt, warn=warn)
 
     def build_sources(self, paths: Sequence[Path], name: str, compiling: Compiling, warn: Report) -> Path:
         """The ELF of sources and the runtime, in the cache."""

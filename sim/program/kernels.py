@@ -87,9 +87,7 @@ def _options(source: Path, problem: OpenCl) -> list[str]:
         raise HostError(f"{shown(source.parent / 'host.py')}: options {problem.options!r}: {error}") from None
 
 
-def _problem(
-    name: str, host: Host, function: str | None, what: tuple[str, int, int, SmConfig]
-) -> Problem | OpenCl:
+def _problem(name: str, host: Host, function: str | None, what: tuple[str, int, int, SmConfig]) -> Problem | OpenCl:
     """The inputs; those of OpenCL have the kernel ``function``, if that is given."""
     made = host.problem(*what, function)
     if kernel_source(name).suffix == ".cl":
@@ -174,9 +172,7 @@ def prepare_source(
         If the argument block cannot be used, or the source does not compile.
     """
     path = Path(path)
-    elf = build_elf(
-        [path], name=path.resolve().stem, flags=flags, simt=simt, warn=warn, memory_map=config.memory_map
-    )
+    elf = build_elf([path], name=path.resolve().stem, flags=flags, simt=simt, warn=warn, memory_map=config.memory_map)
     launch = _foreign(load_elf(elf, config.memory_map), arguments_path, config, name=shown(path))
     return dataclasses.replace(launch, compiling=Compiling(tuple(flags), simt=simt))
 
@@ -212,9 +208,7 @@ def _require_apart(launch: Launch) -> None:
                 )
 
 
-def _foreign(
-    image: ElfImage, arguments_path: str | Path | None, config: SmConfig, name: str | None = None
-) -> Launch:
+def _foreign(image: ElfImage, arguments_path: str | Path | None, config: SmConfig, name: str | None = None) -> Launch:
     arguments = b""
     if arguments_path is not None:
         try:

@@ -47,9 +47,7 @@ def region():
     waits = {reason: 0 for reason in LookupWait if reason} | {LookupWait.MSHR: 17}
     stalls = dict.fromkeys(REASONS, 0)
     return RegionStatistics(
-        loads=LineAccesses(
-            instructions=18, accesses=27, uncached=2, hits=13, merges=5, forwards=3, misses=4,
-        ),
+        loads=LineAccesses(instructions=18, accesses=27, uncached=2, hits=13, merges=5, forwards=3, misses=4),
         stores=LineAccesses(instructions=2, accesses=4, uncached=0, hits=1, merges=3),
         waits=waits,
         load_latency=LoadLatency(total=123, maximum=33, histogram=(0, 0, 12, 0, 5, 1)),

@@ -116,9 +116,7 @@ def test_the_json_has_the_statistics_of_the_region(metronome, backend):
         "instructions": 18, "accesses": 27, "uncached": 2, "hits": 13, "merges": 5, "forwards": 3, "misses": 4,
     }
     assert value["lines"]["stores"] == {"instructions": 2, "accesses": 4, "uncached": 0, "hits": 1, "merges": 3}
-    assert value["lines"]["waits"] == {
-        "mshr": 17, "parts": 0, "order": 0, "buffer": 0, "fill": 0, "writeback": 0,
-    }
+    assert value["lines"]["waits"] == {"mshr": 17, "parts": 0, "order": 0, "buffer": 0, "fill": 0, "writeback": 0}
     assert value["coalescing"] == {"lines_per_load": 1.5, "lines_per_store": 2.0}
     assert value["load_latency"] == {
         "count": 18, "mean": pytest.approx(123 / 18), "max": 33, "histogram": {"4": 12, "16": 5, "32": 1},

@@ -37,9 +37,7 @@ class FullDisk(io.FileIO):
         return super().write(data)
 
 
-ABOUT = About(
-    name="a run", facts=[("program", "none")], image=ElfImage(path=Path("none.elf"), entry=0, segments=())
-)
+ABOUT = About(name="a run", facts=[("program", "none")], image=ElfImage(path=Path("none.elf"), entry=0, segments=()))
 
 
 def traced_file(path):

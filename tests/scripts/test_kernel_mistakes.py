@@ -44,8 +44,7 @@ REFUSED = {
         "int main(void)\n{\n    SIMT_IF 1 {\n    } SIMT_ENDIF\n    return 0;\n}", 4, "stands in parentheses"),
     "no ENDIF before a function": (
         "void f(void)\n{\n    SIMT_IF(1) {\n}\nint main(void)\n{\n    return 0;\n}", 7, "SIMT_ENDWHILE for each block"),
-    "printf without its header": (
-        'int main(void)\n{\n    printf("a");\n    return 0;\n}', 4, "#include <stdio.h>"),
+    "printf without its header": ('int main(void)\n{\n    printf("a");\n    return 0;\n}', 4, "#include <stdio.h>"),
     "expf without its header": ("int main(void)\n{\n    return (int)expf(1.0f);\n}", 4, "#include <math.h>"),
     "TYPE without a host.py": ("int main(void)\n{\n    TYPE a = 0;\n    return a;\n}", 4, "host.py"),
     "a header of a system": ("#include <stdlib.h>\nint main(void) { return 0; }", 2, "no operating system"),

@@ -40,9 +40,7 @@ def entries_of(accesses: Iterable[Access]) -> list[Entry]:
 
 def encode(entries: Iterable[Entry]) -> bytes:
     """Return the configuration: the entries, an entry of zeros, and zeros to the end of the line."""
-    packed = b"".join(
-        ENTRY.pack(each.pc | each.store, each.lines << WARP_BITS | each.warp) for each in entries
-    ) + _END
+    packed = b"".join(ENTRY.pack(each.pc | each.store, each.lines << WARP_BITS | each.warp) for each in entries) + _END
     return packed + bytes(-len(packed) % LINE_BYTES)
 
 

@@ -118,9 +118,7 @@ class Search:
 
     def _drawn(self) -> dict[str, bytes]:
         """Draw random inputs, uniformly where there is a range."""
-        return self._inputs.drawn(
-            {name: self._words(len(data)) for name, data in self._own.items()}, self._random
-        )
+        return self._inputs.drawn({name: self._words(len(data)) for name, data in self._own.items()}, self._random)
 
     def _outside(self, count: int) -> Iterator[dict[str, bytes]]:
         """Yield inputs that may lie outside the ranges."""

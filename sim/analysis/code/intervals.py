@@ -238,9 +238,7 @@ def _kept_where(a: Interval, always: np.ndarray, never: np.ndarray) -> Interval:
     """Return the interval of ``a`` where selected, or 0."""
     zero = np.zeros_like(a[0])
     low, high = hull(a, (zero, zero))
-    return (
-        np.where(always, a[0], np.where(never, 0, low)), np.where(always, a[1], np.where(never, 0, high))
-    )
+    return np.where(always, a[0], np.where(never, 0, low)), np.where(always, a[1], np.where(never, 0, high))
 
 
 def _czero_eqz(a: Interval, b: Interval) -> Interval:

@@ -39,9 +39,7 @@ class RangeReads:
             return
         fresh = addresses[self._fresh.read(addresses, size)].astype(np.int64)
         if len(fresh):
-            self.unread = [
-                each for each in self.unread if not ((fresh < each.end) & (fresh + size > each.first)).any()
-            ]
+            self.unread = [each for each in self.unread if not ((fresh < each.end) & (fresh + size > each.first)).any()]
 
     def load_between(self, first: int, end: int) -> None:
         """Record a load from somewhere in [first, end)."""

@@ -163,9 +163,7 @@ class Memory:
             values[~local] = self._memory.gather(addresses[~local], size)
         return values
 
-    def load(
-        self, addresses: np.ndarray, size: int, *, signed: bool, overlay: Overlay
-    ) -> Interval:
+    def load(self, addresses: np.ndarray, size: int, *, signed: bool, overlay: Overlay) -> Interval:
         """Return the interval of the ``size`` bytes at each of ``addresses``, extended (int64)."""
         if len(addresses) > 1 and bool((addresses == addresses[0]).all()):
             low, high = self.load(addresses[:1], size, signed=signed, overlay=overlay)

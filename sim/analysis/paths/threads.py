@@ -203,9 +203,7 @@ class ThreadMasks:
         self._warp.go(path, code, split.pc)
         return [path], None
 
-    def _pred(
-        self, path: Path, code: Instruction, registers: tuple[int, int], *, negate: bool
-    ) -> StepResult:
+    def _pred(self, path: Path, code: Instruction, registers: tuple[int, int], *, negate: bool) -> StepResult:
         true, false, condition = self._predicate(path, registers[0], negate=negate)
         some = bool((path.may & ~false).any())
         none = not bool((path.must & true).any()) and bool((path.may & ~true).any())

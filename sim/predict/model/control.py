@@ -15,9 +15,7 @@ from .compiled import inlined
 
 __all__ = ["execute", "reset", "spawn", "tick"]
 
-BRANCH, LSU, CSR, SIMT, SYSTEM = (
-    unit.value for unit in (Unit.BRANCH, Unit.LSU, Unit.CSR, Unit.SIMT, Unit.SYSTEM)
-)
+BRANCH, LSU, CSR, SIMT, SYSTEM = (unit.value for unit in (Unit.BRANCH, Unit.LSU, Unit.CSR, Unit.SIMT, Unit.SYSTEM))
 WSPAWN, BAR, FENCE_I = SimtOp.WSPAWN.value, SimtOp.BAR.value, SystemOp.FENCE_I.value
 MPOLICY = Csr.MPOLICY.value
 

@@ -24,9 +24,7 @@ OUTSIDE = len(NAMES)
 OLDEST = 4095
 #: A total of ccws stays below this.
 TOTAL = 1 << 20
-GROUP_WARPS, LOCALITY_BASE, LOCALITY_THROTTLE, SLOT, SLOTS_OF_FRAME = (
-    parameter.value for parameter in PolicyParameter
-)
+GROUP_WARPS, LOCALITY_BASE, LOCALITY_THROTTLE, SLOT, SLOTS_OF_FRAME = (parameter.value for parameter in PolicyParameter)
 
 
 @inlined

@@ -61,9 +61,7 @@ CONFIG = _fields(
 
 #: A decoded word. ``uses``: a bit for each register that must not be pending, the destination's included;
 #: ``register``: the destination or NONE. ``written``: the program stores there.
-CODE = _fields(
-    "unit op word uses register control fence drain store takes_slot predicted offset size volatile written"
-)
+CODE = _fields("unit op word uses register control fence drain store takes_slot predicted offset size volatile written")
 
 #: An executed instruction of a warp. ``next``: the pc behind it. ``lanes``: that execute it; ``after``: that are active
 #: behind it (0: the warp has ended). ``taken``: it goes on elsewhere than at pc + 4. ``fault``: a FaultCause or NONE,

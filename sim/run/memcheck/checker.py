@@ -289,9 +289,7 @@ class MemCheck:
     ) -> None:
         """Report the lanes of ``access`` in ``bad``."""
         first = int(bad.argmax())
-        side = Side(
-            access.warp, int(access.lanes[first]), access.pc, self.cycle, "stores" if access.store else "loads"
-        )
+        side = Side(access.warp, int(access.lanes[first]), access.pc, self.cycle, "stores" if access.store else "loads")
         self._report(kind, int(access.addresses[first]), access.size, side, what, other, int(bad.sum()), note)
 
     def _report(

@@ -79,14 +79,11 @@ class RunData:
             region[1] = self.cycles if region[1] == NONE else region[1]
         places = _Places(self._about.image)
         codes = [
-            [pc, disassemble(word, pc) if pc != NONE else "", word, places.number(pc)]
-            for pc, word in self.tracks.codes
+            [pc, disassemble(word, pc) if pc != NONE else "", word, places.number(pc)] for pc, word in self.tracks.codes
         ]
         states, numbers = self.tracks.states, self.tracks.numbers
         of_profile = _Places(self._about.image)
-        cells = [
-            [cell.warp, of_profile.number(cell.pc), USES.index(cell.use), cell.cycles] for cell in profile.cells()
-        ]
+        cells = [[cell.warp, of_profile.number(cell.pc), USES.index(cell.use), cell.cycles] for cell in profile.cells()]
         return {
             "name": self._about.name, "facts": self._about.facts,
             "cycles": self.cycles, "warps": self._config.warps, "threads": self._config.threads, "rows": rows,

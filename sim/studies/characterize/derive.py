@@ -63,18 +63,14 @@ def _units(found: Measured) -> list[Finding]:
     # The divider takes an operation when it has done the one before: this is its latency. What needs the result
     # comes so much later.
     behind = near["div"] - apart["div"]
-    findings = [
-        Finding(key="dependent issue", value=behind, how="two dependent divisions, less two others")
-    ]
+    findings = [Finding(key="dependent issue", value=behind, how="two dependent divisions, less two others")]
     for unit in UNITS:
         findings += [
             Finding(
                 key=f"latency_{unit.name}", value=near[unit.name] - behind,
                 how=f"{near[unit.name]:g} cycles to a dependent {unit.about}, less {behind:g}",
             ),
-            Finding(
-                key=f"interval_{unit.name}", value=apart[unit.name], how=f"independent {unit.about} in a row"
-            ),
+            Finding(key=f"interval_{unit.name}", value=apart[unit.name], how=f"independent {unit.about} in a row"),
         ]
     for unit in UNITS:
         slot = _slot(found.slots, unit.name)

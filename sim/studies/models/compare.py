@@ -37,9 +37,7 @@ class Judged:
             "kernel": self.kernel, "cycles": self.cycles, "warps": len(self.mix.warps),
             "instructions": {kind: self.mix.count(kind) for kind in kinds}, "dependent": self.mix.dependent,
             "lines": self.mix.lines, "misses": self.mix.misses, "holds": self.holds,
-            "models": {
-                name: {"cycles": cycles, "error": self.error(name)} for name, cycles in self.estimates.items()
-            },
+            "models": {name: {"cycles": cycles, "error": self.error(name)} for name, cycles in self.estimates.items()},
         }
 
 

@@ -63,9 +63,7 @@ def plan(spec: Spec, note: Callable[[str], None] = lambda line: None) -> Plan:
     return Plan(spec, tuple({task.key: task for task in tasks}.values()))
 
 
-def sweep(
-    planned: Plan, folder: Path, pool: Pool, *, forget: bool = False
-) -> Iterator[tuple[Plan, Event | None]]:
+def sweep(planned: Plan, folder: Path, pool: Pool, *, forget: bool = False) -> Iterator[tuple[Plan, Event | None]]:
     """Do what is planned; yields the plan with what is done already, and then every event behind it.
 
     ``forget``: delete results that are not of this sweep, instead of refusing their folder.

@@ -107,9 +107,7 @@ def one_run(config: SmConfig, launch: Launch) -> list[dict[int, int]]:
     return recorder.counts
 
 
-def bound_of(
-    config: SmConfig, launch: Launch, memory: str = "fixed", *, compose: bool = False, **stated: Any
-) -> Bound:
+def bound_of(config: SmConfig, launch: Launch, memory: str = "fixed", *, compose: bool = False, **stated: Any) -> Bound:
     request = request_of(launch, config.policies[0], memory)
     return longest_time(config, request, launch, UserStatements(**stated), compose=compose)
 

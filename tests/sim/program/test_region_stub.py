@@ -184,9 +184,7 @@ DISPLACED = {
         [lambda p: p.branch(asm.bgeu, A0, A1, "far"), add(RET), label("far"), add(asm.addi(A0, A0, 5), RET)],
         lambda p: 3,
     ),
-    "a tail call": (
-        [lambda p: p.jal(ZERO, "other"), label("other"), add(asm.add(A0, A0, A1), RET)], lambda p: 7,
-    ),
+    "a tail call": ([lambda p: p.jal(ZERO, "other"), label("other"), add(asm.add(A0, A0, A1), RET)], lambda p: 7),
     "a call through t0": (
         [lambda p: p.jal(T0, "other"), add(asm.addi(A0, A0, 1), RET), label("other"),
          add(asm.add(A0, A0, A1), asm.jalr(ZERO, T0, 0))], lambda p: 8,

@@ -130,9 +130,7 @@ def load(results: Results) -> Rows:
     )
 
 
-def varying(
-    values: Iterable[Mapping[str, Any]], columns: Iterable[str], *, missing: bool = False
-) -> list[str]:
+def varying(values: Iterable[Mapping[str, Any]], columns: Iterable[str], *, missing: bool = False) -> list[str]:
     """Those of the columns that are not the same in all rows that have a value there; ``missing``: in all rows."""
     values, ignored = list(values), set() if missing else {None}
     return [name for name in columns if len({_hashable(row[name]) for row in values} - ignored) > 1]

@@ -143,10 +143,7 @@ def all_but_recent(picks: list[int | None]) -> int:
 
 #: What the warps do, and which policies then leave out warp 3, which is always eligible where it says nothing else.
 STARVATION: dict[str, tuple[Stimulus, set[str]]] = {
-    "always eligible": (
-        lambda cycle, picks: cycle_inputs(0b1111),
-        {"fixed", "lo", "pta"},
-    ),
+    "always eligible": (lambda cycle, picks: cycle_inputs(0b1111), {"fixed", "lo", "pta"}),
     "a warp runs without end": (
         lambda cycle, picks: cycle_inputs(0b1111 if cycle else 0b0001),
         {"fixed", "lo", "pta", "gtlrr", "gtlo", "gto", "gto_dispatch", "two_level"},
