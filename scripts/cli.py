@@ -36,16 +36,20 @@ COMMANDS = {
     "run": "Run a program on the simulated SM, check its result, report cycles and where they went.",
     "predict": "Compute what a run would do, cycle by cycle, without the hardware.",
     "wcet": "Bound the cycles of a program from its launch to its end, whatever its inputs.",
-    "analyze": "List the accesses to global memory, the same in every run, and estimate hits and misses in data caches.",
+    "analyze":
+        "List the accesses to global memory, the same in every run, and estimate hits and misses in data caches.",
     "characterize": "Measure the machine's latencies with micro-benchmarks, and compare them with the configuration's.",
     "trace": "Write what happened in every cycle of a run.",
     "build": "Compile C or assembly with the runtime into an ELF for `metronome run`.",
     "sweep": "Run a kernel on every combination of fields, front ends, policies and predictions, and compare them.",
     "report": "Make one HTML page of the results of a sweep, with figures and tables. It needs no network.",
     "config": "Show every field of a machine with its value, unit and meaning, or write it as a file for --config.",
-    "verilog": "Write the SM as synthesizable Verilog; with --issue it has one policy, without it straps that select one.",
-    "synth": "Synthesise, place and route one unit for a Lattice ECP5-85 (speed grade 6), and report area and clock rate.",
-    "board": "Write a bitstream for the board ULX3S, or run a program on it through its serial port and check the result.",
+    "verilog":
+        "Write the SM as synthesizable Verilog; with --issue it has one policy, without it straps that select one.",
+    "synth":
+        "Synthesise, place and route one unit for a Lattice ECP5-85 (speed grade 6), and report area and clock rate.",
+    "board":
+        "Write a bitstream for the board ULX3S, or run a program on it through its serial port and check the result.",
     "prove": "Prove P1 to P7 by induction, unbounded, and show a counterexample of what does not hold.",
     "grade": "Grade the policies of a submission: their statistics against those of the solution, by the predictor.",
     "bench": "Measure simulated cycles a second (cocotb and memory model, no lock step), builds, and the golden model.",
@@ -99,13 +103,9 @@ class _Group(Quick, typer.core.TyperGroup):  # type: ignore[misc]
 
 
 app = typer.Typer(
-    name="metronome",
-    cls=_Group,
-    help="A SIMT streaming multiprocessor whose warp schedule can be computed on paper.",
+    name="metronome", cls=_Group, help="A SIMT streaming multiprocessor whose warp schedule can be computed on paper.",
     epilog="Begin with: metronome new mine, metronome run ./mine. Each subcommand has examples: metronome run -h.",
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
+    add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 

@@ -46,11 +46,8 @@ def measure_prediction(
         computed = Outcome(machine=asked, config=config, launch=launch, request=request, result=predicted[-1],
                            engine=Engine.PREDICT)
         yield memory, outcome, {
-            "total_cycles": measured[-1].total_cycles,
-            "same": outcome.counted() == computed.counted(),
-            "cycles_per_second": speeds[0],
-            "predicted_cycles_per_second": speeds[1],
-            "ratio": speeds[1] / speeds[0],
+            "total_cycles": measured[-1].total_cycles, "same": outcome.counted() == computed.counted(),
+            "cycles_per_second": speeds[0], "predicted_cycles_per_second": speeds[1], "ratio": speeds[1] / speeds[0],
             "predictions": [each.cycles_per_second for each in predicted],
         }
 

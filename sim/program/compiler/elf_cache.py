@@ -84,14 +84,8 @@ class Parts:
 
 
 def build_elf(
-    sources: Sequence[Path],
-    *,
-    name: str,
-    flags: Sequence[str] = (),
-    simt: bool = True,
-    memory_map: MemoryMap | None = None,
-    parts: Parts | None = None,
-    warn: Callable[[str], None] | None = None,
+    sources: Sequence[Path], *, name: str, flags: Sequence[str] = (), simt: bool = True,
+    memory_map: MemoryMap | None = None, parts: Parts | None = None, warn: Callable[[str], None] | None = None,
 ) -> Path:
     """Compile C and assembly sources into one ELF in the cache and return its path.
 
