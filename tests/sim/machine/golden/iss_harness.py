@@ -58,9 +58,29 @@ def execute(program, mode, config=CONFIG, before=None, limit=100_000):
     return iss, finish(iss, mode, random.Random(1), limit)
 
 
-def all_lanes(program):
-    """Make all lanes of the warp active."""
-    program.add(asm.addi(5, 0, -1), asm.tmc(5))
+def ended(program, mode, config=CONFIG):
+    """Load and run to the end that the program means; the machine."""
+    iss, end = execute(program, mode, config)
+    assert end.status is EndStatus.ENDED, end
+    return iss
+
+
+def all_lanes(*words):
+    """A program of which all lanes of the warp execute the words."""
+    program = Program(START)
+    program.add(asm.addi(5, 0, -1), asm.tmc(5), *words)
+    return program
+
+
+def spawned(*words, count=4):
+    """A program of which so many warps execute the words."""
+    program = Program(START)
+    program.li(6, count)
+    program.la(7, "worker")
+    program.add(asm.wspawn(6, 7))
+    program.label("worker")
+    program.add(*words)
+    return program
 
 
 def lanes(iss, register, warp=0):

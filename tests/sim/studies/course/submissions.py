@@ -1,6 +1,5 @@
 """Files of submissions, for tests."""
 
-
 from metronome.sim.build.sources import ROOT
 
 SKELETON = (ROOT / "docs/course/skeleton.py").read_text("utf-8")
