@@ -19,6 +19,7 @@ from metronome.sim.program.compiler.options import AS_USUAL
 from metronome.sim.program.elf import ElfImage
 from metronome.sim.program.kernels import KernelError, KernelInfo, Launch
 from metronome.sim.run.types import Fault, RunResult
+from tests.scripts.lines import only_line
 
 RESULT_ADDRESS = 0x0001_1000
 RESULT_BYTES = bytes(range(64))
@@ -174,6 +175,12 @@ class Called:
     out: str
     err: str
 
+    @property
+    def refusal(self):
+        """The one line that refuses, where nothing else is written."""
+        assert (self.status, self.out) == (2, ""), self
+        return only_line(self.err)
+
 
 @pytest.fixture
 def backend():
@@ -183,12 +190,13 @@ def backend():
 
 @pytest.fixture
 def metronome(backend, capsys, tmp_path, monkeypatch):
-    """Call the command line in an empty folder, with the stand-in in place of the simulator."""
+    """Call the command line in an empty folder, over the stand-in; ``status`` is the one that it has to have."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")
 
-    def call(*arguments):
-        status = main([str(argument) for argument in arguments], backend=backend)
-        return Called(status, *capsys.readouterr())
+    def call(*arguments, status=None):
+        done = Called(main([str(argument) for argument in arguments], backend=backend), *capsys.readouterr())
+        assert status in (None, done.status), done.err
+        return done
 
     return call

@@ -43,8 +43,7 @@ int main(void)
 
 def test_a_finding_is_status_1_and_names_both_sides(metronome, backend):
     backend.update(memcheck=[RACE])
-    done = metronome("run", "psort", "--memcheck", "--json", "-")
-    assert done.status == 1
+    done = metronome("run", "psort", "--memcheck", "--json", "-", status=1)
     assert done.err.strip() == (
         "metronome: memcheck: race: warp 1, lane 2 loads 4 bytes at 0x00011000, pc 0x80000124 at kernel.c:12 in work,"
         " cycle 300: no barrier since warp 0, lane 3 stores it, pc 0x80000300, cycle 290 (5 times)"
@@ -63,8 +62,7 @@ def test_a_finding_is_status_1_and_names_both_sides(metronome, backend):
 
 def test_a_note_fails_no_run(metronome, backend):
     backend.update(memcheck=[dataclasses.replace(RACE, note=True)])
-    done = metronome("run", "psort", "--memcheck", "--json", "-")
-    assert done.status == 0
+    done = metronome("run", "psort", "--memcheck", "--json", "-", status=0)
     assert done.err.startswith("metronome: note: memcheck: race: warp 1, lane 2 ")
     value = json.loads(done.out)
     assert (value["passed"], [finding["note"] for finding in value["memcheck"]]) == (True, [True])
@@ -97,8 +95,7 @@ def test_not_all_findings_are_printed(metronome, backend):
 def test_findings_of_a_run_that_faults_are_told_and_the_fault_is_the_status(metronome, backend):
     backend.fault()
     backend.update(memcheck=[RACE])
-    done = metronome("run", "psort", "--check")
-    assert done.status == 3
+    done = metronome("run", "psort", "--check", status=3)
     assert "fault:" in done.err and "memcheck: race" in done.err
 
 
@@ -130,8 +127,7 @@ def test_a_deadlock_is_status_4_and_says_who_waits_where(metronome, backend):
         WarpState(2, True, StallReason.CONTROL, 0x8000_0300, wait="jumps to itself"),
     ]
     backend.update(status="deadlock", hang=states)
-    done = metronome("run", "psort", "--json", "-")
-    assert done.status == 4
+    done = metronome("run", "psort", "--json", "-", status=4)
     lines = [line.removeprefix("metronome: ") for line in done.err.splitlines()]
     assert lines == [
         "deadlock: after 700 cycles no active warp can ever go on",

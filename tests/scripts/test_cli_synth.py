@@ -42,8 +42,7 @@ def calls(monkeypatch, tmp_path):
 
 
 def test_the_breakdown_is_of_the_whole_sm_unless_a_unit_is_named(metronome, calls):
-    done = metronome("synth", "--breakdown", "--preset", "TINY")
-    assert done.status == 0
+    done = metronome("synth", "--breakdown", "--preset", "TINY", status=0)
     assert any(line.split() == ["lsu", "30", "75.0", "7", "1", "2"] for line in done.out.splitlines())
     value = json.loads(metronome("synth", "--breakdown", "--unit", "lsu", "--depth", 3, "--json", "-").out)
     assert value["parts"][1] == {"part": "lsu", "luts": 30, "ffs": 7, "brams": 1, "dsps": 2}
@@ -83,8 +82,7 @@ def test_the_table_goes_to_standard_output_unless_the_json_does(metronome, calls
      (("--mode", "baseline", "--fetch", "gtlo"), "baseline", ("gtlo",))],
 )
 def test_each_scheme_has_one_fetch_policy_or_none(metronome, calls, arguments, mode, fetch):
-    done = metronome("synth", "--unit", "frontend", *arguments, "--json", "-")
-    assert done.status == 0
+    done = metronome("synth", "--unit", "frontend", *arguments, "--json", "-", status=0)
     ((_, config, _),) = calls
     assert (config.coordination, config.policies, config.fetch_policies) == (mode, ("gtlrr",), fetch)
     value = json.loads(done.out)["config"]
@@ -92,8 +90,7 @@ def test_each_scheme_has_one_fetch_policy_or_none(metronome, calls, arguments, m
 
 
 def test_the_prediction_is_the_front_ends(metronome, calls):
-    done = metronome("synth", "--unit", "frontend", "--prediction", "btfn", "--json", "-")
-    assert done.status == 0
+    done = metronome("synth", "--unit", "frontend", "--prediction", "btfn", "--json", "-", status=0)
     ((_, config, _),) = calls
     assert config.prediction == "btfn"
     assert json.loads(done.out)["config"]["prediction"] == "btfn"
@@ -145,9 +142,7 @@ def test_the_prediction_is_the_front_ends(metronome, calls):
     ],
 )
 def test_bad_use_is_one_line(metronome, calls, arguments, word):
-    done = metronome("synth", *arguments)
-    assert (done.status, done.out, len(done.err.splitlines())) == (2, "", 1)
-    assert word in done.err
+    assert word in metronome("synth", *arguments).refusal
     assert calls == []
 
 
@@ -164,8 +159,7 @@ def test_a_tool_that_fails_is_one_line_and_its_log(metronome, monkeypatch, tmp_p
 
 def test_every_seed_is_shown_and_the_fastest_counts(metronome, calls):
     arguments = ("synth", "--unit", "alu", "--seeds", "9,3,3,100")
-    done = metronome(*arguments)
-    assert done.status == 0
+    done = metronome(*arguments, status=0)
     assert "alu: 10 LUTs, 5 FFs, 1 block RAMs, 2 DSPs, 247.0 MHz, 3 levels" in done.out
     assert "seed 9: 241.0 MHz, seed 3: 247.0 MHz, seed 100: not routed; the fastest is 2.5 %" in done.out
     assert "25.0 % of LUTs" in done.out
@@ -185,9 +179,7 @@ def test_without_any_route_the_area_is_there_and_the_status_says_so(metronome, c
     done = metronome("synth", "--unit", "alu", "--seed", 100, "--freq", 300)
     assert (done.status, len(done.err.splitlines())) == (5, 1)
     assert done.out.strip() == "alu: 10 LUTs, 5 FFs, 1 block RAMs, 2 DSPs"
-    done = metronome("synth", "--unit", "alu", "--seed", 100, "--json", "-")
-    assert done.status == 5
-    value = json.loads(done.out)
+    value = json.loads(metronome("synth", "--unit", "alu", "--seed", 100, "--json", "-", status=5).out)
     assert (value["luts"], value["fmax_mhz"], value["critical_path"], value["levels"]) == (10, None, None, None)
 
 
@@ -272,8 +264,7 @@ def test_the_price_is_a_table_and_four_files(metronome, prices, tmp_path):
 
 
 def test_a_price_that_lacks_a_clock_rate_says_so(metronome, prices):
-    done = metronome("synth", "--price", "--only", "frontend-2-*-btfn", "--seeds", "7", "--json", "-")
-    assert done.status == 5
+    done = metronome("synth", "--price", "--only", "frontend-2-*-btfn", "--seeds", "7", "--json", "-", status=5)
     assert done.err.splitlines() == ["metronome: frontend-2-baseline-btfn: seed 7: no"]
     rows = {row["mode"]: row for row in json.loads(done.out)["rows"]}
     assert (rows["baseline"]["luts"], rows["baseline"]["fmax_mhz"], rows["swas"]["fmax_mhz"]) == (1000, None, 67.0)

@@ -115,8 +115,7 @@ def test_what_was_traced_until_the_cycle_limit_is_there(tmp_path):
 ])
 def test_bad_use_is_one_line(words, line, metronome, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    done = metronome(*words)
-    assert done.status == 2
+    done = metronome(*words, status=2)
     assert line in done.err
     assert done.err.count("\n") == 1
     assert not os.listdir(tmp_path)

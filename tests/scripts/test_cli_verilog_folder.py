@@ -138,9 +138,7 @@ def test_bad_use_is_one_line_and_writes_nothing(metronome, backend, tmp_path, ar
     (tmp_path / "file").write_text("mine")
     (tmp_path / "there").mkdir()
     before = tree(tmp_path)
-    done = metronome("verilog", *arguments)
-    assert (done.status, done.out, len(done.err.splitlines())) == (2, "", 1)
-    assert words in done.err
+    assert words in metronome("verilog", *arguments).refusal
     assert (tree(tmp_path), backend.verilog_configs) == (before, [])
 
 
