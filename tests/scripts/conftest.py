@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import json
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -198,5 +199,28 @@ def metronome(backend, capsys, tmp_path, monkeypatch):
         done = Called(main([str(argument) for argument in arguments], backend=backend), *capsys.readouterr())
         assert status in (None, done.status), done.err
         return done
+
+    return call
+
+
+@pytest.fixture
+def run(capsys):
+    """`metronome run ... --preset TINY --json -`: (exit status, the JSON or None, standard error)."""
+
+    def call(*arguments):
+        status = main(["run", *map(str, arguments), "--preset", "TINY", "--json", "-"])
+        out, err = capsys.readouterr()
+        return status, json.loads(out) if out else None, err
+
+    return call
+
+
+@pytest.fixture
+def call(tmp_path, monkeypatch, capsys):
+    """Call the command line with all that is behind it in an empty folder: (exit status, its output, its errors)."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments):
+        return main([*map(str, arguments)]), *capsys.readouterr()
 
     return call

@@ -76,18 +76,6 @@ def argument(tmp_path):
     return write
 
 
-@pytest.fixture
-def run(capsys):
-    """`metronome run ... --preset TINY --json -`: (exit status, the JSON or None, standard error)."""
-
-    def call(*arguments):
-        status = main(["run", *map(str, arguments), "--preset", "TINY", "--json", "-"])
-        out, err = capsys.readouterr()
-        return status, json.loads(out) if out else None, err
-
-    return call
-
-
 @pytest.mark.parametrize(("policy", "memory"), more_but(
     list(product(["lrr", "gtlo"], ["fixed", "dram", "tdm", "random"])), [("lrr", "fixed"), ("gtlo", "dram")],
 ))

@@ -1,7 +1,5 @@
 """`metronome prove`: its options, its errors, its table and its JSON, with a stand-in for the solver."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,6 +1,5 @@
 """`metronome run --region` with the real simulator underneath, on the TINY machine."""
 
-import json
 import struct
 
 import pytest
@@ -62,18 +61,6 @@ def block(tmp_path):
     path = tmp_path / "block.bin"
     path.write_bytes(struct.pack("<2I", 0, 0))
     return path
-
-
-@pytest.fixture
-def run(capsys):
-    """`metronome run ... --preset TINY --json -`: (exit status, the JSON or None, standard error)."""
-
-    def call(*arguments):
-        status = main(["run", *map(str, arguments), "--preset", "TINY", "--json", "-"])
-        out, err = capsys.readouterr()
-        return status, json.loads(out) if out else None, err
-
-    return call
 
 
 def adds_up(value):

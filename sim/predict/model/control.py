@@ -4,8 +4,6 @@ What an instruction does comes from the golden model; when it counts is said her
 t + R, R = 3: stage X in t+2, and the outcome is a register.
 """
 
-from __future__ import annotations
-
 from metronome.hdl.isa.csrs import Csr
 from metronome.hdl.isa.ops import SimtOp, SystemOp, Unit
 

@@ -3,8 +3,6 @@
 Everything is decided from what the unit holds when the cycle begins, then all of it moves on.
 """
 
-from __future__ import annotations
-
 from metronome.hdl.config import FaultCause
 
 from ...machine.events import MSHRS, NONE, PARTS, STORES

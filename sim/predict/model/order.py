@@ -1,7 +1,5 @@
 """The reordering unit: channels that are looked up in the order of a list (docs/memory.md, "Order from a list")."""
 
-from __future__ import annotations
-
 from metronome.hdl.config import FaultCause
 
 from ...machine.events import NONE

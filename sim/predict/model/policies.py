@@ -1,7 +1,5 @@
 """The warp policies: whom each picks, and what it remembers (docs/policies.md has the table)."""
 
-from __future__ import annotations
-
 from metronome.hdl.isa.csrs import PolicyParameter
 
 from ...machine.events import DEPTH, NONE

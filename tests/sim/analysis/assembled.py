@@ -1,7 +1,5 @@
 """Programs of a few instructions, their bounds and their runs: for what a compiler does not write."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Sequence
 from pathlib import Path

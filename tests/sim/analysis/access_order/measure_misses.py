@@ -7,8 +7,6 @@ memory, on the predictor: the misses of each pc, and the order of all lookups. W
 exit status 1.
 """
 
-from __future__ import annotations
-
 import argparse
 import random
 import sys

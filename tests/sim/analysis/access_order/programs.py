@@ -1,7 +1,5 @@
 """What the tests of the analyzer have in common: programs, and what the machine does with them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """The golden model, one warp at a time in a random order: its accesses, and what orders them in every run."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 

@@ -5,8 +5,6 @@ stores, divisions, floating point, fences and barriers, on several warps, and ru
 memory and program come from the seed. A run above its bound is printed, and the exit status is 1.
 """
 
-from __future__ import annotations
-
 import argparse
 import random
 import sys

@@ -7,8 +7,6 @@ inputs are drawn within the ranges, both ends among them. The exit status is 1 i
 where the time is said to be exact, or if too few bounds are below those without ranges.
 """
 
-from __future__ import annotations
-
 import argparse
 import dataclasses
 import functools

@@ -1,7 +1,5 @@
 """Ranges of variables, wherever they live: the bound holds for what ``main`` reads, or the range is refused."""
 
-from __future__ import annotations
-
 import itertools
 import struct
 from pathlib import Path

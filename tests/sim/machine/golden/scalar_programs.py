@@ -1,7 +1,5 @@
 """Random scalar RV32IMF programs, and the Unicorn emulator (QEMU's RISC-V) as the referee of who executes them."""
 
-from __future__ import annotations
-
 import random
 
 import unicorn

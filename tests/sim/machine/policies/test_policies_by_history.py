@@ -1,7 +1,5 @@
 """The Python policies against policies.md: each pick as policy_histories.py tells it, and who starves."""
 
-from __future__ import annotations
-
 import dataclasses
 import random
 from collections.abc import Callable

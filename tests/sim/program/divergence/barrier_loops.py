@@ -1,7 +1,5 @@
 """Loops with a barrier in assembly, and whether the pass sees that all lanes leave them together."""
 
-from __future__ import annotations
-
 from metronome.sim.program.divergence import SimtError, insert_divergence
 
 __all__ = ["LOOPS", "outcome", "wrong"]

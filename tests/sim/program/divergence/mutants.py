@@ -5,8 +5,6 @@ one goes wrong or does not end; or, for those that concern barriers, the loops o
 mistake: the first program that finds it, or that none does. The status is 1 then.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import multiprocessing
