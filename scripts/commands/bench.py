@@ -1,7 +1,5 @@
 """``metronome bench``: how fast the simulation and the golden model run, and how long a build takes."""
 
-from __future__ import annotations
-
 import os
 import statistics
 import tempfile

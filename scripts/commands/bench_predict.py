@@ -1,7 +1,5 @@
 """``metronome bench --predict``: the hardware's simulation and the prediction of the same run, one after the other."""
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Iterator, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """Ranges of inputs that a program reads before it overwrites them. A range of anything else has no effect."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import numpy as np

@@ -5,8 +5,6 @@ kernels and the runtime, all sources and headers; the linker script, the flags a
 time stamp, so a stale build cannot be picked up.
 """
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import shutil

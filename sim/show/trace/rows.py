@@ -3,8 +3,6 @@
 docs/looking.md says what each kind means.
 """
 
-from __future__ import annotations
-
 import enum
 
 import numpy as np
