@@ -14,6 +14,7 @@ from metronome.sim.program.assembler import asm
 from metronome.sim.program.compiler.elf_cache import build_elf
 from metronome.sim.program.elf import load_elf
 from metronome.sim.program.kernels import KERNELS
+from tests.support.programs import built
 from tests.support.tiers import more_but, some_more
 
 #: One worker runs them all, so that the machine is built once.
@@ -59,9 +60,7 @@ int main(void)
 @pytest.fixture(scope="module")
 def elf(tmp_path_factory):
     """A program that is no kernel of ours: it swaps two words, may fault, and ends with a given exit code."""
-    source = tmp_path_factory.mktemp("program") / "swap.c"
-    source.write_text(SOURCE)
-    return build_elf([source], name="swap")
+    return built(tmp_path_factory.mktemp("program"), SOURCE, "swap")
 
 
 @pytest.fixture

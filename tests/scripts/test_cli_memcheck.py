@@ -10,10 +10,10 @@ import pytest
 
 from metronome.hdl.layouts.counters import StallReason
 from metronome.scripts.cli import main
-from metronome.sim.program.compiler.elf_cache import build_elf
 from metronome.sim.run.memcheck import Finding, Leftover, Side
 from metronome.sim.run.outcome import MOST_FINDINGS
 from metronome.sim.run.types import WarpState
+from tests.support.programs import built
 
 RACE = Finding(
     "race", 0x1_1000, 4, Side(1, 2, 0x8000_0124, 300, "loads"), "no barrier since",
@@ -142,9 +142,7 @@ def test_a_deadlock_is_status_4_and_says_who_waits_where(metronome, backend):
 @pytest.mark.build("TINY")
 def test_end_to_end(capsys, tmp_path):
     """A race, and then a deadlock, with their lines."""
-    source = tmp_path / "stuck.c"
-    source.write_text(STUCK)
-    elf = build_elf([source], name="stuck")
+    elf = built(tmp_path, STUCK, "stuck")
     status = main(["run", "--elf", str(elf), "--preset", "TINY", "--check", "--json", "-"])
     out, err = capsys.readouterr()
     value = json.loads(out)

@@ -6,9 +6,9 @@ import pytest
 
 from metronome.scripts.cli import main
 from metronome.sim.program.assembler import asm
-from metronome.sim.program.compiler.elf_cache import build_elf
 from metronome.sim.program.elf import load_elf
 from tests.scripts.lines import only_line
+from tests.support.programs import built
 from tests.support.tiers import some_more
 
 #: One worker runs them all, so that the machine is built once.
@@ -51,9 +51,7 @@ int main(void)
 
 @pytest.fixture(scope="module")
 def elf(tmp_path_factory):
-    source = tmp_path_factory.mktemp("program") / "calls.c"
-    source.write_text(SOURCE)
-    return build_elf([source], name="calls")
+    return built(tmp_path_factory.mktemp("program"), SOURCE, "calls")
 
 
 @pytest.fixture

@@ -28,9 +28,10 @@ from metronome.sim.analysis.bound.bound import longest_time
 from metronome.sim.analysis.bound.search import Search
 from metronome.sim.analysis.code.refusals import RefusedError
 from metronome.sim.analysis.paths import fact_filter
-from metronome.sim.program.kernels import Launch, prepare_source
+from metronome.sim.program.kernels import Launch
 from metronome.sim.run.runner import run
 from tests.sim.analysis.programs import machine, request_of
+from tests.support.programs import prepared
 
 __all__ = ["Checked", "Written", "check"]
 
@@ -193,9 +194,7 @@ class Written:
 
     def launch(self, folder: Path) -> Launch:
         """The program, compiled."""
-        path = folder / "program.c"
-        path.write_text(self.text)
-        return dataclasses.replace(prepare_source(path, config=self.config), arguments=self.arguments)
+        return dataclasses.replace(prepared(folder, self.text, self.config), arguments=self.arguments)
 
 
 @dataclass(frozen=True)

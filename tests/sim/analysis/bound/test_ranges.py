@@ -14,10 +14,11 @@ from metronome.sim.analysis.bound.search import Search
 from metronome.sim.analysis.code.inputs import Inputs, RangeError
 from metronome.sim.predict.predictor import predict
 from metronome.sim.program import kernels as kernel
-from metronome.sim.program.kernels import Launch, prepare_source
+from metronome.sim.program.kernels import Launch
 from metronome.sim.run.runner import run
 from tests.sim.analysis.bound.ranged import check
 from tests.sim.analysis.programs import bound_of, machine, request_of
+from tests.support.programs import prepared
 
 #: Each variable is read, loops as often as it says, and is stored where a run shows it.
 _VARIABLES = {
@@ -43,9 +44,7 @@ def _swept(folder: Path) -> Launch:
     for number, (_, expression, _) in enumerate(_VARIABLES.values()):
         lines.append(f"    {{ const int32_t n = (int32_t){expression}; shown[{number}] = n;"
                      f" for (int32_t i = -1; i < n; i++) shown[15] += i; }}")
-    path = folder / "program.c"
-    path.write_text("\n".join([*lines, "    return 0; }"]))
-    return prepare_source(path, config=TINY)
+    return prepared(folder, "\n".join([*lines, "    return 0; }"]), TINY)
 
 
 @pytest.mark.slow
@@ -79,9 +78,7 @@ int main(void) { for (int32_t i = 0; i < n; i++) out ^= i; return 0; }
 
 
 def _launch(folder: Path, text: str, name: str = "int32_t") -> Launch:
-    path = folder / "program.c"
-    path.write_text(text.replace("NAME", name))
-    return prepare_source(path, config=TINY)
+    return prepared(folder, text.replace("NAME", name), TINY)
 
 
 @pytest.mark.slow

@@ -18,7 +18,7 @@ from metronome.sim.analysis.paths.ffx import read_ffx
 from metronome.sim.machine.golden import Iss
 from metronome.sim.run.runner import job_of
 from metronome.sim.run.types import unpack_memory
-from tests.sim.analysis.programs import all_paths, bound_of, compiled, machine, one_run, request_of
+from tests.sim.analysis.programs import all_paths, bound_of, compiled, exceeded, machine, one_run, request_of
 from tests.support.tiers import some_more
 
 pytestmark = pytest.mark.slow
@@ -41,11 +41,6 @@ def _ffx(folder: Path, text: str) -> str:
     path = folder / "facts.ffx"
     path.write_text(f"<flowfacts>{text}</flowfacts>")
     return str(path)
-
-
-def _exceeded(most, launch):
-    counts = one_run(machine(TINY), launch)
-    return any(count > most[warp].get(pc, 0) for warp, its in enumerate(counts) for pc, count in its.items())
 
 
 def _filled(launch, words):
@@ -119,7 +114,7 @@ def test_a_loop_that_is_left_before_its_body(tmp_path: Path):
     for words, turns in (([48], 5), ([3, 48], 5), ([49], 6)):
         filled = _filled(launch, words)
         assert max(counts.get(header, 0) for counts in one_run(machine(TINY), filled)) % (turns + 1) == 0
-        assert _exceeded(most, filled) == (turns == 6)
+        assert exceeded(most, filled) == (turns == 6)
         assert (contradicted(machine(TINY), request_of(filled), facts) is None) == (turns == 5)
 
 
@@ -156,7 +151,7 @@ def test_inlined_copies_are_of_their_own_loops(tmp_path: Path):
     facts = facts_of(launch.image, None)
     _, most = all_paths(machine(TINY), launch, facts=facts)
     assert len(facts.used) == 2 and not facts.unclear
-    assert not _exceeded(most, _filled(launch, SHORT))
+    assert not exceeded(most, _filled(launch, SHORT))
 
 
 def test_unrolled_copies_are_told_and_not_trusted(tmp_path: Path, monkeypatch):
@@ -184,7 +179,7 @@ def test_a_loop_around_a_call(tmp_path: Path):
     _, most = all_paths(machine(TINY), launch, facts=facts)
     assert [fact.most for fact in facts.used.values()] == [7]
     for words in (SHORT, [3], [3, 4]):
-        assert not _exceeded(most, _filled(launch, words))
+        assert not exceeded(most, _filled(launch, words))
         assert contradicted(machine(TINY), request_of(_filled(launch, words)), facts) is None
     assert contradicted(machine(TINY), request_of(_filled(launch, [9])), facts) is not None
 
@@ -201,9 +196,9 @@ def test_nested_loops(tmp_path: Path):
     _, most = all_paths(machine(TINY), launch, facts=facts)
     assert {fact.most for fact in facts.used.values()} == {3, 4}
     for words in ([4], [2, 4]):
-        assert not _exceeded(most, _filled(launch, words))
+        assert not exceeded(most, _filled(launch, words))
         assert contradicted(machine(TINY), request_of(_filled(launch, words)), facts) is None
-    assert _exceeded(most, _filled(launch, [9]))
+    assert exceeded(most, _filled(launch, [9]))
     assert contradicted(machine(TINY), request_of(_filled(launch, [9])), facts) is not None
 
 
@@ -232,7 +227,7 @@ def test_a_file_bounds_a_loop(tmp_path: Path):
         assert {fact.origin for fact in facts.used.values()} == {"file"} and not facts.unused_rules
         results.append(most)
     assert all(most == results[0] for most in results)
-    assert not _exceeded(results[0], _filled(launch, [4, 2])) and _exceeded(results[0], _filled(launch, [3]))
+    assert not exceeded(results[0], _filled(launch, [4, 2])) and exceeded(results[0], _filled(launch, [3]))
 
 
 def test_what_is_never_executed(tmp_path: Path):
@@ -245,7 +240,7 @@ def test_what_is_never_executed(tmp_path: Path):
     for fact in ('<function name="steps" executed="false"/>', '<block label="steps" executed="false"/>'):
         facts = facts_of(launch.image, _ffx(tmp_path, fact))
         _, most = all_paths(machine(TINY), launch, facts=facts)
-        assert not _exceeded(most, _filled(launch, [9, 3]))
+        assert not exceeded(most, _filled(launch, [9, 3]))
         assert contradicted(machine(TINY), request_of(_filled(launch, [9, 3])), facts) is None
         what, pc = contradicted(machine(TINY), request_of(_filled(launch, [9, 12])), facts)
         assert "never executed" in what and pc == launch.image.symbols["steps"][0]
