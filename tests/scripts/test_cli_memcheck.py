@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from metronome.hdl.layouts.counters import StallReason
-from metronome.scripts.cli import main
 from metronome.sim.run.memcheck import Finding, Leftover, Side
 from metronome.sim.run.outcome import MOST_FINDINGS
 from metronome.sim.run.types import WarpState
@@ -140,12 +139,9 @@ def test_a_deadlock_is_status_4_and_says_who_waits_where(metronome, backend):
 
 
 @pytest.mark.build("TINY")
-def test_end_to_end(capsys, tmp_path):
+def test_end_to_end(run, tmp_path):
     """A race, and then a deadlock, with their lines."""
-    elf = built(tmp_path, STUCK, "stuck")
-    status = main(["run", "--elf", str(elf), "--preset", "TINY", "--check", "--json", "-"])
-    out, err = capsys.readouterr()
-    value = json.loads(out)
+    status, value, err = run("--elf", built(tmp_path, STUCK, "stuck"), "--check")
     race, wait = (1 + STUCK[: STUCK.index(text)].count("\n") for text in ("the race", "the wait"))
     assert (status, value["status"], value["mismatches"]) == (4, "deadlock", [])
     for finding in value["memcheck"]:
@@ -159,7 +155,6 @@ def test_end_to_end(capsys, tmp_path):
 
 
 @pytest.mark.build("TINY")
-def test_a_kernel_of_ours_is_clean(capsys):
-    status = main(["run", "psum", "--preset", "TINY", "--size", "20", "--memcheck", "--json", "-"])
-    out, err = capsys.readouterr()
-    assert (status, err, json.loads(out)["memcheck"]) == (0, "", [])
+def test_a_kernel_of_ours_is_clean(run):
+    status, value, err = run("psum", "--size", 20, "--memcheck")
+    assert (status, err, value["memcheck"]) == (0, "", [])

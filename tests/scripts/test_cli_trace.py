@@ -20,6 +20,7 @@ from metronome.sim.program.elf import ElfImage
 from metronome.sim.show.trace.about import About
 from metronome.sim.show.trace.cycles import nothing_before
 from tests.support.builds import on
+from tests.support.programs import written
 
 KINDS = ("html", "csv", "parquet", "kanata", "pftrace")
 ENDINGS = ".html, .csv, .parquet, .kanata, .pftrace, .vcd, .fst, .gtkw"
@@ -194,8 +195,7 @@ def test_a_profile_adds_up_to_the_region(capsys, tmp_path):
 @on("TINY")
 @pytest.mark.slow
 def test_no_region_no_profile(capsys, tmp_path):
-    source = tmp_path / "a.c"
-    source.write_text("int main(void) { return 0; }\n")
+    source = written(tmp_path, "int main(void) { return 0; }\n", "a")
     assert command("run", source, "--preset", "TINY", "--profile") == 0
     assert "no profile: nothing was measured" in capsys.readouterr().out
 
@@ -203,7 +203,6 @@ def test_no_region_no_profile(capsys, tmp_path):
 @on("TINY")
 @pytest.mark.more
 def test_a_region_has_a_profile(capsys, tmp_path):
-    source = tmp_path / "a.c"
-    source.write_text("int main(void) { return 0; }\n")
+    source = written(tmp_path, "int main(void) { return 0; }\n", "a")
     assert command("run", source, "--preset", "TINY", "--profile", "--region", "whole") == 0
     assert "a.c:1" in capsys.readouterr().out

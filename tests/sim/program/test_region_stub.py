@@ -9,7 +9,6 @@ import pytest
 from metronome.hdl.config import MemoryMap
 from metronome.hdl.presets import BASE, TINY
 from metronome.sim.program.assembler import asm
-from metronome.sim.program.assembler.asm import Program
 from metronome.sim.program.compiler.elf_cache import build_elf
 from metronome.sim.program.elf import ElfImage, ImageError, Segment, load_elf
 from metronome.sim.program.kernels import Launch, prepare_source, with_loads
@@ -144,7 +143,7 @@ def test_reports_name_the_function(source):
 
 def calling(*function, before=(), arguments=(0, 0)):
     """A program: calls ``work`` with two arguments, stores a0 to 0x9000_0000, ends. ``function`` appends to it."""
-    p = Program(START)
+    p = asm.Program(START)
     p.li(SP, 0xFFFF_0000)
     for register, value in zip((A0, A1), arguments, strict=True):
         p.li(register, value)
@@ -266,7 +265,7 @@ def test_no_place(region):
         full = with_loads(plain, {"--load f": (address, bytes(size))})
         with pytest.raises(ImageError, match=rf"^--region {region}: no 64 bytes are free in the 1 MiB below 0x8000"):
             with_region(full, region, TINY)
-    low = Program(0x1_0040)
+    low = asm.Program(0x1_0040)
     low.label("work")
     low.add(RET)
     low.label("end of work")

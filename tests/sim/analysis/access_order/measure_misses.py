@@ -30,8 +30,6 @@ from metronome.sim.run.types import RunRequest
 from tests.sim.analysis.access_order.test_analyzer import KERNELS
 from tests.system.scheme_builds import MATRIX_KERNELS
 
-__all__ = ["CACHES", "Events", "difference", "machine"]
-
 #: Bytes and ways.
 CACHES = ((16384, 4), (512, 2), (1024, 4), (0, 1), (2048, 8), (128, 1))
 #: Ordered channels exclude two.

@@ -33,8 +33,6 @@ from metronome.sim.run.runner import run
 from tests.sim.analysis.programs import machine, request_of
 from tests.support.programs import prepared
 
-__all__ = ["Checked", "Written", "check"]
-
 #: C type to its least and greatest number.
 _INTEGERS = {
     "int8_t": (-128, 127), "uint8_t": (0, 255), "int16_t": (-32768, 32767), "uint16_t": (0, 65535),

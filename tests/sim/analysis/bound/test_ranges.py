@@ -48,7 +48,7 @@ def _swept(folder: Path) -> Launch:
 
 
 @pytest.mark.slow
-def test_every_place_of_a_variable(tmp_path: Path):
+def test_every_place_of_a_variable(tmp_path):
     config, launch = machine(TINY), _swept(tmp_path)
     alone = bound_of(config, launch)
     assert alone.exact and "all variables as the program initialises them" in alone.inputs
@@ -82,7 +82,7 @@ def _launch(folder: Path, text: str, name: str = "int32_t") -> Launch:
 
 
 @pytest.mark.slow
-def test_zero_at_the_start(tmp_path: Path):
+def test_zero_at_the_start(tmp_path):
     """The start-up code clears it, and the range holds all the same; a wider one has a greater bound."""
     config, launch = machine(TINY), _launch(tmp_path, ZERO)
     bounds = [bound_of(config, launch, ranges=ranges_of(launch, [f"n={text}"])) for text in ("-9..4", "-9..30")]
@@ -98,7 +98,7 @@ def test_zero_at_the_start(tmp_path: Path):
 
 
 @pytest.mark.slow
-def test_observation_begins_within_the_ranges(tmp_path: Path):
+def test_observation_begins_within_the_ranges(tmp_path):
     launch = _launch(tmp_path, ZERO)
     ranges = ranges_of(launch, ["n=-1000..1000"])
     found = set()
@@ -140,7 +140,7 @@ int main(void) {
 
 
 @pytest.mark.slow
-def test_ranges_that_cannot_hold(tmp_path: Path):
+def test_ranges_that_cannot_hold(tmp_path):
     launch = _launch(tmp_path, REFUSED)
     for text, words in (
         ("folded=1..9", "no buffer or variable is named 'folded'"),
@@ -211,7 +211,7 @@ _LOOPS = {
 @pytest.mark.parametrize("name", [
     pytest.param(name, marks=[[], pytest.mark.more, pytest.mark.long][min(at, 2)]) for at, name in enumerate(_LOOPS)
 ])
-def test_turns_of_a_loop(tmp_path: Path, name: str):
+def test_turns_of_a_loop(tmp_path, name: str):
     """Ranges with the same greatest number of turns have the same bound, and those with more a greater one."""
     kind, loop, low, tops, turns = _LOOPS[name]
     text = LOOP.replace("KIND", kind).replace("LOOP", loop)

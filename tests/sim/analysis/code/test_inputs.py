@@ -2,7 +2,6 @@
 
 import dataclasses
 import struct
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -41,7 +40,7 @@ def _words(*words: int) -> bytes:
 
 
 @pytest.mark.slow
-def test_words_of_a_variable(tmp_path: Path):
+def test_words_of_a_variable(tmp_path):
     launch = compiled(tmp_path, COUNTED)
     ranges = ranges_of(launch, ["inputs=0..9"])
     _, most = all_paths(machine(TINY), launch, ranges)
@@ -56,7 +55,7 @@ def test_words_of_a_variable(tmp_path: Path):
 
 
 @pytest.mark.slow
-def test_a_word_of_the_arguments(tmp_path: Path):
+def test_a_word_of_the_arguments(tmp_path):
     launch = compiled(tmp_path, ARGUED)
     launch = dataclasses.replace(launch, arguments=struct.pack("<2I", 12, 3), loads={})
     assert bound_of(machine(TINY), launch).exact
@@ -127,7 +126,7 @@ def test_refusals(texts, words):
     assert words in str(refused.value) and "\n" not in str(refused.value)
 
 
-def test_a_race_is_not_in_a_range(tmp_path: Path):
+def test_a_race_is_not_in_a_range(tmp_path):
     """A word that others store to meanwhile holds anything, whatever its range at the start."""
     text = HEAD + """static void work(__attribute__((unused)) const void *arg) {
         uint32_t sum = 0, most = *(volatile uint32_t *)&inputs[0] & 63;

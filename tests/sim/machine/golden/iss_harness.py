@@ -6,7 +6,6 @@ from metronome.hdl.config import SmConfig
 from metronome.sim.machine.golden import EndStatus, Iss, IssEnd
 from metronome.sim.machine.memory.store import SparseMemory
 from metronome.sim.program.assembler import asm
-from metronome.sim.program.assembler.asm import Program
 
 CONFIG = SmConfig(warps=4, threads=4)
 START = CONFIG.memory_map.start
@@ -17,7 +16,7 @@ MODES = ["run", "step"]
 
 def load(program, config=CONFIG, arg=USER):
     """A machine with the program in memory, launched."""
-    words = program if isinstance(program, Program) else Program(START)
+    words = program if isinstance(program, asm.Program) else asm.Program(START)
     if words is not program:
         words.add(*program)
     memory = SparseMemory(config.memory_map)
@@ -67,14 +66,14 @@ def ended(program, mode, config=CONFIG):
 
 def all_lanes(*words):
     """A program of which all lanes of the warp execute the words."""
-    program = Program(START)
+    program = asm.Program(START)
     program.add(asm.addi(5, 0, -1), asm.tmc(5), *words)
     return program
 
 
 def spawned(*words, count=4):
     """A program of which so many warps execute the words."""
-    program = Program(START)
+    program = asm.Program(START)
     program.li(6, count)
     program.la(7, "worker")
     program.add(asm.wspawn(6, 7))

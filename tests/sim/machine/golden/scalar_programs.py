@@ -7,8 +7,6 @@ from unicorn import riscv_const
 
 from metronome.sim.program.assembler import asm
 
-__all__ = ["CODE", "DATA", "DATA_BYTES", "EDGES", "REGISTER_OPS", "Referee", "random_program"]
-
 CODE, DATA, DATA_BYTES = 0x8000_0000, 0x0010_0000, 0x1000
 
 #: x31 points into the data, x30 counts loops, x29 holds jump targets; the rest is free.

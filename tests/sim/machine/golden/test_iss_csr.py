@@ -7,7 +7,6 @@ import pytest
 
 from metronome.hdl.config import Channels, FaultCause, SmConfig
 from metronome.sim.program.assembler import asm
-from metronome.sim.program.assembler.asm import Program
 from tests.sim.machine.golden.iss_harness import CONFIG, MODES, START, USER, all_lanes, ended, lanes, load, spawned
 
 ZERO = [
@@ -86,7 +85,7 @@ def test_fcsr_gives_its_old_value_to_the_instruction_that_writes_it():
 
 
 def test_mscratch_is_one_for_the_core():
-    p = Program()
+    p = asm.Program()
     p.li(6, 2)
     p.la(7, "worker")
     p.add(asm.wspawn(6, 7), asm.addi(8, 0, 2), asm.bar(0, 8), asm.csrr(10, 0x340), asm.tmc(0))
@@ -98,7 +97,7 @@ def test_mscratch_is_one_for_the_core():
 
 def test_a_group_writes_warp_by_warp():
     """All warps at one pc add into mscratch with csrrs: none is lost, each reads what the one before left."""
-    p = Program()
+    p = asm.Program()
     p.li(6, 4)
     p.la(7, "worker")
     p.add(asm.csrw(0x340, 0), asm.wspawn(6, 7))

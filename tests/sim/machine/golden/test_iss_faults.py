@@ -6,7 +6,6 @@ import pytest
 from metronome.hdl.config import FaultCause
 from metronome.sim.machine.golden import EndStatus, IssError
 from metronome.sim.program.assembler import asm
-from metronome.sim.program.assembler.asm import Program
 from tests.sim.machine.golden.iss_harness import CONFIG, LOCAL, MODES, START, USER, execute, load, spawned, state_of
 
 END = CONFIG.memory_map.end
@@ -198,7 +197,7 @@ def test_steps_that_cannot_be():
 
 def test_launch_again_after_a_fault():
     """Registers and local memory stay, all else starts again."""
-    p = Program()
+    p = asm.Program()
     p.li(20, LOCAL)
     p.add(asm.addi(6, 0, 7), asm.sw(6, 0, 20), asm.csrrwi(0, 3, 31), asm.csrrwi(0, 0x7C0, 1), asm.ecall())
     iss, end = execute(p, "run")

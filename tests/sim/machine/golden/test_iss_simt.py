@@ -5,7 +5,6 @@ import pytest
 from metronome.hdl.config import FaultCause, SmConfig
 from metronome.sim.machine.golden import EndStatus
 from metronome.sim.program.assembler import asm
-from metronome.sim.program.assembler.asm import Program
 from tests.sim.machine.golden.iss_harness import MODES, USER, all_lanes, ended, execute, lanes
 
 pytestmark = pytest.mark.parametrize("mode", MODES)
@@ -24,7 +23,7 @@ def test_tmc_takes_the_mask_of_the_leader(mode):
 
 
 def test_tmc_ignores_bits_above_the_lanes(mode):
-    p = Program()
+    p = asm.Program()
     p.li(6, 0xFFFFFFF0)
     p.add(asm.tmc(6), asm.addi(7, 0, 1))
     iss, end = execute(p, mode)
@@ -33,7 +32,7 @@ def test_tmc_ignores_bits_above_the_lanes(mode):
 
 
 def test_the_leader_is_the_highest_active_lane(mode):
-    p = Program()
+    p = asm.Program()
     p.li(6, 0b0111)
     p.add(asm.tmc(6), asm.csrr(7, 0xCC0), asm.addi(8, 7, 1), asm.tmc(8), asm.addi(9, 0, 1), asm.tmc(0))
     iss, _ = execute(p, mode)
@@ -57,8 +56,7 @@ def test_split_takes_the_larger_side_first_and_a_tie_takes_true(mode, below, neg
     p.add(asm.addi(25, 0, 0))
     diverge(p, negate)
     # Every side appends its mask to x25, in order, 8 bits each.
-    p.add(asm.csrr(21, 0xCC4), asm.slli(25, 25, 8), asm.add(25, 25, 21), asm.join(20))
-    p.add(asm.csrr(22, 0xCC4), asm.tmc(0))
+    p.add(asm.csrr(21, 0xCC4), asm.slli(25, 25, 8), asm.add(25, 25, 21), asm.join(20), asm.csrr(22, 0xCC4), asm.tmc(0))
     iss, end = execute(p, mode)
     assert end.status is EndStatus.ENDED
     true = (1 << below) - 1
@@ -168,7 +166,7 @@ def test_a_full_stack_is_a_fault_only_when_it_diverges(mode):
 
 @pytest.mark.parametrize("pointer", [1, 7, 0xFFFFFFFF])
 def test_join_above_the_pointer_is_a_fault(mode, pointer):
-    p = Program()
+    p = asm.Program()
     p.li(6, pointer)
     where = p.here
     p.add(asm.join(6))

@@ -4,7 +4,6 @@ import pytest
 
 from metronome.sim.machine.golden import EndStatus, IssError
 from metronome.sim.program.assembler import asm
-from metronome.sim.program.assembler.asm import Program
 from tests.sim.machine.golden.iss_harness import MODES, START, USER, all_lanes, ended, execute, lanes, runnable, spawned
 
 pytestmark = pytest.mark.parametrize("mode", MODES)
@@ -15,11 +14,10 @@ pytestmark = pytest.mark.parametrize("mode", MODES)
 
 def wspawn_program(count):
     """Warp 0 spawns; every warp writes 1 + its number to x10, the others end, warp 0 too."""
-    p = Program()
+    p = asm.Program()
     p.li(6, count)
     p.la(7, "worker")
-    p.add(asm.wspawn(6, 7))
-    p.add(asm.addi(11, 0, 7))
+    p.add(asm.wspawn(6, 7), asm.addi(11, 0, 7))
     p.label("worker")
     p.add(asm.csrr(10, 0xCC1), asm.addi(10, 10, 1), asm.csrr(12, 0xCC4), asm.tmc(0))
     return p
@@ -36,7 +34,7 @@ def test_wspawn_starts_the_warps_below_n(mode, count, started):
 
 def test_wspawn_does_not_touch_the_issuing_warp(mode):
     """Warp 2 spawns warps 0..3 when warp 0 has ended: it goes on where it was."""
-    p = Program()
+    p = asm.Program()
     p.li(6, 3)
     p.la(7, "first")
     p.add(asm.wspawn(6, 7), asm.tmc(0))
@@ -57,7 +55,7 @@ def test_wspawn_does_not_touch_the_issuing_warp(mode):
 
 def test_wspawn_waits_until_it_is_the_only_active_warp(mode):
     """wspawn(1, x) after a spawn: the issuer reads what the others stored before they ended."""
-    p = Program()
+    p = asm.Program()
     p.li(6, 4)
     p.la(7, "worker")
     p.add(asm.wspawn(6, 7))
@@ -161,7 +159,7 @@ def test_the_count_of_the_last_arrival_must_be_met_exactly(mode, count):
 
 def test_a_spawned_warp_starts_with_an_empty_stack(mode):
     """Warp 1 ends inside a divergent split; spawned again, its first split returns pointer 0."""
-    p = Program()
+    p = asm.Program()
     p.add(asm.addi(25, 0, 2))
     p.label("again")
     p.li(6, 2)
@@ -193,7 +191,7 @@ def test_the_id_and_count_come_from_the_leader(mode):
 
 def test_a_branch_in_a_spin_loop_does_not_starve_the_writer(mode):
     """Warps 1..3 spin, at a lower pc, on a word that warp 0 writes after a long loop at a higher pc."""
-    p = Program()
+    p = asm.Program()
     p.li(6, 4)
     p.la(7, "worker")
     p.li(20, USER)
@@ -216,7 +214,7 @@ def test_a_branch_in_a_spin_loop_does_not_starve_the_writer(mode):
 
 
 def test_the_limit_stops_an_endless_loop(mode):
-    p = Program()
+    p = asm.Program()
     p.label("loop")
     p.jal(0, "loop")
     iss, end = execute(p, mode, limit=1000)

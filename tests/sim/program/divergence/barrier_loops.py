@@ -2,8 +2,6 @@
 
 from metronome.sim.program.divergence import SimtError, insert_divergence
 
-__all__ = ["LOOPS", "outcome", "wrong"]
-
 #: s5 is the lane's number, a0 and what is loaded with it the same in all lanes.
 _PROGRAM = """
 	.section	.text.k,"ax",@progbits

@@ -4,8 +4,6 @@ import re
 
 from tests.support.programs import built
 
-__all__ = ["LEVELS", "build", "marked_lines", "program"]
-
 LEVELS = ("-O2", "-O1", "-Os")
 _HEAD = """#include "metronome.h"
 
