@@ -24,10 +24,6 @@ def _wrapped(low: np.ndarray, high: np.ndarray) -> Interval:
     return np.where(whole, 0, first), np.where(whole, TOP, last)
 
 
-def _top(a: Interval) -> Interval:
-    return np.zeros_like(a[0]), np.full_like(a[0], TOP)
-
-
 def _below(high: np.ndarray) -> np.ndarray:
     """Return the greatest number with as many bits as ``high``."""
     result = high.copy()
@@ -115,7 +111,7 @@ def _amount(b: Interval) -> np.ndarray | None:
 def _sll(a: Interval, b: Interval) -> Interval:
     amount = _amount(b)
     if amount is None:
-        return _top(a)
+        return np.zeros_like(a[0]), np.full_like(a[0], TOP)
     number = signed(a)
     fits = (number[0] << amount >= -_SIGN) & (number[1] << amount < _SIGN)
     whole = from_integers(number[0] << amount, number[1] << amount)

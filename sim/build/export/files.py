@@ -44,10 +44,6 @@ def canonical_command(preset: str, config: SmConfig, simulation: SmConfig | None
     return shlex.join(words)
 
 
-def _head(mark: str, preset: str, command: str) -> str:
-    return f"{mark} SPDX-License-Identifier: {LICENCE}\n{mark} preset {preset}: {command}\n"
-
-
 def _counters(config: SmConfig, bus: str) -> str:
     """The counters by their index, where that is how a testbench asks for them."""
     if config.all_counters or bus != "line":
@@ -94,7 +90,7 @@ def export_files(
     """
     command = canonical_command(preset, config, simulation, bus)
     variants = {TOP: config} | ({f"{TOP}_sim": simulation} if simulation is not None else {})
-    head = _head("//", preset, command)
+    head = f"// SPDX-License-Identifier: {LICENCE}\n// preset {preset}: {command}\n"
     texts = {}
     ports = {}
     for name, variant in variants.items():

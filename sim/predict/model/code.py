@@ -23,10 +23,6 @@ _OPERANDS = {"rd": 7, "rs1": 15, "rs2": 20, "rs3": 27}
 _VOLATILE = range(0xB00, 0xBA0)
 
 
-def _find(word: int) -> Instruction | None:
-    return next((row for row in INSTRUCTIONS if word & row.mask == row.match), None)
-
-
 def _register(word: int, row: Instruction, operand: str) -> int:
     """The 6-bit number of a register that is used, else NONE (x0 too)."""
     file = getattr(row, operand)
@@ -93,7 +89,8 @@ class CodeTable:
             return self._row(0, None, SystemOp.FETCH_FAULT.value)
         found = self._words.get(word)
         if found is None:
-            found = self._words[word] = self._row(word, _find(word), SystemOp.ILLEGAL.value)
+            row = next((row for row in INSTRUCTIONS if word & row.mask == row.match), None)
+            found = self._words[word] = self._row(word, row, SystemOp.ILLEGAL.value)
         return found
 
     def _row(self, word: int, row: Instruction | None, op: int) -> tuple[int, ...]:

@@ -15,11 +15,9 @@ from .search import first_of, least_recently_used
 
 __all__ = ["cancel", "idle", "offers_store", "request", "reset", "take", "tick"]
 
-LOAD_MISALIGNED, LOAD_ACCESS, STORE_MISALIGNED, STORE_ACCESS = (
-    cause.value for cause in (
-        FaultCause.LOAD_MISALIGNED, FaultCause.LOAD_ACCESS, FaultCause.STORE_MISALIGNED, FaultCause.STORE_ACCESS,
-    )
-)
+LOAD_MISALIGNED, LOAD_ACCESS, STORE_MISALIGNED, STORE_ACCESS = (cause.value for cause in (
+    FaultCause.LOAD_MISALIGNED, FaultCause.LOAD_ACCESS, FaultCause.STORE_MISALIGNED, FaultCause.STORE_ACCESS,
+))
 
 
 @inlined

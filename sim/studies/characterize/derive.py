@@ -73,12 +73,10 @@ def _units(found: Measured) -> list[Finding]:
     for unit in UNITS:
         slot = _slot(found.slots, unit.name)
         if slot is not None:
-            findings.append(
-                Finding(
-                    key=f"latency_{unit.name} (slot)", value=slot,
-                    how=f"a csrr {slot - 1} behind it has to wait for the writeback port",
-                )
-            )
+            findings.append(Finding(
+                key=f"latency_{unit.name} (slot)", value=slot,
+                how=f"a csrr {slot - 1} behind it has to wait for the writeback port",
+            ))
     return findings
 
 
@@ -123,13 +121,11 @@ def _local(found: Measured) -> list[Finding]:
     ]
     for stride in word_strides(found.shape):
         for kind in ("local_load", "local_store"):
-            findings.append(
-                Finding(
-                    key=f"{kind.replace('_', ' ')}, stride {stride}",
-                    value=_each(found.strides, f"{kind} stride {stride}"),
-                    how="cycles of each in a row",
-                )
-            )
+            findings.append(Finding(
+                key=f"{kind.replace('_', ' ')}, stride {stride}",
+                value=_each(found.strides, f"{kind} stride {stride}"),
+                how="cycles of each in a row",
+            ))
     return findings
 
 

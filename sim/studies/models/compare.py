@@ -62,13 +62,10 @@ def roofline(mix: Mix, parameters: Parameters) -> float:
 def estimates(kernel: str, cycles: int, mix: Mix, parameters: Parameters) -> Judged:
     """Every model on one kernel."""
     average = cpi_cycles(mix, parameters, Case.AVERAGE)
-    return Judged(
-        kernel=kernel, cycles=cycles, mix=mix, holds=holds(mix, parameters, average),
-        estimates={
-            "cpi best": cpi_cycles(mix, parameters, Case.BEST), "cpi average": average,
-            "cpi worst": cpi_cycles(mix, parameters, Case.WORST),
-            "mwp-cwp": hong_kim_of(mix, parameters, cached=False).cycles,
-            "mwp-cwp cached": hong_kim_of(mix, parameters, cached=True).cycles,
-            "roofline": roofline(mix, parameters),
-        },
-    )
+    return Judged(kernel=kernel, cycles=cycles, mix=mix, holds=holds(mix, parameters, average), estimates={
+        "cpi best": cpi_cycles(mix, parameters, Case.BEST), "cpi average": average,
+        "cpi worst": cpi_cycles(mix, parameters, Case.WORST),
+        "mwp-cwp": hong_kim_of(mix, parameters, cached=False).cycles,
+        "mwp-cwp cached": hong_kim_of(mix, parameters, cached=True).cycles,
+        "roofline": roofline(mix, parameters),
+    })

@@ -117,11 +117,9 @@ class Scheduler:
         for bank, entry in heads.items():
             group = bank.group
             if bank.row == entry.row:
-                ready = max(
-                    now, bank.column_from, *(
-                        (group.write_from, device.write_from) if entry.write else (group.read_from, device.read_from)
-                    )
-                )
+                ready = max(now, bank.column_from, *(
+                    (group.write_from, device.write_from) if entry.write else (group.read_from, device.read_from)
+                ))
                 after, key = self._least, (ready, 0, entry.order)
             elif bank.row == CLOSED:
                 ready = max(now, bank.act_from, group.act_from, device.act_from)
