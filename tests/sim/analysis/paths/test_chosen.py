@@ -7,12 +7,12 @@ import pytest
 
 from metronome.sim.analysis.paths.arithmetic import Arithmetic
 from metronome.sim.program.assembler import asm
-from tests.sim.analysis.assembled import A0, INPUTS, T0, T2, T4, T6, Assembled, bound_of, launch_of, one, runs_of, words
+from tests.sim.analysis.assembled import INPUTS, Assembled, bound_of, launch_of, one, runs_of, words
+from tests.sim.registers import A0, A1, A2, A3, A4, T0, T2, T4, T6
 from tests.support.tiers import some_more
 
 pytestmark = pytest.mark.slow
 
-A1, A2, A3, A4 = (A0 + each for each in (1, 2, 3, 4))
 VALUES = range(-3, 16)
 SEED = 5
 
