@@ -103,13 +103,9 @@ class _Group(Quick, typer.core.TyperGroup):  # type: ignore[misc]
 
 
 app = typer.Typer(
-    name="metronome",
-    cls=_Group,
-    help="A SIMT streaming multiprocessor whose warp schedule can be computed on paper.",
+    name="metronome", cls=_Group, help="A SIMT streaming multiprocessor whose warp schedule can be computed on paper.",
     epilog="Begin with: metronome new mine, metronome run ./mine. Each subcommand has examples: metronome run -h.",
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
+    add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 

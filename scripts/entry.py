@@ -3,8 +3,6 @@
 So it imports next to nothing itself.
 """
 
-from __future__ import annotations
-
 import gc
 import signal
 import sys

@@ -1,7 +1,5 @@
 """What stands at the end of each help page: examples, and what the exit status says."""
 
-from __future__ import annotations
-
 import importlib
 import sys
 from types import ModuleType
@@ -101,10 +99,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("metronome grade --make-reference new.json", "for instructors"),
     ),
     "bench": (("metronome bench --preset TINY,BASE", "cycles a second"),),
-    "cache": (
-        ("metronome cache", "what it holds"),
-        ("metronome cache --prune --older-than 30", "remove what is old"),
-    ),
+    "cache": (("metronome cache", "what it holds"), ("metronome cache --prune --older-than 30", "remove what is old")),
 }
 _ALWAYS = "2 bad use, 70 a defect of metronome, 130 interrupted"
 _RUN = "0 passed, 1 check or exit code failed, 3 fault, 4 cycle limit or deadlock"

@@ -33,9 +33,7 @@ def analyze(
     cache: Annotated[
         list[str] | None, typer.Option(metavar="BYTES/WAYS", help="A data cache, as 16K/4, or none. Repeatable.")
     ] = None,
-    order: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write the order as the hardware reads it.")
-    ] = None,
+    order: Annotated[str | None, typer.Option(metavar="FILE", help="Write the order as the hardware reads it.")] = None,
     listing_file: Annotated[
         str | None, typer.Option("--listing", metavar="FILE", help="Write the whole listing, as text.")
     ] = None,
@@ -114,9 +112,7 @@ def _written(option: str, asked: AskedRun, listing: Listing) -> bytes:
     return "".join(f"{line}\n" for line in text_of(listing, asked.config)).encode()
 
 
-def _tell(
-    asked: AskedRun, listing: Listing, estimates: Sequence[Estimate], verified: Verified | None
-) -> None:
+def _tell(asked: AskedRun, listing: Listing, estimates: Sequence[Estimate], verified: Verified | None) -> None:
     target: Path | None = asked.target
     if asked.as_json:
         write_json(target, described_analysis(asked, listing, estimates, verified))

@@ -115,8 +115,7 @@ def print_analysis(
         )
     table.add_section()
     table.add_row(
-        "all", "", "", str(times.total()), str(lines.total()),
-        *_cells([each.total for each in estimates], store=False),
+        "all", "", "", str(times.total()), str(lines.total()), *_cells([each.total for each in estimates], store=False)
     )
     Console().print(table)
     if verified is not None:

@@ -178,8 +178,7 @@ def asked_run(
 
     before(config)
     launch = program.prepare(
-        backend_of(ctx), config, dtype=dtype, size=inputs.size, seed=inputs.seed, argument=named.argument,
-        compiling=how,
+        backend_of(ctx), config, dtype=dtype, size=inputs.size, seed=inputs.seed, argument=named.argument, compiling=how
     )
     launch, config = program.with_memory(launch, asked, config)
     launch = program.with_region(program.with_loads(launch, files.loads), named.region, config)

@@ -1,7 +1,5 @@
 """``metronome bench``: how fast the simulation and the golden model run, and how long a build takes."""
 
-from __future__ import annotations
-
 import os
 import statistics
 import tempfile
@@ -223,16 +221,10 @@ def bench(ctx: typer.Context, *, options: BenchOptions, json_file: JsonOption = 
         iss = statistics.median(backend.iss_speed() for _ in range(repeat))
     if json_file is not None:
         write_json(target, {
-            "set": dict(next(iter(asked.values())).settings),
-            "config_file": options.config_file,
-            "presets": figures,
-            "iss_instructions_per_second": iss,
-            "kernel": kernel,
-            "sizes": {name: SIZES[kernel][name] for name in figures},
-            "repeat": repeat,
-            "memory": memory,
-            "latency": None if memory in DRAM_MODELS else cycles,
-            "cold": options.cold,
+            "set": dict(next(iter(asked.values())).settings), "config_file": options.config_file, "presets": figures,
+            "iss_instructions_per_second": iss, "kernel": kernel,
+            "sizes": {name: SIZES[kernel][name] for name in figures}, "repeat": repeat, "memory": memory,
+            "latency": None if memory in DRAM_MODELS else cycles, "cold": options.cold,
         })
     if json_file is None or target is not None:
         console = Console(highlight=False)

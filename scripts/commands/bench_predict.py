@@ -1,7 +1,5 @@
 """``metronome bench --predict``: the hardware's simulation and the prediction of the same run, one after the other."""
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -20,8 +18,7 @@ __all__ = ["measure_prediction", "prediction_table"]
 
 
 def measure_prediction(
-    backend: Backend, asked: Machine, kernel: str, size: int, repeat: int, memories: Mapping[str, int],
-    progress: Report,
+    backend: Backend, asked: Machine, kernel: str, size: int, repeat: int, memories: Mapping[str, int], progress: Report
 ) -> Iterator[tuple[str, Outcome, dict[str, Any]]]:
     """Each memory (its name, with a latency) with the last outcome of the hardware, and the figures.
 
@@ -47,11 +44,8 @@ def measure_prediction(
         computed = Outcome(machine=asked, config=config, launch=launch, request=request, result=predicted[-1],
                            engine=Engine.PREDICT)
         yield memory, outcome, {
-            "total_cycles": measured[-1].total_cycles,
-            "same": outcome.counted() == computed.counted(),
-            "cycles_per_second": speeds[0],
-            "predicted_cycles_per_second": speeds[1],
-            "ratio": speeds[1] / speeds[0],
+            "total_cycles": measured[-1].total_cycles, "same": outcome.counted() == computed.counted(),
+            "cycles_per_second": speeds[0], "predicted_cycles_per_second": speeds[1], "ratio": speeds[1] / speeds[0],
             "predictions": [each.cycles_per_second for each in predicted],
         }
 

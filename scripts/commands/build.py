@@ -102,7 +102,9 @@ def build(
     if image_file is None:
         elf = _built(backend, programs, dtype, how, name)
     else:
-        launch = _launch(backend, programs[0], dtype, how, inputs)
+        launch = programs[0].prepare(
+            backend, inputs.config, dtype=dtype, size=inputs.size, seed=inputs.seed, argument=None, compiling=how
+        )
         elf = launch.image.path
         document["image"], line = _write_image(launch, inputs.config, image_file)
         lines.append(line)
@@ -129,12 +131,6 @@ def _written(files: FileOptions, name: str, json_file: str | None) -> tuple[Path
     if files.image is not None:
         image = require_writable(files.image, "--image", ".hex", ".mem", ".txt")
     return elf, image, json_target(json_file)
-
-
-def _launch(backend: Backend, program: Program, dtype: str | None, how: Compiling, inputs: _Inputs) -> Launch:
-    return program.prepare(
-        backend, inputs.config, dtype=dtype, size=inputs.size, seed=inputs.seed, argument=None, compiling=how
-    )
 
 
 def _write_image(launch: Launch, config: SmConfig, file: Path) -> tuple[dict[str, object], str]:

@@ -106,8 +106,7 @@ def characterize(
         measured = _measure(config, request, how, backend_of(ctx), progress, measures)
         rows, document = measured.rows, measured.document
         judged = [
-            judge(config, request, how, backend_of(ctx), progress, (name, kind), measured.parameters)
-            for name in names
+            judge(config, request, how, backend_of(ctx), progress, (name, kind), measured.parameters) for name in names
         ]
     from metronome.sim.run.outcome import described
 
@@ -257,9 +256,7 @@ def _cpi_table(cpi: Sequence[dict[str, Any]]) -> Any:
     table = new_table("class", "", *heads, title=title)
     by_place = {(each["class"], each["warps"]): each for each in cpi}
     for name in dict.fromkeys(each["class"] for each in cpi):
-        values = [
-            _text(by_place[name, warps][form]) for warps in shown for form in ("independent", "dependent")
-        ]
+        values = [_text(by_place[name, warps][form]) for warps in shown for form in ("independent", "dependent")]
         table.add_row(name, by_place[name, shown[0]]["about"], *values)
     return table
 

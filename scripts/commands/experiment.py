@@ -11,17 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich import progress
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    SpinnerColumn,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
 from rich.table import Table
 
 from metronome.hdl.config import Coordination
@@ -247,7 +239,7 @@ def summary_table(value: dict[str, Any]) -> Table:
     return table
 
 
-class _Running(TextColumn):
+class _Running(progress.TextColumn):
     """What is being done at the moment, a line each."""
 
     def __init__(self, pool: Pool) -> None:
@@ -269,10 +261,11 @@ def _progress(pool: Pool) -> Iterator[Callable[[Plan, int, int, Event | None], N
         yield lambda planned, finished, failed, event: None
         return
     columns = (
-        SpinnerColumn(), TextColumn("{task.description}"), BarColumn(20), MofNCompleteColumn(), TimeElapsedColumn(),
-        TextColumn("left"), TimeRemainingColumn(), _Running(pool),
+        progress.SpinnerColumn(), progress.TextColumn("{task.description}"), progress.BarColumn(20),
+        progress.MofNCompleteColumn(), progress.TimeElapsedColumn(),
+        progress.TextColumn("left"), progress.TimeRemainingColumn(), _Running(pool),
     )
-    with Progress(*columns, console=console) as display:
+    with progress.Progress(*columns, console=console) as display:
         bar = display.add_task("runs", total=None)
 
         def show(planned: Plan, finished: int, failed: int, event: Event | None) -> None:

@@ -1,7 +1,5 @@
 """``metronome new``: a kernel of one's own to begin with."""
 
-from __future__ import annotations
-
 import shlex
 import shutil
 import tempfile
@@ -19,9 +17,7 @@ __all__ = ["new"]
 _FILES = ("kernel.c", "host.py")
 
 
-def new(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The folder to make.")],
-) -> int:
+def new(name: Annotated[str, typer.Argument(metavar="NAME", help="The folder to make.")]) -> int:
     """Write a folder with a kernel that passes: kernel.c for the machine, host.py for its inputs and its check."""
     from metronome.sim.program.kernel_folders import KERNELS
 

@@ -1,7 +1,5 @@
 """``metronome predict``: a run, computed instead of simulated."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

@@ -29,8 +29,7 @@ def report(
         str | None, typer.Argument(metavar="RESULTS", help="The folder that `metronome sweep` has written.")
     ] = None,
     output: Annotated[
-        str | None,
-        typer.Option("--output", "-o", metavar="FILE", help="The page, or - ; default: RESULTS.html, here."),
+        str | None, typer.Option("--output", "-o", metavar="FILE", help="The page, or - ; default: RESULTS.html, here.")
     ] = None,
     diff: Annotated[
         str | None,

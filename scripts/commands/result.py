@@ -28,9 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["Outcome", "add_counters", "memory_of", "print_outcome"]
 
 #: How a run can end other than by itself, and what that is as an exit status.
-_STATUS = {
-    "fault": Exit.FAULT, "hang": Exit.CYCLE_LIMIT, "deadlock": Exit.CYCLE_LIMIT,
-}
+_STATUS = {"fault": Exit.FAULT, "hang": Exit.CYCLE_LIMIT, "deadlock": Exit.CYCLE_LIMIT}
 
 #: Instead of a counter that the predictor does not have.
 _NOT_PREDICTED = "not predicted"
@@ -57,9 +55,7 @@ class Outcome(plain.Outcome):
 
 def _notes(outcome: Outcome) -> list[str]:
     """What is worth knowing of a run whether it has passed or not, a line each."""
-    notes = [
-        f"memcheck: {finding.describe(outcome.source_of)}" for finding in outcome.findings or () if finding.note
-    ]
+    notes = [f"memcheck: {finding.describe(outcome.source_of)}" for finding in outcome.findings or () if finding.note]
     if outcome.result.argument_missing:
         place = f"the program reads its argument block at {outcome.launch.argument_address:#x}, but has none"
         notes.append(place + (": give it one with --arg FILE" if outcome.launch.dtype is None else ": see its host.py"))

@@ -113,9 +113,7 @@ class KernelRuns:
         cycles = memory_latency(memory, options.memory.latency)
         of_memory = memory_options(memory, options.memory)
         varied, engine = axes(options.machine.settings), engine_of(each.engine)
-        asked = [
-            (machine, _schemes(machine, varied, options.scheme, engine)) for machine in machines(options.machine)
-        ]
+        asked = [(machine, _schemes(machine, varied, options.scheme, engine)) for machine in machines(options.machine)]
         if each.forecast:
             _check_forecast([machine.config for machine, _ in asked], engine)
         compiled = compiling(each.cflags, each.function, each.no_simt)

@@ -1,7 +1,5 @@
 """The table of ``metronome sweep`` with a kernel."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -94,17 +94,12 @@ def _one_file(
     else:
         write_file(file, text.encode())
     return {
-        "preset": asked.preset,
-        "config": dataclasses.asdict(config),
-        "output": None if file is None else str(file),
-        "bytes": len(text.encode()),
-        "lines": text.count("\n"),
+        "preset": asked.preset, "config": dataclasses.asdict(config), "output": None if file is None else str(file),
+        "bytes": len(text.encode()), "lines": text.count("\n"),
     }
 
 
-def _export(
-    backend: Backend, asked: Machine, config: SmConfig, bus: str, probe: bool, folder: Path
-) -> dict[str, Any]:
+def _export(backend: Backend, asked: Machine, config: SmConfig, bus: str, probe: bool, folder: Path) -> dict[str, Any]:
     """Write the folder; what --json says of it."""
     from metronome.sim.build.export.files import export_files
 
@@ -119,11 +114,7 @@ def _export(
         files = export_files(chip, simulation, preset=asked.preset, bus=bus, verilog=text_of)
     write_folder(folder, files)
     return {
-        "preset": asked.preset,
-        "config": dataclasses.asdict(chip),
-        "output": str(folder),
-        "bytes": sum(map(len, files.values())),
-        "lines": sum(content.count(b"\n") for content in files.values()),
-        "bus": bus,
-        "files": {name: len(content) for name, content in files.items()},
+        "preset": asked.preset, "config": dataclasses.asdict(chip), "output": str(folder),
+        "bytes": sum(map(len, files.values())), "lines": sum(content.count(b"\n") for content in files.values()),
+        "bus": bus, "files": {name: len(content) for name, content in files.items()},
     }

@@ -154,9 +154,7 @@ def _traces(slowest: list[str] | None, observe: int) -> list[TraceFile]:
     return trace_files(slowest, "--slowest")
 
 
-def _verdict(
-    asked: AskedRun, bound: Bound, observed: Observed | None, facts: Facts, memory_bound: int | None
-) -> int:
+def _verdict(asked: AskedRun, bound: Bound, observed: Observed | None, facts: Facts, memory_bound: int | None) -> int:
     """The exit status, and what is wrong."""
     # A rule that nothing was found for may be a mistake.
     for rule in facts.unused_rules if facts.used else ():

@@ -110,9 +110,7 @@ class Program:
         given = compiling.given()
         if given is not None:
             raise UsageError(f"{given} is for what is compiled: a kernel or a .c file")
-        prepare = {
-            "elf": backend.prepare_elf, "vxbin": backend.prepare_vxbin, "bin": backend.prepare_binary,
-        }[self.kind]
+        prepare = {"elf": backend.prepare_elf, "vxbin": backend.prepare_vxbin, "bin": backend.prepare_binary}[self.kind]
         return prepare(path, block, config)
 
     def with_memory(self, launch: Launch, machine: Machine, config: SmConfig) -> tuple[Launch, SmConfig]:
@@ -201,9 +199,7 @@ def find_program(kernel: str | None, elf: str | None = None, binary: str | None 
         If not exactly one was given, or a file cannot be read.
     """
     if sum(source is not None for source in (kernel, elf, binary)) != 1:
-        raise UsageError(
-            "name one program: KERNEL, or --elf FILE, or --bin FILE (metronome kernels lists the kernels)"
-        )
+        raise UsageError("name one program: KERNEL, or --elf FILE, or --bin FILE (metronome kernels lists the kernels)")
     if elf is not None:
         return Program("elf", elf, {"--elf": input_file("--elf", elf)})
     if binary is not None:

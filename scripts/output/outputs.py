@@ -1,7 +1,5 @@
 """Files that a subcommand writes: refused early if they cannot be written, and whole or not at all."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

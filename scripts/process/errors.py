@@ -1,7 +1,5 @@
 """The error that a user can mend, and the exit statuses of every subcommand (docs/command-line.md)."""
 
-from __future__ import annotations
-
 import enum
 
 __all__ = ["Exit", "UsageError"]

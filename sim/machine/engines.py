@@ -1,7 +1,5 @@
 """What the cycles of a run come from."""
 
-from __future__ import annotations
-
 import enum
 
 __all__ = ["CannotPredictError", "Engine"]

@@ -1,7 +1,5 @@
 """One prediction under way: the machine of :mod:`.model`, a memory model at its port, the golden model beside it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -85,12 +83,10 @@ class Running:
         settings["events"] = watcher is not None
         if policy is not None:
             settings["policy"] = policies.OUTSIDE
-        self.box, self.sums, self.front, self.lsu, self.control, self.issue = (
-            part[0] for part in (
-                self.machine.port, self.machine.observer, self.machine.front, self.machine.lsu, self.machine.control,
-                self.machine.issue,
-            )
-        )
+        self.box, self.sums, self.front, self.lsu, self.control, self.issue = (part[0] for part in (
+            self.machine.port, self.machine.observer, self.machine.front, self.machine.lsu, self.machine.control,
+            self.machine.issue,
+        ))
         self.box["cycle"] = -1
         self.issued: list[np.ndarray] = []
         #: The bytes of each entry of the write buffer, and the line of each request of the I-cache.

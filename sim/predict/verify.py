@@ -4,8 +4,6 @@ Both sides say what each unit does in a cycle: the hardware by its probe, the pr
 which anything differs, the units are asked in the order in which one acts on the next.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, is_dataclass, replace
 from enum import Enum
@@ -55,9 +53,7 @@ UNITS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
         ("miss", "missed"), ("miss that asks for its line", "miss"), ("line into the cache", "refill"),
         ("its number", "refill_line"), ("answer of memory", "answer"),
     )),
-    ("the front end", (
-        ("warps with unresolved control flow", "unresolved"), ("jump followed at decode", "turn"),
-    )),
+    ("the front end", (("warps with unresolved control flow", "unresolved"), ("jump followed at decode", "turn"))),
     ("the scoreboard", (("reasons", "reason"),)),
     ("the front end", (("eligible warps", "eligible"),)),
     ("the policy", (("selected warp", "selected"), ("fetch", "fetched"), ("stall", "stall"),
@@ -226,9 +222,7 @@ def _unlike(name: str, there: Any, here: Any) -> list[str]:
             line for key in there
             for line in _unlike(f"{name}.{key.name.lower() if isinstance(key, Enum) else key}", there[key], here[key])
         ]
-    there, here = (
-        "; ".join(map(str, each)) or "nothing" if isinstance(each, list) else each for each in (there, here)
-    )
+    there, here = ("; ".join(map(str, each)) or "nothing" if isinstance(each, list) else each for each in (there, here))
     return [f"{name}: measured {there}, predicted {here}"]
 
 

@@ -3,8 +3,6 @@
 The header and segment checks are ours, so that every refusal says what is wrong in one line.
 """
 
-from __future__ import annotations
-
 import bisect
 import functools
 import itertools
@@ -255,11 +253,8 @@ def load_elf(path: str | Path, memory_map: MemoryMap | None = None) -> ElfImage:
     symbols.sort(key=lambda symbol: symbol[4])  # local ones first: a global of the same name wins
     functions = {(address, address + size, name) for name, address, size, kind, _ in symbols if kind == _FUNCTION}
     return ElfImage(
-        path=path,
-        entry=entry,
-        segments=segments,
-        symbols={name: (address, size) for name, address, size, _, _ in symbols},
-        functions=tuple(sorted(functions)),
+        path=path, entry=entry, segments=segments,
+        symbols={name: (address, size) for name, address, size, _, _ in symbols}, functions=tuple(sorted(functions)),
         content=reader.content,
     )
 

@@ -4,8 +4,6 @@ Whatever goes wrong in it is one line with the file and the line of its author. 
 since standard output may be a JSON document.
 """
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import importlib
@@ -232,9 +230,7 @@ def _parts_of(made: Problem | OpenCl) -> tuple[tuple[str, bool, str], ...]:
     )
 
 
-def _checked(
-    made: Any, folder: Path, file: str, modules: OwnModules, config: SmConfig
-) -> Problem | OpenCl:
+def _checked(made: Any, folder: Path, file: str, modules: OwnModules, config: SmConfig) -> Problem | OpenCl:
     """What ``make`` has returned, with a check that is guarded too."""
     if not isinstance(made, Problem | OpenCl):
         raise HostError(f"{file}: make() must return a Problem, not {_one_line(repr(made))[:80]}")

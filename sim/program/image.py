@@ -1,7 +1,5 @@
 """All that is in memory when a program starts, as a text that ``$readmemh`` reads: for testbenches of others."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

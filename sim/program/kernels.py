@@ -6,8 +6,6 @@ A :class:`Launch` is everything that has to be in memory before the machine star
 image, the buffers, the argument block at the user area's start (whose address goes into mscratch).
 """
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import shlex
@@ -86,9 +84,7 @@ def _options(source: Path, problem: OpenCl) -> list[str]:
         raise HostError(f"{shown(source.parent / 'host.py')}: options {problem.options!r}: {error}") from None
 
 
-def _problem(
-    name: str, host: Host, function: str | None, what: tuple[str, int, int, SmConfig]
-) -> Problem | OpenCl:
+def _problem(name: str, host: Host, function: str | None, what: tuple[str, int, int, SmConfig]) -> Problem | OpenCl:
     """The inputs; those of OpenCL have the kernel ``function``, if that is given."""
     made = host.problem(*what, function)
     if kernel_source(name).suffix == ".cl":
@@ -212,9 +208,7 @@ def _require_apart(launch: Launch) -> None:
                 )
 
 
-def _foreign(
-    image: ElfImage, arguments_path: str | Path | None, config: SmConfig, name: str | None = None
-) -> Launch:
+def _foreign(image: ElfImage, arguments_path: str | Path | None, config: SmConfig, name: str | None = None) -> Launch:
     arguments = b""
     if arguments_path is not None:
         try:

@@ -1,7 +1,5 @@
 """Names of functions as their authors wrote them."""
 
-from __future__ import annotations
-
 __all__ = ["readable"]
 
 

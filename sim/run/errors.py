@@ -1,7 +1,5 @@
 """What can go wrong with the simulation itself."""
 
-from __future__ import annotations
-
 __all__ = ["SimulationError"]
 
 

@@ -67,29 +67,16 @@ def described(
     """How a run was asked for: ``config`` of its JSON. Without ``compiling`` the program was compiled elsewhere."""
     dram = request.memory in DRAM_MODELS
     return {
-        "preset": machine.preset,
-        "config_file": machine.file,
-        "set": dict(machine.settings),
-        "mode": config.coordination,
-        "issue": request.policy,
-        "fetch": request.fetch_policy,
-        "memory": request.memory,
-        "latency": None if dram else request.latency,
-        "timing": request.memory_options.timing if dram else None,
+        "preset": machine.preset, "config_file": machine.file, "set": dict(machine.settings),
+        "mode": config.coordination, "issue": request.policy, "fetch": request.fetch_policy, "memory": request.memory,
+        "latency": None if dram else request.latency, "timing": request.memory_options.timing if dram else None,
         "memory_clock": str(request.memory_options.clock) if dram else None,
         "bank_hash": request.memory_options.bank_hash if dram else None,
         "cflags": None if compiling is None else shlex.join(compiling.flags),
         "function": None if compiling is None else compiling.function,
-        "no_simt": None if compiling is None else not compiling.simt,
-        "type": dtype,
-        "size": size,
-        "seed": request.seed,
-        "max_cycles": request.max_cycles,
-        "check": request.check,
-        "memcheck": request.memcheck,
-        "strict_races": request.strict_races,
-        "engine": engine,
-        **dataclasses.asdict(config),
+        "no_simt": None if compiling is None else not compiling.simt, "type": dtype, "size": size, "seed": request.seed,
+        "max_cycles": request.max_cycles, "check": request.check, "memcheck": request.memcheck,
+        "strict_races": request.strict_races, "engine": engine, **dataclasses.asdict(config),
     }
 
 
@@ -201,12 +188,8 @@ class Outcome:
         if fault is None:
             return None
         return {
-            "cause": fault.cause.name.lower(),
-            "warp": fault.warp,
-            "pc": fault.pc,
-            "address": fault.address,
-            "function": self.launch.image.function_at(fault.pc),
-            "source": self.launch.image.source_line(fault.pc),
+            "cause": fault.cause.name.lower(), "warp": fault.warp, "pc": fault.pc, "address": fault.address,
+            "function": self.launch.image.function_at(fault.pc), "source": self.launch.image.source_line(fault.pc),
         }
 
     def source_of(self, pc: int) -> tuple[str | None, str | None]:

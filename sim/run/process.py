@@ -107,9 +107,7 @@ def started_sooner(environ: dict[str, str], folder: Path) -> dict[str, str]:
     """
     (folder / "pytest.py").write_text(_PYTEST)
     (folder / "jschon.py").write_text(_JSCHON)
-    return environ | {
-        "PYTHONPATH": os.pathsep.join([str(folder), environ["PYTHONPATH"]]), "OPENBLAS_NUM_THREADS": "1",
-    }
+    return environ | {"PYTHONPATH": os.pathsep.join([str(folder), environ["PYTHONPATH"]]), "OPENBLAS_NUM_THREADS": "1"}
 
 
 def _tail(log: Path) -> str:

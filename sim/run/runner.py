@@ -1,7 +1,5 @@
 """Runs programs on the simulated SM: build cache, simulation process, results."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re

@@ -1,6 +1,5 @@
 """The pages that a reader of the project sees, and every text file of the repository."""
 
-
 from metronome.sim.build.sources import ROOT
 from tests.support.source_files import source_files
 

@@ -10,8 +10,6 @@ from metronome.hdl.presets import BASE
 from metronome.sim.fpga.synth.committed import UnitRow, read_figures
 from tests.docs.pages import ROOT
 
-__all__ = ["TABLES", "with_tables"]
-
 #: The machine of the table of units, and the options of `metronome synth` for another.
 _USUAL = {"preset": "MID", "prediction": "not_taken", "issue": "gtlrr", "mode": "swas"}
 _OPTIONS = {"preset": "--preset", "prediction": "--prediction", "issue": "--policy", "mode": "--mode"}

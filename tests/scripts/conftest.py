@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import json
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -19,6 +20,7 @@ from metronome.sim.program.compiler.options import AS_USUAL
 from metronome.sim.program.elf import ElfImage
 from metronome.sim.program.kernels import KernelError, KernelInfo, Launch
 from metronome.sim.run.types import Fault, RunResult
+from tests.scripts.lines import only_line
 
 RESULT_ADDRESS = 0x0001_1000
 RESULT_BYTES = bytes(range(64))
@@ -47,9 +49,7 @@ def region():
     waits = {reason: 0 for reason in LookupWait if reason} | {LookupWait.MSHR: 17}
     stalls = dict.fromkeys(REASONS, 0)
     return RegionStatistics(
-        loads=LineAccesses(
-            instructions=18, accesses=27, uncached=2, hits=13, merges=5, forwards=3, misses=4,
-        ),
+        loads=LineAccesses(instructions=18, accesses=27, uncached=2, hits=13, merges=5, forwards=3, misses=4),
         stores=LineAccesses(instructions=2, accesses=4, uncached=0, hits=1, merges=3),
         waits=waits,
         load_latency=LoadLatency(total=123, maximum=33, histogram=(0, 0, 12, 0, 5, 1)),
@@ -176,6 +176,12 @@ class Called:
     out: str
     err: str
 
+    @property
+    def refusal(self):
+        """The one line that refuses, where nothing else is written."""
+        assert (self.status, self.out) == (2, ""), self
+        return only_line(self.err)
+
 
 @pytest.fixture
 def backend():
@@ -185,12 +191,36 @@ def backend():
 
 @pytest.fixture
 def metronome(backend, capsys, tmp_path, monkeypatch):
-    """Call the command line in an empty folder, with the stand-in in place of the simulator."""
+    """Call the command line in an empty folder, over the stand-in; ``status`` is the one that it has to have."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")
 
+    def call(*arguments, status=None):
+        done = Called(main([str(argument) for argument in arguments], backend=backend), *capsys.readouterr())
+        assert status in (None, done.status), done.err
+        return done
+
+    return call
+
+
+@pytest.fixture
+def run(capsys):
+    """`metronome run ... --preset TINY --json -`: (exit status, the JSON or None, standard error)."""
+
     def call(*arguments):
-        status = main([str(argument) for argument in arguments], backend=backend)
-        return Called(status, *capsys.readouterr())
+        status = main(["run", *map(str, arguments), "--preset", "TINY", "--json", "-"])
+        out, err = capsys.readouterr()
+        return status, json.loads(out) if out else None, err
+
+    return call
+
+
+@pytest.fixture
+def call(tmp_path, monkeypatch, capsys):
+    """Call the command line with all that is behind it in an empty folder: (exit status, its output, its errors)."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments):
+        return main([*map(str, arguments)]), *capsys.readouterr()
 
     return call

@@ -3,7 +3,6 @@
 import pytest
 
 from metronome.hdl.presets import TINY
-from metronome.scripts.cli import main
 from metronome.scripts.process.backend import Backend
 from metronome.sim.build import simulator as build_module
 from metronome.sim.build.simulator import BuildError, build
@@ -21,13 +20,11 @@ def unusable(request, tmp_path):
 
 
 @pytest.mark.parametrize("program", [["vecadd", "--size", "4"], ["--bin", "loop.bin"]], ids=["kernel", "raw image"])
-def test_a_cache_that_cannot_be_made_is_one_line(unusable, program, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
+def test_a_cache_that_cannot_be_made_is_one_line(unusable, program, tmp_path, monkeypatch, call):
     monkeypatch.delenv("METRONOME_TRACEBACK", raising=False)
     monkeypatch.setenv("METRONOME_CACHE", unusable)
     (tmp_path / "loop.bin").write_bytes(bytes(4))
-    status = main(["run", *program, "--preset", "TINY"])
-    out, err = capsys.readouterr()
+    status, out, err = call("run", *program, "--preset", "TINY")
     (line,) = err.splitlines()
     assert (status, out) == (2, "")
     assert line.startswith(f"metronome: cannot use the build cache {unusable}: ")
@@ -48,13 +45,12 @@ def test_only_errors_in_the_cache_are_laid_to_it(metronome, backend, tmp_path, m
 
 
 @pytest.mark.slow
-def test_a_damaged_kernel_is_laid_to_the_cache(tmp_path, monkeypatch, capsys):
+def test_a_damaged_kernel_is_laid_to_the_cache(tmp_path, monkeypatch, call):
     monkeypatch.setenv("METRONOME_CACHE", str(tmp_path))
     Backend().prepare("vecadd", "int32", 4, 1, TINY)
     (elf,) = tmp_path.glob("kernels/*/*.elf")
     elf.write_bytes(b"")
-    status = main(["run", "vecadd", "--size", "4", "--preset", "TINY"])
-    out, err = capsys.readouterr()
+    status, out, err = call("run", "vecadd", "--size", "4", "--preset", "TINY")
     (line,) = err.splitlines()
     assert (status, out) == (2, "")
     assert line.startswith(f"metronome: the build cache is damaged: delete {tmp_path / 'kernels'}, and it is ")

@@ -39,8 +39,7 @@ def test_listing(metronome, cache):
 
 
 def test_json(metronome, cache):
-    done = metronome("cache", "--prune", "--older-than", "7", "--json", "-")
-    document = json.loads(done.out)
+    document = json.loads(metronome("cache", "--prune", "--older-than", "7", "--json", "-").out)
     assert list(document) == ["folder", "kinds", "removed", "removed_bytes", "in_use", "origin"]
     assert (document["folder"], document["removed"], document["in_use"]) == (str(cache), 2, 0)
     assert document["removed_bytes"] >= 100_000
@@ -64,8 +63,7 @@ def test_json(metronome, cache):
     ],
 )
 def test_prune(metronome, cache, options, stays):
-    done = metronome("cache", "--prune", *options)
-    assert done.status == 0
+    done = metronome("cache", "--prune", *options, status=0)
     assert left(cache) == stays
     assert done.out.splitlines()[-1].startswith(f"removed {3 - len(stays)} entr")
 

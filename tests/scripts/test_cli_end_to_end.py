@@ -14,6 +14,7 @@ from metronome.sim.program.assembler import asm
 from metronome.sim.program.compiler.elf_cache import build_elf
 from metronome.sim.program.elf import load_elf
 from metronome.sim.program.kernels import KERNELS
+from tests.support.programs import built
 from tests.support.tiers import more_but, some_more
 
 #: One worker runs them all, so that the machine is built once.
@@ -59,9 +60,7 @@ int main(void)
 @pytest.fixture(scope="module")
 def elf(tmp_path_factory):
     """A program that is no kernel of ours: it swaps two words, may fault, and ends with a given exit code."""
-    source = tmp_path_factory.mktemp("program") / "swap.c"
-    source.write_text(SOURCE)
-    return build_elf([source], name="swap")
+    return built(tmp_path_factory.mktemp("program"), SOURCE, "swap")
 
 
 @pytest.fixture
@@ -74,18 +73,6 @@ def argument(tmp_path):
         return path
 
     return write
-
-
-@pytest.fixture
-def run(capsys):
-    """`metronome run ... --preset TINY --json -`: (exit status, the JSON or None, standard error)."""
-
-    def call(*arguments):
-        status = main(["run", *map(str, arguments), "--preset", "TINY", "--json", "-"])
-        out, err = capsys.readouterr()
-        return status, json.loads(out) if out else None, err
-
-    return call
 
 
 @pytest.mark.parametrize(("policy", "memory"), more_but(

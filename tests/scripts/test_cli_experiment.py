@@ -48,8 +48,7 @@ def test_bad_use_is_one_line(metronome, mine, monkeypatch, arguments, message):
     (mine / "results-mine" / "runs").mkdir(parents=True)
     (mine / "full").mkdir()
     (mine / "full" / "thesis.tex").write_text("")
-    done = metronome("sweep", *arguments)
-    assert done.status == 2
+    done = metronome("sweep", *arguments, status=2)
     assert done.err.startswith(f"metronome: {message}")
     assert len(done.err.splitlines()) == 1 or arguments == ("broken.toml",), "but for the compiler's own lines"
     assert not (mine / "results-mine" / "runs").exists() or not list((mine / "results-mine" / "runs").iterdir())
@@ -67,9 +66,7 @@ def test_no_processes_without_shared_memory(metronome, mine, monkeypatch):
 
 
 def test_a_dry_run_runs_nothing(metronome, mine):
-    done = metronome("sweep", "mine.toml", "--dry-run", "--json", "-")
-    assert done.status == 0, done.err
-    value = json.loads(done.out)
+    value = json.loads(metronome("sweep", "mine.toml", "--dry-run", "--json", "-", status=0).out)
     assert (value["experiment"], value["results"], value["runs"], value["machines"]) == ("mine", "results-mine", 2, 1)
     assert value["minutes"] >= 0
     assert not (mine / "results-mine").exists()
@@ -78,9 +75,7 @@ def test_a_dry_run_runs_nothing(metronome, mine):
 @on("TINY")
 @pytest.mark.slow
 def test_a_sweep_goes_on_where_it_was(metronome, mine):
-    done = metronome("sweep", "mine.toml", "--jobs", "1", "--json", "-")
-    assert done.status == 0, done.err
-    document = json.loads(done.out)
+    document = json.loads(metronome("sweep", "mine.toml", "--jobs", "1", "--json", "-", status=0).out)
     origin = document.pop("origin")
     assert origin["command"] == "metronome sweep mine.toml --jobs 1 --json -"
     assert [each["name"] for each in origin["programs"]] == ["vecadd int32"]
@@ -110,8 +105,7 @@ def test_the_short_form_is_the_same_experiment(metronome, mine, monkeypatch):
 @pytest.mark.more
 def test_a_run_that_fails_is_told(metronome, mine):
     (mine / "mine.toml").write_text(MINE + "max_cycles = 100\n")
-    done = metronome("sweep", "mine.toml", "--json", "-")
-    assert done.status == 1
+    done = metronome("sweep", "mine.toml", "--json", "-", status=1)
     assert json.loads(done.out)["failed"] == 2
     title = "vecadd int32 4, TINY, swas lrr btfn, fixed, max_cycles=100"
     assert f"metronome: {title}: not ended after 100 cycles (--max-cycles)" in done.err.splitlines()

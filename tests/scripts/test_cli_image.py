@@ -1,23 +1,18 @@
 """metronome build --image: one program with its inputs, and nothing half-written."""
 
+import functools
 import json
 
 import pytest
 
-from metronome.scripts.cli import main
 from metronome.sim.program.image import image_text, read_words
 from metronome.sim.program.kernels import prepare
 from tests.support.builds import TINY
 
 
 @pytest.fixture
-def call(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-
-    def call(*arguments):
-        return main(["build", *arguments]), *capsys.readouterr()
-
-    return call
+def call(call):
+    return functools.partial(call, "build")
 
 
 def test_a_kernel_with_its_inputs(call, tmp_path):

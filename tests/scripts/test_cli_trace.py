@@ -20,6 +20,7 @@ from metronome.sim.program.elf import ElfImage
 from metronome.sim.show.trace.about import About
 from metronome.sim.show.trace.cycles import nothing_before
 from tests.support.builds import on
+from tests.support.programs import written
 
 KINDS = ("html", "csv", "parquet", "kanata", "pftrace")
 ENDINGS = ".html, .csv, .parquet, .kanata, .pftrace, .vcd, .fst, .gtkw"
@@ -37,9 +38,7 @@ class FullDisk(io.FileIO):
         return super().write(data)
 
 
-ABOUT = About(
-    name="a run", facts=[("program", "none")], image=ElfImage(path=Path("none.elf"), entry=0, segments=())
-)
+ABOUT = About(name="a run", facts=[("program", "none")], image=ElfImage(path=Path("none.elf"), entry=0, segments=()))
 
 
 def traced_file(path):
@@ -117,8 +116,7 @@ def test_what_was_traced_until_the_cycle_limit_is_there(tmp_path):
 ])
 def test_bad_use_is_one_line(words, line, metronome, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    done = metronome(*words)
-    assert done.status == 2
+    done = metronome(*words, status=2)
     assert line in done.err
     assert done.err.count("\n") == 1
     assert not os.listdir(tmp_path)
@@ -197,8 +195,7 @@ def test_a_profile_adds_up_to_the_region(capsys, tmp_path):
 @on("TINY")
 @pytest.mark.slow
 def test_no_region_no_profile(capsys, tmp_path):
-    source = tmp_path / "a.c"
-    source.write_text("int main(void) { return 0; }\n")
+    source = written(tmp_path, "int main(void) { return 0; }\n", "a")
     assert command("run", source, "--preset", "TINY", "--profile") == 0
     assert "no profile: nothing was measured" in capsys.readouterr().out
 
@@ -206,7 +203,6 @@ def test_no_region_no_profile(capsys, tmp_path):
 @on("TINY")
 @pytest.mark.more
 def test_a_region_has_a_profile(capsys, tmp_path):
-    source = tmp_path / "a.c"
-    source.write_text("int main(void) { return 0; }\n")
+    source = written(tmp_path, "int main(void) { return 0; }\n", "a")
     assert command("run", source, "--preset", "TINY", "--profile", "--region", "whole") == 0
     assert "a.c:1" in capsys.readouterr().out

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from metronome.scripts.cli import main
 from tests.support.builds import on
 from tests.support.tiers import more_but
 
@@ -44,8 +43,7 @@ REFUSED = {
         "int main(void)\n{\n    SIMT_IF 1 {\n    } SIMT_ENDIF\n    return 0;\n}", 4, "stands in parentheses"),
     "no ENDIF before a function": (
         "void f(void)\n{\n    SIMT_IF(1) {\n}\nint main(void)\n{\n    return 0;\n}", 7, "SIMT_ENDWHILE for each block"),
-    "printf without its header": (
-        'int main(void)\n{\n    printf("a");\n    return 0;\n}', 4, "#include <stdio.h>"),
+    "printf without its header": ('int main(void)\n{\n    printf("a");\n    return 0;\n}', 4, "#include <stdio.h>"),
     "expf without its header": ("int main(void)\n{\n    return (int)expf(1.0f);\n}", 4, "#include <math.h>"),
     "TYPE without a host.py": ("int main(void)\n{\n    TYPE a = 0;\n    return a;\n}", 4, "host.py"),
     "a header of a system": ("#include <stdlib.h>\nint main(void) { return 0; }", 2, "no operating system"),
@@ -108,13 +106,8 @@ ENDED = {
 }
 
 
-def call(capsys, *arguments):
-    status = main([str(argument) for argument in arguments])
-    return status, *capsys.readouterr()
-
-
 @pytest.fixture
-def write(tmp_path, monkeypatch):
+def write(call, tmp_path, monkeypatch):
     """Write the file in an empty folder, which is the current one, and return its name."""
     folder = tmp_path / "here"
     folder.mkdir()
@@ -144,10 +137,10 @@ def test_there_are_forty():
 
 
 @pytest.mark.parametrize("name", more_but(REFUSED, OFTEN))
-def test_a_source_that_does_not_compile(capsys, write, fresh_cache, name):
+def test_a_source_that_does_not_compile(call, write, fresh_cache, name):
     text, line, word = REFUSED[name]
     file = write(text)
-    status, out, err = call(capsys, "run", file, "--preset", "TINY")
+    status, out, err = call("run", file, "--preset", "TINY")
     first, *rest = err.splitlines()
     assert (status, out) == (2, "")
     assert first.startswith(f"metronome: {file}:{line}: ") and word in first
@@ -160,10 +153,10 @@ def test_a_source_that_does_not_compile(capsys, write, fresh_cache, name):
 
 @pytest.mark.parametrize("name", UNLINKED)
 @pytest.mark.slow
-def test_a_source_that_does_not_link(capsys, write, name):
+def test_a_source_that_does_not_link(call, write, name):
     text, word = UNLINKED[name]
     file = write(text, "own.c")
-    status, out, err = call(capsys, "run", file, "--preset", "TINY")
+    status, out, err = call("run", file, "--preset", "TINY")
     first = err.splitlines()[0]
     assert (status, out) == (2, "")
     assert first.startswith("metronome: ") and "own.elf" in first and word in first
@@ -180,16 +173,16 @@ UNLINKED_LINES = {
 
 @pytest.mark.parametrize("name", UNLINKED_LINES)
 @pytest.mark.slow
-def test_the_linker_names_the_folder_as_the_compiler_does(capsys, write, name):
+def test_the_linker_names_the_folder_as_the_compiler_does(call, write, name):
     text, line, word = UNLINKED_LINES[name]
     (Path("k") / "my folder").mkdir(parents=True)
     file = write(text, "k/my folder/kernel.c")
     other = write("int number;", "k/other.c")
-    status, _, err = call(capsys, "build", file, other, "-o", "out.elf")
+    status, _, err = call("build", file, other, "-o", "out.elf")
     first = err.splitlines()[0]
     assert (status, first.partition(": ")[2].partition(": ")[0]) == (2, f"{file}:{line}")
     assert word in first
-    assert call(capsys, "build", file)[2].startswith(f"metronome: {file}:{line}: ") or name == "twice"
+    assert call("build", file)[2].startswith(f"metronome: {file}:{line}: ") or name == "twice"
 
 
 @pytest.mark.parametrize("arguments", [
@@ -201,13 +194,13 @@ def test_the_linker_names_the_folder_as_the_compiler_does(capsys, write, name):
     ("own.c", "--elf", "own.c"), ("own.c", "--cflags", "-include none.h"),
     ("own.c", "--cflags", "-march=rv32imfc_zicond_zicsr_zifencei"),
 ])
-def test_bad_use_of_a_source(capsys, write, arguments):
+def test_bad_use_of_a_source(call, write, arguments):
     for name in ("own.c", "own.cpp", "own.txt"):
         write("int main(void) { return 0; }", name)
     for name in ("folder.c", "empty"):
         Path(name).mkdir()
     before = sorted(os.listdir())
-    status, out, err = call(capsys, "run", *arguments, "--preset", "TINY")
+    status, out, err = call("run", *arguments, "--preset", "TINY")
     first = err.splitlines()[0]
     assert (status, out) == (2, "")
     assert first.startswith("metronome: ")
@@ -223,10 +216,10 @@ QUICK = ("exit code", "divergence", "null", "breakpoint", "for ever", "barrier a
 @on("TINY")
 @pytest.mark.slow
 @pytest.mark.parametrize("name", more_but(ENDED, QUICK))
-def test_a_source_that_ends_badly(capsys, write, name):
+def test_a_source_that_ends_badly(call, write, name):
     text, options, expected, word = ENDED[name]
     file = write(text, "own.c")
-    status, _, err = call(capsys, "run", file, "--preset", "TINY", *options)
+    status, _, err = call("run", file, "--preset", "TINY", *options)
     lines = err.splitlines()
     assert status == expected
     assert all(line.startswith("metronome: ") for line in lines)

@@ -5,14 +5,12 @@ import re
 import pytest
 
 from metronome.scripts.options.program import long_start
-from metronome.sim.program.kernels import prepare_source
+from tests.support.programs import prepared
 
 
 @pytest.mark.parametrize(("size", "told"), [(8 << 20, True), (1 << 10, False)])
 def test_a_program_with_much_bss_says_why_it_takes_long(tmp_path, size, told):
-    source = tmp_path / "big.c"
-    source.write_text(f"volatile char big[{size}];\nint main(void) {{ return big[0]; }}\n")
-    line = long_start(prepare_source(source), 4)
+    line = long_start(prepared(tmp_path, f"volatile char big[{size}];\nint main(void) {{ return big[0]; }}\n"), 4)
     assert (line is not None) == told
     if told:
         cleared, instructions = (int(number) for number in re.findall(r" (\d{5,}) ", line))

@@ -102,9 +102,8 @@ def test_a_near_kernel(capsys):
 
 
 def test_names_in_any_case(metronome, backend):
-    done = metronome("run", "psort", "--preset", "tiny", "--mode", "SWAS", "--issue", "GtLo", "--memory", "DRAM",
-                     "--timing", "ddr4_2400r", "--prediction", TINY.prediction.upper(), "--type", "INT32")
-    assert done.status == 0, done.err
+    metronome("run", "psort", "--preset", "tiny", "--mode", "SWAS", "--issue", "GtLo", "--memory", "DRAM",
+                     "--timing", "ddr4_2400r", "--prediction", TINY.prediction.upper(), "--type", "INT32", status=0)
     ((config, request),) = backend.runs
     assert (config, request.policy, request.memory) == (TINY, "gtlo", "dram")
     assert request.memory_options.timing == "DDR4_2400R"

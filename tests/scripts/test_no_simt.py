@@ -7,7 +7,6 @@ import pytest
 from elftools.elf.constants import SH_FLAGS
 from elftools.elf.elffile import ELFFile
 
-from metronome.scripts.cli import main
 from tests.support.builds import on
 
 PROGRAM = """\
@@ -40,17 +39,10 @@ def splits(elf):
 
 
 @pytest.fixture
-def call(tmp_path, monkeypatch, capsys):
-    """The command line in a folder with odd.c, as (status, output, errors)."""
-    monkeypatch.chdir(tmp_path)
+def call(call, tmp_path):
+    """The command line in a folder with odd.c."""
     (tmp_path / "odd.c").write_text(PROGRAM)
-
-    def give(*words):
-        status = main([*words])
-        streams = capsys.readouterr()
-        return status, streams.out, streams.err
-
-    return give
+    return call
 
 
 @on("TINY")

@@ -21,8 +21,7 @@ def another_command():
 def test_a_document_has_its_origin(metronome, tmp_path, monkeypatch, words):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("METRONOME_CACHE", str(tmp_path))
-    done = metronome(*words, "--json", "-")
-    record = json.loads(done.out)["origin"]
+    record = json.loads(metronome(*words, "--json", "-").out)["origin"]
     assert record["command"] == f"metronome {' '.join(words)} --json -"
     assert (record["version"], record["commit"]) == (module.version(), module.commit())
     assert [each["name"] for each in record["machines"]] == ["TINY"] * ("TINY" in words)

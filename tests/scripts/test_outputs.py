@@ -10,8 +10,7 @@ from metronome.scripts.output import outputs
 from metronome.scripts.process.errors import UsageError
 from metronome.sim.machine.memory.store import SparseMemory
 
-SYMBOLS = {"result": (0x8000_1000, 64), "label": (0x8000_2000, 0), "huge": (0x1000, 2**32 - 1),
-           "in": (0x1_1000, 8)}
+SYMBOLS = {"result": (0x8000_1000, 64), "label": (0x8000_2000, 0), "huge": (0x1000, 2**32 - 1), "in": (0x1_1000, 8)}
 
 
 @pytest.fixture

@@ -13,9 +13,7 @@ import pytest
 from metronome.sim.program.compiler.elf_cache import build_elf
 
 #: Those of the Debian package fonts-dejavu-core.
-FONTS = [f"DejaVu{name}.ttf" for name in (
-    "Sans", "Sans-Bold", "SansMono", "SansMono-Bold", "Serif", "Serif-Bold",
-)]
+FONTS = [f"DejaVu{name}.ttf" for name in ("Sans", "Sans-Bold", "SansMono", "SansMono-Bold", "Serif", "Serif-Bold")]
 FONT_FOLDER = Path("/usr/share/fonts/truetype/dejavu")
 FONTCONFIG = """<fontconfig>
   <dir>{folder}/fonts</dir>

@@ -1,7 +1,5 @@
 """The order as the reordering unit reads it from memory (docs/analyze.md, "The configuration")."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -40,9 +38,7 @@ def entries_of(accesses: Iterable[Access]) -> list[Entry]:
 
 def encode(entries: Iterable[Entry]) -> bytes:
     """Return the configuration: the entries, an entry of zeros, and zeros to the end of the line."""
-    packed = b"".join(
-        ENTRY.pack(each.pc | each.store, each.lines << WARP_BITS | each.warp) for each in entries
-    ) + _END
+    packed = b"".join(ENTRY.pack(each.pc | each.store, each.lines << WARP_BITS | each.warp) for each in entries) + _END
     return packed + bytes(-len(packed) % LINE_BYTES)
 
 

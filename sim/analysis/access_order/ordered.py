@@ -1,7 +1,5 @@
 """Launches whose accesses reach the data cache in the order of a listing."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 
@@ -83,8 +81,6 @@ def with_order(launch: Launch, listing: Listing, config: SmConfig) -> Launch:
     entry = launch.image.entry
     place = free_place(launch, config, entry)
     program = Program(place)
-    program.add(
-        asm.lui(_T0, LIST_ADDRESS >> 12), asm.csrrw(_ZERO, Csr.MORDER, _T0), asm.jal(_ZERO, entry - place - 8),
-    )
+    program.add(asm.lui(_T0, LIST_ADDRESS >> 12), asm.csrrw(_ZERO, Csr.MORDER, _T0), asm.jal(_ZERO, entry - place - 8))
     image = dataclasses.replace(with_stub(launch.image, program, entry), entry=place)
     return dataclasses.replace(launch, image=image, loads=launch.loads | {LIST_NAME: (LIST_ADDRESS, data)})

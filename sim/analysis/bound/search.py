@@ -1,7 +1,5 @@
 """Search for slow inputs of a program, to find a run above its bound and to show how tight the bound is."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -118,9 +116,7 @@ class Search:
 
     def _drawn(self) -> dict[str, bytes]:
         """Draw random inputs, uniformly where there is a range."""
-        return self._inputs.drawn(
-            {name: self._words(len(data)) for name, data in self._own.items()}, self._random
-        )
+        return self._inputs.drawn({name: self._words(len(data)) for name, data in self._own.items()}, self._random)
 
     def _outside(self, count: int) -> Iterator[dict[str, bytes]]:
         """Yield inputs that may lie outside the ranges."""

@@ -6,8 +6,6 @@ instructions in each warp, with the same masks and addresses. Proof by induction
 same in all runs.
 """
 
-from __future__ import annotations
-
 import enum
 from dataclasses import dataclass, replace
 

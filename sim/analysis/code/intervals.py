@@ -4,8 +4,6 @@ Each rule takes intervals of any form (sim.analysis.code.numbers) and returns th
 number if nothing better is known.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np
@@ -24,10 +22,6 @@ def _wrapped(low: np.ndarray, high: np.ndarray) -> Interval:
     first, last = low % _MODULUS, high % _MODULUS
     whole = (high - low >= _MODULUS) | (first > last)
     return np.where(whole, 0, first), np.where(whole, TOP, last)
-
-
-def _top(a: Interval) -> Interval:
-    return np.zeros_like(a[0]), np.full_like(a[0], TOP)
 
 
 def _below(high: np.ndarray) -> np.ndarray:
@@ -117,7 +111,7 @@ def _amount(b: Interval) -> np.ndarray | None:
 def _sll(a: Interval, b: Interval) -> Interval:
     amount = _amount(b)
     if amount is None:
-        return _top(a)
+        return np.zeros_like(a[0]), np.full_like(a[0], TOP)
     number = signed(a)
     fits = (number[0] << amount >= -_SIGN) & (number[1] << amount < _SIGN)
     whole = from_integers(number[0] << amount, number[1] << amount)
@@ -238,9 +232,7 @@ def _kept_where(a: Interval, always: np.ndarray, never: np.ndarray) -> Interval:
     """Return the interval of ``a`` where selected, or 0."""
     zero = np.zeros_like(a[0])
     low, high = hull(a, (zero, zero))
-    return (
-        np.where(always, a[0], np.where(never, 0, low)), np.where(always, a[1], np.where(never, 0, high))
-    )
+    return np.where(always, a[0], np.where(never, 0, low)), np.where(always, a[1], np.where(never, 0, high))
 
 
 def _czero_eqz(a: Interval, b: Interval) -> Interval:

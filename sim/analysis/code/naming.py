@@ -1,7 +1,5 @@
 """Ranges by name: of buffers, files, the argument block, and variables with their types."""
 
-from __future__ import annotations
-
 import difflib
 import math
 from dataclasses import dataclass
@@ -31,9 +29,7 @@ class _Place:
     late: bool = False
 
 
-def range_of(
-    launch: Launch, text: str, name: str, words: tuple[int, int] | None, ends: tuple[str, str]
-) -> Range:
+def range_of(launch: Launch, text: str, name: str, words: tuple[int, int] | None, ends: tuple[str, str]) -> Range:
     """Return the range of ``name``, or of its numbers ``words`` from first to last, between two ``ends``.
 
     Raises
@@ -123,9 +119,7 @@ def _size(place: _Place, name: str, *, whole: bool) -> int:
     return _WORD
 
 
-def _numbers(
-    name: str, kind: ElementType | None, ends: tuple[str, str], size: int
-) -> tuple[float, float, bool, bool]:
+def _numbers(name: str, kind: ElementType | None, ends: tuple[str, str], size: int) -> tuple[float, float, bool, bool]:
     """Return the ends, whether they are float32, and whether they are signed integers."""
     hexadecimal = any("x" in each.lower() for each in ends)
     point = not hexadecimal and any(not each.lstrip("+-").isdigit() for each in ends)

@@ -10,8 +10,6 @@ An interval of one sign has the unsigned form. Each function takes any form, and
 least all possible words.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 __all__ = ["TOP", "Interval", "from_integers", "from_places", "hull", "meet", "normal", "places", "signed", "unsigned",
@@ -117,9 +115,7 @@ def meet(a: Interval, b: Interval) -> tuple[Interval, np.ndarray]:
         return _chosen(possible, both, a), possible
     best = _narrower(a, b)
     possible = np.ones(len(best[0]), bool)
-    for first, second, back in (
-        (unsigned(a), unsigned(b), from_integers), (signed(a), signed(b), from_integers),
-    ):
+    for first, second, back in ((unsigned(a), unsigned(b), from_integers), (signed(a), signed(b), from_integers)):
         low, high = np.maximum(first[0], second[0]), np.minimum(first[1], second[1])
         some = low <= high
         possible &= some

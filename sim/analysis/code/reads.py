@@ -1,7 +1,5 @@
 """Ranges of inputs that a program reads before it overwrites them. A range of anything else has no effect."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import numpy as np
@@ -39,9 +37,7 @@ class RangeReads:
             return
         fresh = addresses[self._fresh.read(addresses, size)].astype(np.int64)
         if len(fresh):
-            self.unread = [
-                each for each in self.unread if not ((fresh < each.end) & (fresh + size > each.first)).any()
-            ]
+            self.unread = [each for each in self.unread if not ((fresh < each.end) & (fresh + size > each.first)).any()]
 
     def load_between(self, first: int, end: int) -> None:
         """Record a load from somewhere in [first, end)."""

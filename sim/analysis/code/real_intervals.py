@@ -4,8 +4,6 @@ Rounding is monotonic, so the ends of the operands determine the result. The gol
 computes with the ends. A result that may be a NaN is unknown.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Sequence
 
@@ -25,10 +23,6 @@ _MINUS_ZERO, _ZERO = -1, 0
 
 def _words(place: np.ndarray) -> np.ndarray:
     return (np.where(place < 0, _SIGN - 1 - place, place) & TOP).astype(np.uint32)
-
-
-def _whole(lanes: int) -> Interval:
-    return np.zeros(lanes, np.int64), np.full(lanes, TOP)
 
 
 def _where(valid: np.ndarray, a: Interval) -> Interval:
@@ -129,5 +123,7 @@ def estimate(name: str, operands: Sequence[Interval], *, same: bool, mode: int) 
     """
     if name in ("fsgnj.s", "fsgnjn.s", "fsgnjx.s") and same:
         return _sign_changed(name, operands[0])
-    rule = _RULES.get(name)
-    return _whole(len(operands[0][0])) if rule is None else rule(name, operands, mode)
+    if name not in _RULES:
+        lanes = len(operands[0][0])
+        return np.zeros(lanes, np.int64), np.full(lanes, TOP)
+    return _RULES[name](name, operands, mode)

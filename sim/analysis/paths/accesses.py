@@ -1,7 +1,5 @@
 """Loads and stores on a path, to addresses that are known exactly or only as intervals."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 
@@ -68,9 +66,7 @@ class Accesses:
         if decoded.size < 4 and not signed and bool((low != high).any()):
             self._note_signed(path, number, addresses, decoded.size)
 
-    def _loaded(
-        self, path: Path, addresses: np.ndarray, size: int, *, signed: bool
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def _loaded(self, path: Path, addresses: np.ndarray, size: int, *, signed: bool) -> tuple[np.ndarray, np.ndarray]:
         """Return the interval of the value loaded from each of ``addresses``."""
         loaded = self._warp.memory.load(addresses, size, signed=signed, overlay=path.overlay)
         return self._with_private(path, addresses, loaded, size, signed=signed) if path.private.active else loaded

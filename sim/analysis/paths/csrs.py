@@ -1,7 +1,5 @@
 """CSR instructions on a path."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from metronome.hdl.isa.csrs import FLOAT_CSRS, PERFORMANCE_CSRS, Csr

@@ -4,8 +4,6 @@ Each byte is known or unknown. If a warp may store to a word while another warp 
 the word is a race: it is unknown from the start. When the analysis finds new races, it runs again.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from metronome.hdl.config import SmConfig
@@ -163,9 +161,7 @@ class Memory:
             values[~local] = self._memory.gather(addresses[~local], size)
         return values
 
-    def load(
-        self, addresses: np.ndarray, size: int, *, signed: bool, overlay: Overlay
-    ) -> Interval:
+    def load(self, addresses: np.ndarray, size: int, *, signed: bool, overlay: Overlay) -> Interval:
         """Return the interval of the ``size`` bytes at each of ``addresses``, extended (int64)."""
         if len(addresses) > 1 and bool((addresses == addresses[0]).all()):
             low, high = self.load(addresses[:1], size, signed=signed, overlay=overlay)

@@ -1,7 +1,5 @@
 """Instructions of the SIMT extension on a path: thread masks, barriers and warp starts (docs/isa.md)."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from metronome.hdl.isa.ops import SimtOp, Unit
@@ -203,9 +201,7 @@ class ThreadMasks:
         self._warp.go(path, code, split.pc)
         return [path], None
 
-    def _pred(
-        self, path: Path, code: Instruction, registers: tuple[int, int], *, negate: bool
-    ) -> StepResult:
+    def _pred(self, path: Path, code: Instruction, registers: tuple[int, int], *, negate: bool) -> StepResult:
         true, false, condition = self._predicate(path, registers[0], negate=negate)
         some = bool((path.may & ~false).any())
         none = not bool((path.must & true).any()) and bool((path.may & ~true).any())

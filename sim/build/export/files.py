@@ -1,7 +1,5 @@
 """The files of an export: the Verilog, the lists for the tools, and what goes with them."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import shlex
@@ -44,10 +42,6 @@ def canonical_command(preset: str, config: SmConfig, simulation: SmConfig | None
             words += ["--set", f"{name}={as_text(name, value)}"]
     words += ["--bus", bus] * (bus != "line") + ["--probe"] * (simulation is not None) + ["--output", "DIR"]
     return shlex.join(words)
-
-
-def _head(mark: str, preset: str, command: str) -> str:
-    return f"{mark} SPDX-License-Identifier: {LICENCE}\n{mark} preset {preset}: {command}\n"
 
 
 def _counters(config: SmConfig, bus: str) -> str:
@@ -96,7 +90,7 @@ def export_files(
     """
     command = canonical_command(preset, config, simulation, bus)
     variants = {TOP: config} | ({f"{TOP}_sim": simulation} if simulation is not None else {})
-    head = _head("//", preset, command)
+    head = f"// SPDX-License-Identifier: {LICENCE}\n// preset {preset}: {command}\n"
     texts = {}
     ports = {}
     for name, variant in variants.items():

@@ -3,8 +3,6 @@
 Also in cells that are no FPGA's (:class:`sim.fpga.synth.report.Cells`), of the parts and of a unit as a whole.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -68,9 +66,7 @@ _MAPPING: dict[type[Area] | type[Cells], str] = {
 def _counted(text: str, kind: type[Area] | type[Cells], kept: Sequence[str], say: Progress) -> Path:
     """The folder with ``stat.json`` and yosys' log for RTLIL in which the modules ``kept`` keep their edges."""
     marks = " ".join(f"setattr -mod -set keep_hierarchy 1 {name};" for name in kept)
-    script = (
-        f"read_rtlil top.il; hierarchy -check -top {TOP}; {marks} {_MAPPING[kind]}; tee -q -o stat.json stat -json"
-    )
+    script = f"read_rtlil top.il; hierarchy -check -top {TOP}; {marks} {_MAPPING[kind]}; tee -q -o stat.json stat -json"
 
     def make(folder: Path) -> None:
         say("count gates" if kind is Cells else "synthesize")
@@ -114,8 +110,7 @@ def parts(statistics: Mapping[str, Any], kind: type[Area] | type[Cells] = Area) 
 
 
 def breakdown(
-    unit: str, config: SmConfig, depth: int = 2, progress: Progress | None = None,
-    kind: type[Area] | type[Cells] = Area,
+    unit: str, config: SmConfig, depth: int = 2, progress: Progress | None = None, kind: type[Area] | type[Cells] = Area
 ) -> Breakdown:
     """The area of one unit of :data:`sim.fpga.synth.units.UNITS` and of its parts, ``depth`` levels of them.
 

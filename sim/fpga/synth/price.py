@@ -3,8 +3,6 @@
 Every step is cached by content, so a table that was interrupted goes on where it was.
 """
 
-from __future__ import annotations
-
 import csv
 import dataclasses
 import fnmatch

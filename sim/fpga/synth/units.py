@@ -1,7 +1,5 @@
 """The units that can be synthesised on their own, by name."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable
 from typing import Any
@@ -126,9 +124,7 @@ UNITS: dict[str, UnitEntry] = {
     "warps": UnitEntry("fetch pc and pending control flow of every warp", WarpTable),
     "icache_store": UnitEntry("tags, data and replacement of the I-cache", ICacheStore),
     "misses": UnitEntry("the I-cache's MSHRs", MissUnit),
-    "decode": UnitEntry("the decoder", lambda config: Decoder(
-        prediction=config.prediction, ordered=config.ordered,
-    )),
+    "decode": UnitEntry("the decoder", lambda config: Decoder(prediction=config.prediction, ordered=config.ordered)),
     "buffers": UnitEntry("the instruction buffers", InstructionBuffers),
     "issue": UnitEntry("scoreboard, operand read, writeback", IssueStage),
     "scoreboard": UnitEntry("pending registers and the readiness of every head", Scoreboard),

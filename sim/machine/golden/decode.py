@@ -5,8 +5,6 @@ independent of ``hdl.isa``, so that lock step compares two readings of the text.
 implementations to ignore (``fence``, ``fence.i``), and fields that a SIMT instruction does not use, are not checked.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -252,9 +250,7 @@ def _simt(f: _Fields) -> Instruction | None:
     makers: dict[int, Callable[[], Instruction]] = {
         0: lambda: Instruction(f.word, "tmc", simt.tmc(f.rs1), control=True, alone=True),
         1: lambda: Instruction(f.word, "wspawn", simt.wspawn(f.rs1, f.rs2), control=True, alone=True),
-        2: lambda: Instruction(
-            f.word, "split", simt.split(f.target, f.rs1, bool(f.rs2 & 1)), rd=f.rd, control=True,
-        ),
+        2: lambda: Instruction(f.word, "split", simt.split(f.target, f.rs1, bool(f.rs2 & 1)), rd=f.rd, control=True),
         3: lambda: Instruction(f.word, "join", simt.join(f.rs1), control=True),
         4: lambda: Instruction(f.word, "bar", simt.bar(f.rs1, f.rs2), control=True, alone=True),
         5: lambda: Instruction(f.word, "pred", simt.pred(f.rs1, f.rs2, bool(f.rd & 1)), control=True),

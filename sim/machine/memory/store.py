@@ -189,9 +189,7 @@ class SparseMemory:
             values = self._flat[size].take((slots << PAGE_BITS | addrs & PAGE_MASK) >> shift)
         return values if size == 4 else values.astype(np.uint32)
 
-    def scatter(
-        self, addrs: np.ndarray, data: np.ndarray, size: int, bounds: tuple[int, int] | None = None
-    ) -> None:
+    def scatter(self, addrs: np.ndarray, data: np.ndarray, size: int, bounds: tuple[int, int] | None = None) -> None:
         """Write the low ``size`` bytes of each of ``data``, in ascending order: the last of equal addresses wins.
 
         Parameters and errors as in :meth:`gather`; ``data`` is uint32 of the same shape. Nothing is written on an

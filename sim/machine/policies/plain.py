@@ -3,8 +3,6 @@
 Sets of warps are integers, bit w for warp w. A policy is two pure functions of a state: ``pick`` and ``update``.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Channels: each warp's line accesses, between the coalescer and the lookup (docs/memory.md, "Channels")."""
 
-from __future__ import annotations
-
 from ...machine.events import NONE, Wait
 from . import l1
 from .compiled import inlined

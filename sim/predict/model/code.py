@@ -3,8 +3,6 @@
 From the tables of the ISA (hdl.isa); design.md sections 3 and 4.
 """
 
-from __future__ import annotations
-
 import struct
 
 import numpy as np
@@ -23,10 +21,6 @@ __all__ = ["CodeTable"]
 _OPERANDS = {"rd": 7, "rs1": 15, "rs2": 20, "rs3": 27}
 #: CSRs whose value depends on when they are read: the performance counters, low and high halves.
 _VOLATILE = range(0xB00, 0xBA0)
-
-
-def _find(word: int) -> Instruction | None:
-    return next((row for row in INSTRUCTIONS if word & row.mask == row.match), None)
 
 
 def _register(word: int, row: Instruction, operand: str) -> int:
@@ -95,7 +89,8 @@ class CodeTable:
             return self._row(0, None, SystemOp.FETCH_FAULT.value)
         found = self._words.get(word)
         if found is None:
-            found = self._words[word] = self._row(word, _find(word), SystemOp.ILLEGAL.value)
+            row = next((row for row in INSTRUCTIONS if word & row.mask == row.match), None)
+            found = self._words[word] = self._row(word, row, SystemOp.ILLEGAL.value)
         return found
 
     def _row(self, word: int, row: Instruction | None, op: int) -> tuple[int, ...]:

@@ -4,8 +4,6 @@ What an instruction does comes from the golden model; when it counts is said her
 t + R, R = 3: stage X in t+2, and the outcome is a register.
 """
 
-from __future__ import annotations
-
 from metronome.hdl.isa.csrs import Csr
 from metronome.hdl.isa.ops import SimtOp, SystemOp, Unit
 
@@ -15,9 +13,7 @@ from .compiled import inlined
 
 __all__ = ["execute", "reset", "spawn", "tick"]
 
-BRANCH, LSU, CSR, SIMT, SYSTEM = (
-    unit.value for unit in (Unit.BRANCH, Unit.LSU, Unit.CSR, Unit.SIMT, Unit.SYSTEM)
-)
+BRANCH, LSU, CSR, SIMT, SYSTEM = (unit.value for unit in (Unit.BRANCH, Unit.LSU, Unit.CSR, Unit.SIMT, Unit.SYSTEM))
 WSPAWN, BAR, FENCE_I = SimtOp.WSPAWN.value, SimtOp.BAR.value, SystemOp.FENCE_I.value
 MPOLICY = Csr.MPOLICY.value
 

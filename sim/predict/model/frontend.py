@@ -1,7 +1,5 @@
 """The front end of ``swas``: one selection issues and fetches; what breaks the flow becomes NOPs (design.md 3)."""
 
-from __future__ import annotations
-
 from ...machine.events import DEPTH, NONE, Reason
 from . import icache, scoreboard
 from .compiled import inlined

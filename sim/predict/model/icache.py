@@ -5,8 +5,6 @@ its line is offered to memory. Memory answers in c-1; in c the line goes into th
 selectable in c+1.
 """
 
-from __future__ import annotations
-
 from ...machine.events import NONE
 from .compiled import inlined
 from .search import least_recently_used

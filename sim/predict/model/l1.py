@@ -3,8 +3,6 @@
 An access at the head of the queue in c is in the lookup in c+1. What waits there holds back everything behind it.
 """
 
-from __future__ import annotations
-
 from ...machine.events import NONE
 from .compiled import inlined
 from .search import least_recently_used, places_of

@@ -4,8 +4,6 @@ A request in stage X in c is at the head of the queue in c+1: one line, or one a
 the lowest lane left, global first.
 """
 
-from __future__ import annotations
-
 from ...machine.events import NONE
 from .compiled import inlined
 from .records import LOADS, QUEUE

@@ -3,8 +3,6 @@
 What waits there holds back everything behind it.
 """
 
-from __future__ import annotations
-
 from ...machine.events import NONE, Wait
 from . import l1
 from .compiled import inlined

@@ -3,8 +3,6 @@
 Everything is decided from what the unit holds when the cycle begins, then all of it moves on.
 """
 
-from __future__ import annotations
-
 from metronome.hdl.config import FaultCause
 
 from ...machine.events import MSHRS, NONE, PARTS, STORES
@@ -17,11 +15,9 @@ from .search import first_of, least_recently_used
 
 __all__ = ["cancel", "idle", "offers_store", "request", "reset", "take", "tick"]
 
-LOAD_MISALIGNED, LOAD_ACCESS, STORE_MISALIGNED, STORE_ACCESS = (
-    cause.value for cause in (
-        FaultCause.LOAD_MISALIGNED, FaultCause.LOAD_ACCESS, FaultCause.STORE_MISALIGNED, FaultCause.STORE_ACCESS,
-    )
-)
+LOAD_MISALIGNED, LOAD_ACCESS, STORE_MISALIGNED, STORE_ACCESS = (cause.value for cause in (
+    FaultCause.LOAD_MISALIGNED, FaultCause.LOAD_ACCESS, FaultCause.STORE_MISALIGNED, FaultCause.STORE_ACCESS,
+))
 
 
 @inlined

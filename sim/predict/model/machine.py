@@ -3,8 +3,6 @@
 A cycle is worked out from what the units hold when it begins; at its end all of them move on.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ...machine.events import NONE

@@ -1,7 +1,5 @@
 """What is counted (docs/counters.md): the SM's counters, the statistics of the region, starvation, deadlock."""
 
-from __future__ import annotations
-
 from metronome.hdl.isa.ops import Unit
 
 from ...machine.events import NONE, REGISTERS, STARVATION_CYCLES, WARPS, Reason

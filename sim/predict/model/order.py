@@ -1,7 +1,5 @@
 """The reordering unit: channels that are looked up in the order of a list (docs/memory.md, "Order from a list")."""
 
-from __future__ import annotations
-
 from metronome.hdl.config import FaultCause
 
 from ...machine.events import NONE
@@ -122,9 +120,7 @@ def give(m, offered):
             begins = lsu.channel_begins[whose, first]
         else:
             pc, store, begins = lsu.waiting_pc[head], m.code[lsu.waiting_code[head]].store, line == 0
-        fits = (
-            not end and pc == m.lists[at, PC] and store == m.lists[at, STORE] and begins == (lsu.list_given == 0)
-        )
+        fits = not end and pc == m.lists[at, PC] and store == m.lists[at, STORE] and begins == (lsu.list_given == 0)
         bad = lsu.list_bad >> lsu.list_head & 1
         if known and not fits and not bad:
             _fault(m, UNEXPECTED, whose, pc, m.lists[at, PC])

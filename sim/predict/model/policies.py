@@ -1,7 +1,5 @@
 """The warp policies: whom each picks, and what it remembers (docs/policies.md has the table)."""
 
-from __future__ import annotations
-
 from metronome.hdl.isa.csrs import PolicyParameter
 
 from ...machine.events import DEPTH, NONE
@@ -24,9 +22,7 @@ OUTSIDE = len(NAMES)
 OLDEST = 4095
 #: A total of ccws stays below this.
 TOTAL = 1 << 20
-GROUP_WARPS, LOCALITY_BASE, LOCALITY_THROTTLE, SLOT, SLOTS_OF_FRAME = (
-    parameter.value for parameter in PolicyParameter
-)
+GROUP_WARPS, LOCALITY_BASE, LOCALITY_THROTTLE, SLOT, SLOTS_OF_FRAME = (parameter.value for parameter in PolicyParameter)
 
 
 @inlined

@@ -4,8 +4,6 @@ The I-cache goes before the LSU, but what was offered to memory stays until it i
 rings for the model, which is plain Python and is looked at only when it has to be.
 """
 
-from __future__ import annotations
-
 from ...machine.events import NONE
 from . import order
 from .compiled import inlined

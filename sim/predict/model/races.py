@@ -7,8 +7,6 @@ of the program. If not, the golden model has to go along with the prediction (si
 Only words that several warps touch and at least one writes can tell; they are numbered here.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ...machine.events import NONE

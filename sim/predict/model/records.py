@@ -4,8 +4,6 @@ All fields are whole numbers (int64); sets are bit masks, flags 0 or 1, NONE is 
 configurations, because nothing here depends on one: what a configuration sizes freely (the caches) is an array.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
@@ -61,9 +59,7 @@ CONFIG = _fields(
 
 #: A decoded word. ``uses``: a bit for each register that must not be pending, the destination's included;
 #: ``register``: the destination or NONE. ``written``: the program stores there.
-CODE = _fields(
-    "unit op word uses register control fence drain store takes_slot predicted offset size volatile written"
-)
+CODE = _fields("unit op word uses register control fence drain store takes_slot predicted offset size volatile written")
 
 #: An executed instruction of a warp. ``next``: the pc behind it. ``lanes``: that execute it; ``after``: that are active
 #: behind it (0: the warp has ended). ``taken``: it goes on elsewhere than at pc + 4. ``fault``: a FaultCause or NONE,

@@ -4,8 +4,6 @@ An instruction selected in t reads its registers in R = t+1, is executed from X 
 the slot that it has reserved in t. What depends on it can be selected in W.
 """
 
-from __future__ import annotations
-
 from metronome.hdl.isa.ops import Unit
 
 from ...machine.events import NONE, Reason

@@ -1,7 +1,5 @@
 """What several units look for in their places: one that holds something, those of a line, the one to be replaced."""
 
-from __future__ import annotations
-
 from ...machine.events import NONE
 from .compiled import inlined
 

@@ -1,7 +1,5 @@
 """The victim tags: the lines that each warp has brought into the data cache and lost (docs/policies.md)."""
 
-from __future__ import annotations
-
 from ...machine.events import NONE, WARPS
 from .compiled import inlined
 from .records import VICTIMS

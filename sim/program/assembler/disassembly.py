@@ -3,8 +3,6 @@
 One form for each instruction: no aliases such as ``li`` or ``ret``.
 """
 
-from __future__ import annotations
-
 import functools
 
 from metronome.hdl.isa.csrs import Csr
@@ -59,10 +57,8 @@ def _signed(word: int, high: int, low: int) -> int:
 def _offset(word: int, row: Instruction) -> int:
     """The offset of a branch or a jal, in bytes."""
     if row.imm is ImmFormat.B:
-        return (_signed(word, 31, 31) << 12 | (word >> 7 & 1) << 11 | (word >> 25 & 0x3F) << 5 | (word >> 8 & 0xF) << 1)
-    return (
-        _signed(word, 31, 31) << 20 | (word >> 12 & 0xFF) << 12 | (word >> 20 & 1) << 11 | (word >> 21 & 0x3FF) << 1
-    )
+        return _signed(word, 31, 31) << 12 | (word >> 7 & 1) << 11 | (word >> 25 & 0x3F) << 5 | (word >> 8 & 0xF) << 1
+    return _signed(word, 31, 31) << 20 | (word >> 12 & 0xFF) << 12 | (word >> 20 & 1) << 11 | (word >> 21 & 0x3FF) << 1
 
 
 def _register(word: int, low: int, file: RegFile) -> str:

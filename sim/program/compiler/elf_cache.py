@@ -5,8 +5,6 @@ kernels and the runtime, all sources and headers; the linker script, the flags a
 time stamp, so a stale build cannot be picked up.
 """
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import shutil
@@ -84,14 +82,8 @@ class Parts:
 
 
 def build_elf(
-    sources: Sequence[Path],
-    *,
-    name: str,
-    flags: Sequence[str] = (),
-    simt: bool = True,
-    memory_map: MemoryMap | None = None,
-    parts: Parts | None = None,
-    warn: Callable[[str], None] | None = None,
+    sources: Sequence[Path], *, name: str, flags: Sequence[str] = (), simt: bool = True,
+    memory_map: MemoryMap | None = None, parts: Parts | None = None, warn: Callable[[str], None] | None = None,
 ) -> Path:
     """Compile C and assembly sources into one ELF in the cache and return its path.
 

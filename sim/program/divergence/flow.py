@@ -71,9 +71,7 @@ def entry_state(arguments: int, block_numbers: bool) -> State:
     """The state at the entry where these argument registers are the same in all lanes."""
     uniform = _UNIFORM_AT_ENTRY | arguments | (_BLOCK_NUMBERS if block_numbers else 0)
     divergent = _ALL & ~uniform
-    return State(divergent, parts={
-        number: alone(("", 0, number)) for number in range(64) if divergent >> number & 1
-    })
+    return State(divergent, parts={number: alone(("", 0, number)) for number in range(64) if divergent >> number & 1})
 
 
 class Shape:

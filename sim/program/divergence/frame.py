@@ -1,7 +1,5 @@
 """A function's stack frame: which word a register is saved in or loaded from."""
 
-from __future__ import annotations
-
 from .graph import Function
 from .instructions import SP, Instruction
 
@@ -43,10 +41,8 @@ class Frame:
         None for other loads and stores, and where the stack pointer is not known.
         """
         base = instruction.base
-        if not instruction.spill or pointer is None or base is None or base[0] != SP or not _is_number(base[1]):
+        if not instruction.spill or pointer is None or base is None or base[0] != SP:
+            return None
+        if not base[1].lstrip("-").isdigit():
             return None
         return pointer + int(base[1])
-
-
-def _is_number(text: str) -> bool:
-    return text.lstrip("-").isdigit()

@@ -255,9 +255,7 @@ def _search(function: Function, found: list[Loop]) -> tuple[set[str], list[str]]
     edges = function.edges()
     before = reverse(edges)
     # What is not reached is no loop.
-    work: list[tuple[set[str], Loop | None, str]] = [
-        (reach(edges, [function.entry]), None, "")
-    ]
+    work: list[tuple[set[str], Loop | None, str]] = [(reach(edges, [function.entry]), None, "")]
     while work:
         nodes, parent, header = work.pop(0)
         for body in components([node for node in function.blocks if node in nodes and node != header], edges):

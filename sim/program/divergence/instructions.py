@@ -1,7 +1,5 @@
 """What an assembly instruction of the machine (isa.md) reads, writes and does, from its text."""
 
-from __future__ import annotations
-
 import functools
 import re
 from collections.abc import Callable, Iterator
@@ -10,9 +8,7 @@ from dataclasses import dataclass, field
 __all__ = ["CALLER_SAVED", "CONDITIONS", "FREE", "INTEGER", "INVERSE", "NAMES", "SP", "ZERO", "Instruction", "bits",
            "mask", "parse", "register"]
 
-_X = (
-    "zero ra sp gp tp t0 t1 t2 s0 s1 a0 a1 a2 a3 a4 a5 a6 a7 s2 s3 s4 s5 s6 s7 s8 s9 s10 s11 t3 t4 t5 t6"
-).split()
+_X = ("zero ra sp gp tp t0 t1 t2 s0 s1 a0 a1 a2 a3 a4 a5 a6 a7 s2 s3 s4 s5 s6 s7 s8 s9 s10 s11 t3 t4 t5 t6").split()
 _F = (
     "ft0 ft1 ft2 ft3 ft4 ft5 ft6 ft7 fs0 fs1 fa0 fa1 fa2 fa3 fa4 fa5 fa6 fa7 "
     "fs2 fs3 fs4 fs5 fs6 fs7 fs8 fs9 fs10 fs11 ft8 ft9 ft10 ft11"

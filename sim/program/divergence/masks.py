@@ -7,8 +7,6 @@ lane notes the number of its way out and goes to the loop's end, a new block, wh
 behind the loop sends each lane on its way, if there are several.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 
 from .graph import Block, Function, Loop, Made, Virtual, loops, post_dominators, reach
@@ -54,8 +52,7 @@ def separate_loops(function: Function, waits: Collection[str]) -> None:
             back = [name for name in function.blocks if name in loop.body and loop.header in edges[name]]
             outer = [name for name in back if name in behind]
             if outer and len(outer) < len(back):
-                header = Block(function.fresh("outer"), targets=[loop.header],
-                               place=function.blocks[loop.header].place)
+                header = Block(function.fresh("outer"), targets=[loop.header], place=function.blocks[loop.header].place)
                 for name in function.blocks:
                     if loop.header in edges[name] and (name not in loop.body or name in outer):
                         function.redirect(name, loop.header, header.name)
@@ -192,9 +189,7 @@ def _where_they_stand(function: Function, ways: list[tuple[str, str]], targets: 
         _dispatch(function, behind, way_out, numbered, divergent=True)
 
 
-def _go_by(
-    block: Block, added: list[Made], condition: Predicate, stay_where_taken: bool, going: Virtual
-) -> Predicate:
+def _go_by(block: Block, added: list[Made], condition: Predicate, stay_where_taken: bool, going: Virtual) -> Predicate:
     """Let ``going`` be 1 in the lanes that stay, and the branch look at it: those that wait elsewhere have 0 there.
 
     What they have in the registers that the branch looked at is of an earlier turn.
@@ -212,9 +207,7 @@ def _go_by(
     return Predicate(going, stay_where_taken)
 
 
-def _one_end(
-    function: Function, loop: Loop, ways: list[tuple[str, str]], targets: list[str], lanes: Virtual
-) -> Made:
+def _one_end(function: Function, loop: Loop, ways: list[tuple[str, str]], targets: list[str], lanes: Virtual) -> Made:
     """Lead all ways out and all ways back to one new block; what to do before the loop."""
     way_out = Virtual("way_out")
     back = [name for name in function.blocks if name in loop.body and loop.header in function.blocks[name].targets]

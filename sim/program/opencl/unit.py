@@ -81,9 +81,7 @@ class OpenClUnit(Unit):
         ))
         behind.compile(*_WITHOUT_PASSES, "-o", str(code))
         code.write_text(on_the_stack(as_threads(code.read_text("latin-1"))), "latin-1")
-        translated = Unit(code, self.directory, (
-            *self.given, "-x", "ir", "-w", "-Qunused-arguments",
-        ))
+        translated = Unit(code, self.directory, (*self.given, "-x", "ir", "-w", "-Qunused-arguments"))
         translated.compile("-S", "-o", str(work / "unit.s"))
         text = (work / "unit.s").read_text("latin-1")
         for name in (_LAUNCHER_NAME, "unit.ll", "unit.s"):

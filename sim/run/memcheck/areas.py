@@ -71,8 +71,7 @@ def declared(launch: Launch, config: SmConfig) -> Declared:
         for name, (address, data) in launch.buffers.items()
     ]
     own += [
-        Area(f"the file of {name}", address, len(data), written=True)
-        for name, (address, data) in launch.loads.items()
+        Area(f"the file of {name}", address, len(data), written=True) for name, (address, data) in launch.loads.items()
     ]
     if launch.arguments:
         own.append(Area("the argument block", launch.argument_address, len(launch.arguments), written=True))

@@ -1,7 +1,5 @@
 """The memory checker itself: watches the golden model in lock step, access by access."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ...machine.golden import Commit
@@ -289,9 +287,7 @@ class MemCheck:
     ) -> None:
         """Report the lanes of ``access`` in ``bad``."""
         first = int(bad.argmax())
-        side = Side(
-            access.warp, int(access.lanes[first]), access.pc, self.cycle, "stores" if access.store else "loads"
-        )
+        side = Side(access.warp, int(access.lanes[first]), access.pc, self.cycle, "stores" if access.store else "loads")
         self._report(kind, int(access.addresses[first]), access.size, side, what, other, int(bad.sum()), note)
 
     def _report(

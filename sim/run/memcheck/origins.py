@@ -1,7 +1,5 @@
 """Which accesses undefined values come from, and went through."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from .finding import Side
@@ -30,9 +28,7 @@ class Origins:
         self._cycle = np.zeros(16, np.int64)
         self._addresses = np.zeros((16, threads), np.uint32)
 
-    def note(
-        self, warp: int, pc: int, cycle: int, lanes: np.ndarray, addresses: np.ndarray, size: int
-    ) -> np.ndarray:
+    def note(self, warp: int, pc: int, cycle: int, lanes: np.ndarray, addresses: np.ndarray, size: int) -> np.ndarray:
         """An access of ``size`` bytes at each of ``addresses`` by ``lanes``: a number for each lane (uint32)."""
         number = self._later.get(pc)
         if number is None:

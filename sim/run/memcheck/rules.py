@@ -5,8 +5,6 @@ are uint32 of one shape (lanes,), or broadcast to it. A result bit is undefined 
 values in the undefined bits of the operands; where that is costly to say, more bits are.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np
@@ -119,9 +117,7 @@ RULES: dict[str, Rule] = {
 }  # fmt: skip
 
 #: Those that a compiler also moves bits with, unchanged; add only with 0.
-MOVES = frozenset((
-    "xor", "and", "or", "sll", "srl", "sra", "czero.eqz", "czero.nez", "fsgnj.s", "fmv.x.w", "fmv.w.x",
-))
+MOVES = frozenset(("xor", "and", "or", "sll", "srl", "sra", "czero.eqz", "czero.nez", "fsgnj.s", "fmv.x.w", "fmv.w.x"))
 
 _COMPARED: dict[str, Rule] = {
     "beq": _equal, "bne": _equal, "blt": _below_signed, "bge": _below_signed, "bltu": _below, "bgeu": _below,

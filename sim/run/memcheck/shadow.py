@@ -1,7 +1,5 @@
 """What is known of each byte of memory."""
 
-from __future__ import annotations
-
 import bisect
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Whose stack an address is in, and where each lane's stack pointer is."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from metronome.hdl.config import SmConfig
@@ -47,9 +45,7 @@ class Stacks:
         for lane in range(self._threads):
             self._shared[first + lane] |= bool(mask >> lane & 1)
 
-    def move(
-        self, harts: np.ndarray, values: np.ndarray, relative: bool
-    ) -> tuple[list[Freed], Moved | None]:
+    def move(self, harts: np.ndarray, values: np.ndarray, relative: bool) -> tuple[list[Freed], Moved | None]:
         """x2 of ``harts`` becomes ``values`` (int64), ``relative`` to what it was.
 
         Returns what is freed, and the first that leaves its stack at the lower end now. A move that is not relative

@@ -4,8 +4,6 @@ The page has the run in blocks (:mod:`sim.show.trace.levels`), each compressed b
 long the run was. The viewer is in ``viewer/``. It draws with D3, which is vendored there.
 """
 
-from __future__ import annotations
-
 import base64
 import functools
 import json
@@ -79,14 +77,11 @@ class RunData:
             region[1] = self.cycles if region[1] == NONE else region[1]
         places = _Places(self._about.image)
         codes = [
-            [pc, disassemble(word, pc) if pc != NONE else "", word, places.number(pc)]
-            for pc, word in self.tracks.codes
+            [pc, disassemble(word, pc) if pc != NONE else "", word, places.number(pc)] for pc, word in self.tracks.codes
         ]
         states, numbers = self.tracks.states, self.tracks.numbers
         of_profile = _Places(self._about.image)
-        cells = [
-            [cell.warp, of_profile.number(cell.pc), USES.index(cell.use), cell.cycles] for cell in profile.cells()
-        ]
+        cells = [[cell.warp, of_profile.number(cell.pc), USES.index(cell.use), cell.cycles] for cell in profile.cells()]
         return {
             "name": self._about.name, "facts": self._about.facts,
             "cycles": self.cycles, "warps": self._config.warps, "threads": self._config.threads, "rows": rows,

@@ -3,8 +3,6 @@
 docs/looking.md says what each kind means.
 """
 
-from __future__ import annotations
-
 import enum
 
 import numpy as np
@@ -123,9 +121,7 @@ class Rows:
         """ROW, sorted, of these cycles."""
         events = cycles.events
         before = np.concatenate([cycles.before, events[:-1]])
-        parts = [
-            *self._control(events, before), *self._schedule(cycles, before), *self._memory(events, before),
-        ]
+        parts = [*self._control(events, before), *self._schedule(cycles, before), *self._memory(events, before)]
         rows = np.concatenate(parts)
         return rows[np.lexsort((rows["warp"], rows["kind"], rows["cycle"]))]
 
@@ -171,9 +167,7 @@ class Rows:
                 word=np.where(executed, cycles.word[at_issue], NONE),
                 lanes=np.where(executed, cycles.lanes[at_issue], NONE),
             ),
-            self._rows(
-                events, at_nop, Kind.NOP, warp=selected[at_nop], detail=_CAUSE + cycles.cause[at_nop] - 1
-            ),
+            self._rows(events, at_nop, Kind.NOP, warp=selected[at_nop], detail=_CAUSE + cycles.cause[at_nop] - 1),
             self._rows(events, at_stall, Kind.STALL, detail=events["stall"][at_stall] - 1),
             self._rows(events, at_miss, Kind.MISS, warp=cycles.missed[at_miss]),
         ]
@@ -204,10 +198,7 @@ class Rows:
                 events, at_lookup, Kind.LOOKUP, warp=events["access_warp"][at_lookup], line=events["line"][at_lookup],
                 detail=_OUTCOME + outcomes_of(events[at_lookup]),
             ),
-            self._rows(
-                events, at_wait, Kind.WAIT,
-                detail=np.where(wait != 0, _WAIT + wait - 1, _WAIT_OVER),
-            ),
+            self._rows(events, at_wait, Kind.WAIT, detail=np.where(wait != 0, _WAIT + wait - 1, _WAIT_OVER)),
             self._rows(events, at_fill, Kind.FILL, line=events["fill_line"][at_fill]),
             self._rows(
                 events, at_write, Kind.WRITE, warp=events["written_warp"][at_write],

@@ -1,7 +1,5 @@
 """Events as CSV and Parquet."""
 
-from __future__ import annotations
-
 import functools
 from typing import IO, Any
 

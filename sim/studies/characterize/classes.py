@@ -1,7 +1,5 @@
 """The classes of instructions that are measured: for each, one that needs the one before it, and one that does not."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -71,8 +69,7 @@ UNITS = (
     _unit("mul", "mul", lambda i: asm.mul(_register(i), ONE, ONE), lambda i: asm.mul(_FIRST, _FIRST, ONE)),
     _unit("div", "div", lambda i: asm.div(_register(i), ONE, ONE), lambda i: asm.div(_FIRST, _FIRST, ONE)),
     _unit(
-        "csr", "csrrw", lambda i: asm.csrrw(_register(i), _MSTATUS, ONE),
-        lambda i: asm.csrrw(_FIRST, _MSTATUS, _FIRST),
+        "csr", "csrrw", lambda i: asm.csrrw(_register(i), _MSTATUS, ONE), lambda i: asm.csrrw(_FIRST, _MSTATUS, _FIRST)
     ),
     _unit("fma", "fmadd.s", lambda i: asm.fmadd_s(_register(i), 5, 6, 6), lambda i: asm.fmadd_s(_FIRST, _FIRST, 5, 6)),
     # To and fro: either needs the other's result.
@@ -95,9 +92,7 @@ _OTHERS = (
         dependent=lambda i: asm.lw(ADDRESS, 0, ADDRESS),
         setup=(asm.sw(LOCAL, 0, LOCAL), asm.addi(ADDRESS, LOCAL, 0)),
     ),
-    InstructionClass(
-        name="local_store", about="sw to local memory", independent=lambda i: asm.sw(ONE, 0, LOCAL_LANE),
-    ),
+    InstructionClass(name="local_store", about="sw to local memory", independent=lambda i: asm.sw(ONE, 0, LOCAL_LANE)),
     InstructionClass(
         name="load_hit", about="lw, a line in the cache", independent=lambda i: asm.lw(_register(i), 0, HIT),
         dependent=lambda i: asm.lw(ADDRESS, 0, ADDRESS), setup=(asm.addi(ADDRESS, HIT, 0),),

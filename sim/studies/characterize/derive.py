@@ -1,7 +1,5 @@
 """The machine's latencies, told from measured cycles alone. Nothing here knows a configuration."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -63,28 +61,22 @@ def _units(found: Measured) -> list[Finding]:
     # The divider takes an operation when it has done the one before: this is its latency. What needs the result
     # comes so much later.
     behind = near["div"] - apart["div"]
-    findings = [
-        Finding(key="dependent issue", value=behind, how="two dependent divisions, less two others")
-    ]
+    findings = [Finding(key="dependent issue", value=behind, how="two dependent divisions, less two others")]
     for unit in UNITS:
         findings += [
             Finding(
                 key=f"latency_{unit.name}", value=near[unit.name] - behind,
                 how=f"{near[unit.name]:g} cycles to a dependent {unit.about}, less {behind:g}",
             ),
-            Finding(
-                key=f"interval_{unit.name}", value=apart[unit.name], how=f"independent {unit.about} in a row"
-            ),
+            Finding(key=f"interval_{unit.name}", value=apart[unit.name], how=f"independent {unit.about} in a row"),
         ]
     for unit in UNITS:
         slot = _slot(found.slots, unit.name)
         if slot is not None:
-            findings.append(
-                Finding(
-                    key=f"latency_{unit.name} (slot)", value=slot,
-                    how=f"a csrr {slot - 1} behind it has to wait for the writeback port",
-                )
-            )
+            findings.append(Finding(
+                key=f"latency_{unit.name} (slot)", value=slot,
+                how=f"a csrr {slot - 1} behind it has to wait for the writeback port",
+            ))
     return findings
 
 
@@ -129,13 +121,11 @@ def _local(found: Measured) -> list[Finding]:
     ]
     for stride in word_strides(found.shape):
         for kind in ("local_load", "local_store"):
-            findings.append(
-                Finding(
-                    key=f"{kind.replace('_', ' ')}, stride {stride}",
-                    value=_each(found.strides, f"{kind} stride {stride}"),
-                    how="cycles of each in a row",
-                )
-            )
+            findings.append(Finding(
+                key=f"{kind.replace('_', ' ')}, stride {stride}",
+                value=_each(found.strides, f"{kind} stride {stride}"),
+                how="cycles of each in a row",
+            ))
     return findings
 
 

@@ -1,7 +1,5 @@
 """Runs the micro-benchmarks, on whatever executes them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -91,7 +89,9 @@ def measure_curves(
     chosen = [CLASSES[name] for name in classes]
     curves = []
     for count in warps:
-        pieces = [piece for each, dependent in _forms(chosen) for piece in _raw(each, dependent)]
+        pieces: list[Piece] = []
+        for each, dependent in _forms(chosen):
+            pieces += runs(each, LONGER, dependent=dependent, guard=False)
         bench = Bench(shape, pieces, count)
         cycles = bench.cycles(execute(bench, None))
         curves += [
@@ -106,10 +106,6 @@ def measure_curves(
 
 def _forms(classes: Sequence[InstructionClass]) -> list[tuple[InstructionClass, bool]]:
     return [(each, dependent) for each in classes for dependent in each.forms]
-
-
-def _raw(each: InstructionClass, dependent: bool) -> list[Piece]:
-    return runs(each, LONGER, dependent=dependent, guard=False)
 
 
 def repeat(shape: Shape, executes: Sequence[Execute]) -> dict[str, list[tuple[int, ...]]]:

@@ -1,7 +1,5 @@
 """What one warp alone is asked: distances between instructions, writeback slots, control flow."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -79,9 +77,7 @@ def _flows() -> dict[str, _Flow]:
         "branch forward taken": _Flow([asm.bne(ONE, 0, 8), asm.nop()]),
         # Forward to eight instructions and out of them; the same with a branch back to the jump out behind them.
         "there": _Flow([asm.jalr(0, BODY, 40), *[asm.nop()] * 9, asm.jalr(0, BODY, 80), asm.nop()]),
-        "there and back": _Flow([
-            asm.jalr(0, BODY, 40), asm.jalr(0, BODY, 76), *[asm.nop()] * 8, asm.bne(ONE, 0, -36),
-        ]),
+        "there and back": _Flow([asm.jalr(0, BODY, 40), asm.jalr(0, BODY, 76), *[asm.nop()] * 8, asm.bne(ONE, 0, -36)]),
         "jal": _Flow([asm.jal(0, 8), asm.nop()]),
         "jalr": _Flow([asm.jalr(0, BODY, 40), asm.nop()]),
         "tmc": _Flow([asm.tmc(SCRATCH)], lanes),
@@ -98,9 +94,7 @@ def _flows() -> dict[str, _Flow]:
 def control() -> list[Piece]:
     """Control flow of one warp, each with what stands in front of it; ``lead`` is that alone."""
     pieces = [Piece(name="lead", body=_LEAD)]
-    return pieces + [
-        Piece(name=name, body=[*_LEAD, *flow.words], setup=flow.setup) for name, flow in _flows().items()
-    ]
+    return pieces + [Piece(name=name, body=[*_LEAD, *flow.words], setup=flow.setup) for name, flow in _flows().items()]
 
 
 def barrier() -> Piece:

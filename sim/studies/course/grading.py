@@ -1,7 +1,5 @@
 """Points for what a submission has counted."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -94,8 +92,6 @@ def grade(kit: Kit, outcomes: Sequence[Outcome]) -> Report:
     wrong = {outcome.case.task: outcome.wrong for outcome in outcomes if outcome.wrong is not None}
     found = {outcome.case.name: outcome.statistics for outcome in outcomes}
     return Report(
-        marks=tuple(
-            mark(kit, case, None if case.task in wrong else found.get(case.name)) for case in kit.cases
-        ),
+        marks=tuple(mark(kit, case, None if case.task in wrong else found.get(case.name)) for case in kit.cases),
         wrong=wrong,
     )

@@ -1,7 +1,5 @@
 """The models beside the machine: what each says of a kernel, and by how much it is wrong."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -37,9 +35,7 @@ class Judged:
             "kernel": self.kernel, "cycles": self.cycles, "warps": len(self.mix.warps),
             "instructions": {kind: self.mix.count(kind) for kind in kinds}, "dependent": self.mix.dependent,
             "lines": self.mix.lines, "misses": self.mix.misses, "holds": self.holds,
-            "models": {
-                name: {"cycles": cycles, "error": self.error(name)} for name, cycles in self.estimates.items()
-            },
+            "models": {name: {"cycles": cycles, "error": self.error(name)} for name, cycles in self.estimates.items()},
         }
 
 
@@ -66,13 +62,10 @@ def roofline(mix: Mix, parameters: Parameters) -> float:
 def estimates(kernel: str, cycles: int, mix: Mix, parameters: Parameters) -> Judged:
     """Every model on one kernel."""
     average = cpi_cycles(mix, parameters, Case.AVERAGE)
-    return Judged(
-        kernel=kernel, cycles=cycles, mix=mix, holds=holds(mix, parameters, average),
-        estimates={
-            "cpi best": cpi_cycles(mix, parameters, Case.BEST), "cpi average": average,
-            "cpi worst": cpi_cycles(mix, parameters, Case.WORST),
-            "mwp-cwp": hong_kim_of(mix, parameters, cached=False).cycles,
-            "mwp-cwp cached": hong_kim_of(mix, parameters, cached=True).cycles,
-            "roofline": roofline(mix, parameters),
-        },
-    )
+    return Judged(kernel=kernel, cycles=cycles, mix=mix, holds=holds(mix, parameters, average), estimates={
+        "cpi best": cpi_cycles(mix, parameters, Case.BEST), "cpi average": average,
+        "cpi worst": cpi_cycles(mix, parameters, Case.WORST),
+        "mwp-cwp": hong_kim_of(mix, parameters, cached=False).cycles,
+        "mwp-cwp cached": hong_kim_of(mix, parameters, cached=True).cycles,
+        "roofline": roofline(mix, parameters),
+    })

@@ -5,8 +5,6 @@ or a list of values; a table gives each kernel values of its own. A ``[[block]]`
 the axes of the block and of those above all blocks. Without a block the file is one.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
@@ -44,9 +42,7 @@ _AXES: Mapping[str, type] = {
     "forecast": bool, "progress": bool,
 }
 #: The front end's own axes in place of these fields.
-_INSTEAD = {
-    "coordination": "mode", "policies": "issue", "fetch_policies": "fetch",
-}
+_INSTEAD = {"coordination": "mode", "policies": "issue", "fetch_policies": "fetch"}
 _TEXTS = ("title", "about")
 _MOST_RUNS = 100_000
 
@@ -207,9 +203,7 @@ def _kernel(name: str, folder: Path) -> tuple[str, Host]:
     return name, host_of(name)
 
 
-def _run(
-    kernel: str, host: Host, values: Mapping[str, Any], axes: Mapping[str, Sequence[Any]], folder: Path
-) -> Run:
+def _run(kernel: str, host: Host, values: Mapping[str, Any], axes: Mapping[str, Sequence[Any]], folder: Path) -> Run:
     """One combination. swas has no fetch policy: where other modes have several, its run is the same for all."""
     preset = one_of("preset", values.get("preset", "BASE"), PRESETS)
     file = values.get("config")
@@ -253,9 +247,7 @@ def _run(
         ),
         max_cycles=values.get("max_cycles", 10_000_000), check=check, memcheck=memcheck,
         engine=Engine(engine), forecast=forecast, progress=values.get("progress", False),
-        compiling=Compiling(
-            _flags(values.get("cflags", "")), values.get("function"), not values.get("no_simt", False),
-        ),
+        compiling=Compiling(_flags(values.get("cflags", "")), values.get("function"), not values.get("no_simt", False)),
     )
 
 
@@ -299,12 +291,8 @@ def _share_builds(runs: Sequence[Run]) -> Iterator[Run]:
 
 def _machine(run: Run) -> SmConfig:
     """The configuration without its policies."""
-    return dataclasses.replace(
-        run.config, policies=("lrr",), fetch_policies=("lrr",) if run.fetch is not None else ()
-    )
+    return dataclasses.replace(run.config, policies=("lrr",), fetch_policies=("lrr",) if run.fetch is not None else ())
 
 
 def _scheme(run: Run) -> Scheme:
-    return Scheme(
-        mode=run.config.coordination, fetch=run.fetch, issue=run.issue, prediction=run.config.prediction
-    )
+    return Scheme(mode=run.config.coordination, fetch=run.fetch, issue=run.issue, prediction=run.config.prediction)

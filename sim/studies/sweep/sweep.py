@@ -1,7 +1,5 @@
 """A sweep: the runs of an experiment that are not done yet, executed, each result written as soon as it is there."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 from collections.abc import Callable, Iterator
@@ -63,9 +61,7 @@ def plan(spec: Spec, note: Callable[[str], None] = lambda line: None) -> Plan:
     return Plan(spec, tuple({task.key: task for task in tasks}.values()))
 
 
-def sweep(
-    planned: Plan, folder: Path, pool: Pool, *, forget: bool = False
-) -> Iterator[tuple[Plan, Event | None]]:
+def sweep(planned: Plan, folder: Path, pool: Pool, *, forget: bool = False) -> Iterator[tuple[Plan, Event | None]]:
     """Do what is planned; yields the plan with what is done already, and then every event behind it.
 
     ``forget``: delete results that are not of this sweep, instead of refusing their folder.

@@ -1,17 +1,18 @@
 """Programs of a few instructions, their bounds and their runs: for what a compiler does not write."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from metronome.hdl.config import SmConfig
 from metronome.hdl.presets import TINY
 from metronome.sim.analysis.bound.assumptions import UserStatements
 from metronome.sim.analysis.bound.bound import Bound, longest_time
 from metronome.sim.analysis.code.inputs import Inputs
+from metronome.sim.analysis.code.refusals import RefusedError
 from metronome.sim.predict.predictor import predict
 from metronome.sim.program.assembler.asm import Program, addi, beq, bne, jal, lw, nop, tmc, wspawn
 from metronome.sim.program.elf import ElfImage, Segment
@@ -134,3 +135,10 @@ def holds(
     for each in bound.composed:
         assert not each.holds or max(runs) <= each.cycles, each.method
     return bound, max(runs)
+
+
+def refused(config: SmConfig, program: Program, reason: str) -> None:
+    """It has no bound, for a reason at some instruction."""
+    with pytest.raises(RefusedError, match=reason) as found:
+        bound_of(config, launch_of(config, program))
+    assert found.value.pc

@@ -18,9 +18,10 @@ from metronome.sim.analysis.code.program import AnalyzedProgram
 from metronome.sim.analysis.paths.explore import Exploration, explore
 from metronome.sim.analysis.paths.facts import Facts
 from metronome.sim.machine.golden import EndStatus, Iss
-from metronome.sim.program.kernels import Launch, prepare_source
+from metronome.sim.program.kernels import Launch
 from metronome.sim.run.runner import job_of
 from metronome.sim.run.types import RunRequest, unpack_memory
+from tests.support.programs import prepared
 
 LIMIT = 2_000_000
 
@@ -107,18 +108,20 @@ def one_run(config: SmConfig, launch: Launch) -> list[dict[int, int]]:
     return recorder.counts
 
 
-def bound_of(
-    config: SmConfig, launch: Launch, memory: str = "fixed", *, compose: bool = False, **stated: Any
-) -> Bound:
+def exceeded(most: list[dict[int, int]], launch: Launch) -> bool:
+    """Whether a run executes an instruction more often than was said."""
+    counts = one_run(machine(TINY), launch)
+    return any(count > most[warp].get(pc, 0) for warp, its in enumerate(counts) for pc, count in its.items())
+
+
+def bound_of(config: SmConfig, launch: Launch, memory: str = "fixed", *, compose: bool = False, **stated: Any) -> Bound:
     request = request_of(launch, config.policies[0], memory)
     return longest_time(config, request, launch, UserStatements(**stated), compose=compose)
 
 
 def compiled(folder: Path, text: str, words: int = 16, config: SmConfig = TINY) -> Launch:
     """A program of one source, whose ``inputs`` is a symbol of so many words that may hold anything."""
-    path = folder / "program.c"
-    path.write_text(text)
-    launch = prepare_source(path, config=config)
+    launch = prepared(folder, text, config)
     address, size = launch.image.symbols["inputs"]
     assert size == 4 * words
     return dataclasses.replace(launch, loads={"inputs": (address, bytes(size))})

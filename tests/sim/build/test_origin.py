@@ -10,17 +10,7 @@ import typer
 
 from metronome.hdl.presets import TINY
 from metronome.scripts.cli import app, main
-from metronome.sim.build import origin as module
-from metronome.sim.build.origin import (
-    begin,
-    difference,
-    line,
-    metadata,
-    note_machine,
-    note_program,
-    origin,
-    read_metadata,
-)
+from metronome.sim.build import origin
 from metronome.sim.build.sources import ROOT
 
 SHA, OTHER = "0123456789abcdef" * 2 + "01234567", "f" * 40
@@ -29,18 +19,18 @@ SHA, OTHER = "0123456789abcdef" * 2 + "01234567", "f" * 40
 @pytest.fixture(autouse=True)
 def another_command():
     yield
-    begin([])
+    origin.begin([])
 
 
 @pytest.fixture
 def checkout(tmp_path, monkeypatch):
     """A folder of sources in place of ours."""
-    monkeypatch.setattr(module, "ROOT", tmp_path)
-    module.commit.cache_clear()
-    module.is_modified.cache_clear()
+    monkeypatch.setattr(origin, "ROOT", tmp_path)
+    origin.commit.cache_clear()
+    origin.is_modified.cache_clear()
     yield tmp_path
-    module.commit.cache_clear()
-    module.is_modified.cache_clear()
+    origin.commit.cache_clear()
+    origin.is_modified.cache_clear()
 
 
 LAYOUTS = {
@@ -65,7 +55,7 @@ def test_the_commit_is_read_from_files(checkout, files):
     for name, text in files.items():
         (checkout / name).parent.mkdir(parents=True, exist_ok=True)
         (checkout / name).write_text(text)
-    assert module.commit() == SHA
+    assert origin.commit() == SHA
 
 
 @pytest.mark.parametrize("files", [{}, {".git/HEAD": "ref: refs/heads/none\n"}, {".git": "no pointer"}], ids=str)
@@ -74,7 +64,7 @@ def test_sources_that_are_no_checkout(checkout, files, capsys, monkeypatch):
         (checkout / name).parent.mkdir(parents=True, exist_ok=True)
         (checkout / name).write_text(text)
     monkeypatch.setenv("PATH", "")
-    assert (module.commit(), module.is_modified()) == (None, None)
+    assert (origin.commit(), origin.is_modified()) == (None, None)
     assert main(["--version"]) == 0
     said = capsys.readouterr()
     assert "commit unknown: no checkout of git" in said.out and said.err == ""
@@ -84,42 +74,43 @@ def test_without_git_nobody_knows_whether_the_sources_are_modified(checkout, mon
     (checkout / ".git").mkdir()
     (checkout / ".git" / "HEAD").write_text(SHA)
     monkeypatch.setenv("PATH", str(checkout))
-    assert (module.commit(), module.is_modified()) == (SHA, None)
+    assert (origin.commit(), origin.is_modified()) == (SHA, None)
 
 
 def test_what_it_says(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     secret = tmp_path.parent / "elsewhere" / "secret.elf"
-    begin(["run", str(tmp_path / "mine" / "a.elf"), f"--arg={secret}", str(secret), "--preset", "TINY",
+    origin.begin(["run", str(tmp_path / "mine" / "a.elf"), f"--arg={secret}", str(secret), "--preset", "TINY",
            "--load", f"0x20000={secret}", f"--cflags=-I{secret.parent} -DN=4"])
-    note_machine("TINY", TINY)
-    note_program("a.elf", b"\x01")
-    record = origin()
+    origin.note_machine("TINY", TINY)
+    origin.note_program("a.elf", b"\x01")
+    record = origin.origin()
     assert record["command"] == (
         "metronome run mine/a.elf --arg=secret.elf secret.elf --preset TINY --load 0x20000=secret.elf "
         "'--cflags=-Ielsewhere -DN=4'"
     )
     assert [each["name"] for each in record["machines"] + record["programs"]] == ["TINY", "a.elf"]
-    assert origin() == record, "all outputs of a command have one record"
+    assert origin.origin() == record, "all outputs of a command have one record"
     text = json.dumps(record)
     assert str(tmp_path.parent) not in text and str(Path.home()) not in text
     assert getpass.getuser() not in json.dumps({name: record[name] for name in ("command", "platform")})
-    begin(["run"])
-    note_program("a.elf", b"\x02")
-    assert origin()["programs"] != record["programs"] and origin()["machines"] == []
+    origin.begin(["run"])
+    origin.note_program("a.elf", b"\x02")
+    assert origin.origin()["programs"] != record["programs"] and origin.origin()["machines"] == []
 
 
 def test_who_has_made_what_is_read_back():
-    record = origin()
-    assert difference(record) is None
-    assert difference(record | {"date": "1999", "command": "another", "platform": "2"}) is None
-    assert f"made by Metronome {record['version']}, commit ffffffffffff" in difference(record | {"commit": OTHER})
-    assert "0.0.9" in difference(record | {"version": "0.0.9"})
-    assert difference(None) is not None
-    assert record["date"] in line(record)
-    assert read_metadata(metadata()) == record
-    for nothing in (None, {}, {module.METADATA: b"["}, {module.METADATA: b"1"}):
-        assert read_metadata(nothing) is None
+    record = origin.origin()
+    assert origin.difference(record) is None
+    assert origin.difference(record | {"date": "1999", "command": "another", "platform": "2"}) is None
+    made_by = f"made by Metronome {record['version']}, commit ffffffffffff"
+    assert made_by in origin.difference(record | {"commit": OTHER})
+    assert "0.0.9" in origin.difference(record | {"version": "0.0.9"})
+    assert origin.difference(None) is not None
+    assert record["date"] in origin.line(record)
+    assert origin.read_metadata(origin.metadata()) == record
+    for nothing in (None, {}, {origin.METADATA: b"["}, {origin.METADATA: b"1"}):
+        assert origin.read_metadata(nothing) is None
 
 
 def trees(*folders):

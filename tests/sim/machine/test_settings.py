@@ -6,17 +6,7 @@ import pytest
 
 from metronome.hdl.config import MemoryMap, Prediction, SmConfig
 from metronome.hdl.presets import BASE, PRESETS
-from metronome.sim.machine.settings import (
-    FIELDS,
-    ConfigError,
-    as_text,
-    from_toml,
-    near,
-    parse,
-    replaced,
-    to_toml,
-    values_of,
-)
+from metronome.sim.machine import settings
 
 OTHER_PREDICTION = next(name for name in Prediction if name is not BASE.prediction)
 #: A value of each field that is not the one of BASE, as --set takes it. The others have but one value.
@@ -44,18 +34,18 @@ FIXED = {"fetch_latency": "4", "line_bytes": "128", "latency_alu": "2", "latency
 
 def altered(name):
     texts = BESIDE.get(name, {}) | {name: ALTERED[name]}
-    return replaced(BASE, {field: parse(field, text) for field, text in texts.items()})
+    return settings.replaced(BASE, {field: settings.parse(field, text) for field, text in texts.items()})
 
 
 def test_the_fields_are_those_of_the_dataclasses():
     own = [field.name for field in dataclasses.fields(SmConfig) if field.name != "memory_map"]
-    assert set(FIELDS) == {*own, *(f"memory_map.{field.name}" for field in dataclasses.fields(MemoryMap))}
-    assert set(ALTERED) | set(FIXED) == set(FIELDS)
+    assert set(settings.FIELDS) == {*own, *(f"memory_map.{field.name}" for field in dataclasses.fields(MemoryMap))}
+    assert set(ALTERED) | set(FIXED) == set(settings.FIELDS)
 
 
-@pytest.mark.parametrize("name", FIELDS)
+@pytest.mark.parametrize("name", settings.FIELDS)
 def test_every_field_is_described(name):
-    field = FIELDS[name]
+    field = settings.FIELDS[name]
     assert len(field.about) > 5 and "[" not in field.about and "#" not in field.about
     if name.endswith(("_bytes", "_bytes_per_hart")):
         assert field.unit == "bytes"
@@ -64,47 +54,48 @@ def test_every_field_is_described(name):
 
 
 def test_the_description_has_unit_and_meaning():
-    assert (FIELDS["latency_div"].unit, FIELDS["latency_div"].about) == ("cycles", "divisions; not pipelined")
-    about = FIELDS["icache_bytes"].about
+    division = settings.FIELDS["latency_div"]
+    assert (division.unit, division.about) == ("cycles", "divisions; not pipelined")
+    about = settings.FIELDS["icache_bytes"].about
     assert about.startswith("0: no I-cache; every warp keeps") and about.endswith("for each other one.")
 
 
 @pytest.mark.parametrize("name", ALTERED)
 def test_a_value_reaches_its_field_and_no_other(name):
-    before, after = values_of(BASE), values_of(altered(name))
-    assert after[name] == parse(name, ALTERED[name]) != before[name]
+    before, after = settings.values_of(BASE), settings.values_of(altered(name))
+    assert after[name] == settings.parse(name, ALTERED[name]) != before[name]
     also = {"coordination": {"fetch_policies"}, "fetch_policies": {"coordination"}}.get(name, set())
-    assert {field for field in FIELDS if before[field] != after[field]} == {name, *BESIDE.get(name, ()), *also}
+    assert {field for field in settings.FIELDS if before[field] != after[field]} == {name, *BESIDE.get(name, ()), *also}
 
 
 @pytest.mark.parametrize("name", FIXED)
 def test_a_field_with_one_value_is_refused_by_its_own_message(name):
-    assert replaced(BASE, {name: getattr(BASE, name)}) == BASE
-    with pytest.raises(ConfigError, match=rf"^{name} must be \d+, not {FIXED[name]}$"):
-        replaced(BASE, {name: parse(name, FIXED[name])})
+    assert settings.replaced(BASE, {name: getattr(BASE, name)}) == BASE
+    with pytest.raises(settings.ConfigError, match=rf"^{name} must be \d+, not {FIXED[name]}$"):
+        settings.replaced(BASE, {name: settings.parse(name, FIXED[name])})
 
 
 @pytest.mark.parametrize("name", ALTERED)
 def test_a_file_of_it_reads_back(name):
     config = altered(name)
-    assert replaced(PRESETS["PAPER"], from_toml(to_toml(config))) == config
-    texts = {field: as_text(field, value) for field, value in values_of(config).items()}
-    assert replaced(BASE, {field: parse(field, text) for field, text in texts.items()}) == config
+    assert settings.replaced(PRESETS["PAPER"], settings.from_toml(settings.to_toml(config))) == config
+    texts = {field: settings.as_text(field, value) for field, value in settings.values_of(config).items()}
+    assert settings.replaced(BASE, {field: settings.parse(field, text) for field, text in texts.items()}) == config
 
 
 def test_a_file_tells_every_field():
-    text = to_toml(BASE)
-    assert all(f"\n{name.rpartition('.')[2]} = " in text for name in FIELDS)
+    text = settings.to_toml(BASE)
+    assert all(f"\n{name.rpartition('.')[2]} = " in text for name in settings.FIELDS)
     assert "\n# [cycles] divisions; not pipelined\nlatency_div = 34\n" in text
     assert "start = 0x80000000\n" in text
 
 
 def test_a_scheme_has_its_usual_fetch_policies():
-    assert replaced(BASE, {"coordination": "baseline"}).fetch_policies == BASE.policies
-    assert replaced(BASE, {"coordination": "vortex"}).fetch_policies == ("fixed",)
-    assert replaced(BASE, {"coordination": "baseline", "policies": ["gto"]}).fetch_policies == ("lrr",)
-    baseline = replaced(BASE, {"coordination": "baseline"})
-    assert replaced(baseline, {"coordination": "swas"}) == BASE
+    assert settings.replaced(BASE, {"coordination": "baseline"}).fetch_policies == BASE.policies
+    assert settings.replaced(BASE, {"coordination": "vortex"}).fetch_policies == ("fixed",)
+    assert settings.replaced(BASE, {"coordination": "baseline", "policies": ["gto"]}).fetch_policies == ("lrr",)
+    baseline = settings.replaced(BASE, {"coordination": "baseline"})
+    assert settings.replaced(baseline, {"coordination": "swas"}) == BASE
 
 
 @pytest.mark.parametrize(("name", "text", "value"), [
@@ -114,7 +105,7 @@ def test_a_scheme_has_its_usual_fetch_policies():
     ("fetch_policies", "", ()), ("policies", "LRR+gtlo", ("LRR", "gtlo")),
 ])
 def test_values(name, text, value):
-    assert parse(name, text) == value
+    assert settings.parse(name, text) == value
 
 
 @pytest.mark.parametrize(("name", "text", "message"), [
@@ -132,8 +123,8 @@ def test_values(name, text, value):
     ("policies", "lrr,gtlo", r"policies: write names with \+ between them, e\.g\. lrr\+gtlo, not 'lrr,gtlo'"),
 ])
 def test_what_is_refused(name, text, message):
-    with pytest.raises(ConfigError, match=rf"^{message}$"):
-        parse(name, text)
+    with pytest.raises(settings.ConfigError, match=rf"^{message}$"):
+        settings.parse(name, text)
 
 
 @pytest.mark.parametrize(("values", "message"), [
@@ -149,8 +140,8 @@ def test_what_is_refused(name, text, message):
     ({"memory_map.console": 0x50}, r"memory_map\.console_bytes must be between 1 and 48, within the .*, not 64"),
 ])
 def test_a_configuration_that_cannot_be(values, message):
-    with pytest.raises(ConfigError, match=rf"^{message}$"):
-        replaced(BASE, values)
+    with pytest.raises(settings.ConfigError, match=rf"^{message}$"):
+        settings.replaced(BASE, values)
 
 
 @pytest.mark.parametrize(("text", "message"), [
@@ -162,10 +153,10 @@ def test_a_configuration_that_cannot_be(values, message):
     ("memory_map = 4", "memory_map is set by its parts.*"),
 ])
 def test_a_file_that_is_none(text, message):
-    with pytest.raises(ConfigError, match=rf"^{message}$"):
-        from_toml(text)
+    with pytest.raises(settings.ConfigError, match=rf"^{message}$"):
+        settings.from_toml(text)
 
 
 def test_near_names():
-    assert near("PSROT", ["vecadd", "psort"]) == " (did you mean psort?)"
-    assert near("", ["vecadd"]) == near("xyz", ["vecadd"]) == ""
+    assert settings.near("PSROT", ["vecadd", "psort"]) == " (did you mean psort?)"
+    assert settings.near("", ["vecadd"]) == settings.near("xyz", ["vecadd"]) == ""

@@ -10,18 +10,14 @@ import pytest
 from metronome.hdl.isa.csrs import Csr, PolicyParameter
 from metronome.sim.machine.policies.plain import POLICIES
 from metronome.sim.predict.predictor import Recordings, predict
-from metronome.sim.predict.verify import RESULT_FIELDS
 from metronome.sim.program.assembler import asm
 from metronome.sim.run.runner import RunRequest
+from tests.sim.predict.test_predictor import comparable
 from tests.support.tiers import more_then_long
 from tests.system.policy_programs import CHANGING, POLICIES_THAT_CHANGE, requests, word
 from tests.system.rtl_programs import RawProgram
 
 SEED = 20261125
-
-
-def comparable(prediction):
-    return [getattr(prediction.result, name) for name in RESULT_FIELDS], prediction.issued.tolist()
 
 
 @pytest.mark.slow
@@ -48,8 +44,7 @@ def looping(words):
         p.label(f"loop {number}")
         p.add(asm.addi(7, 7, -1), asm.mul(9, 7, 7), asm.add(9, 9, 9))
         p.branch(asm.bne, 7, 0, f"loop {number}")
-        p.add(asm.csrr(10, 0xCC1), asm.sltiu(10, 10, 1), asm.tmc(10))
-        p.add(asm.addi(11, 0, 1))
+        p.add(asm.csrr(10, 0xCC1), asm.sltiu(10, 10, 1), asm.tmc(10), asm.addi(11, 0, 1))
         p.la(12, f"done {number}")
         p.add(asm.wspawn(11, 12))
         p.label(f"done {number}")

@@ -10,14 +10,9 @@ from metronome.hdl.presets import MID
 from metronome.sim.machine.memory.stacks import interleave
 from metronome.sim.machine.memory.store import SparseMemory
 from metronome.sim.program.image import image_text, read_words
-from metronome.sim.program.kernels import load_into, prepare
+from metronome.sim.program.kernels import prepare
 from tests.support.builds import TINY
-
-
-def memory_of(launch, config):
-    memory = SparseMemory(config.memory_map)
-    load_into(launch, memory)
-    return memory
+from tests.support.programs import memory_of
 
 
 def contents(memory):

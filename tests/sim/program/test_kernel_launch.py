@@ -10,21 +10,12 @@ import pytest
 from metronome.hdl.presets import BASE
 from metronome.sim.build.sources import ROOT
 from metronome.sim.machine.memory.store import SparseMemory
+from metronome.sim.program import kernels as kernel
 from metronome.sim.program.compiler import clang as compiler
 from metronome.sim.program.compiler import elf_cache as toolchain
 from metronome.sim.program.compiler.elf_cache import RUNTIME, ToolchainError, build_elf
 from metronome.sim.program.elf import ImageError
-from metronome.sim.program.kernels import (
-    KERNELS,
-    KernelError,
-    Launch,
-    build_kernel,
-    kernels,
-    load_into,
-    prepare,
-    prepare_binary,
-    prepare_elf,
-)
+from metronome.sim.program.kernels import Launch
 
 MAIN = "int main(void)\n{\n    return 0;\n}\n"
 
@@ -37,8 +28,8 @@ def source(tmp_path):
 
 
 def test_registry():
-    infos = kernels()
-    assert tuple(info.name for info in infos) == KERNELS
+    infos = kernel.kernels()
+    assert tuple(info.name for info in infos) == kernel.KERNELS
     for info in infos:
         assert info.about and "\n" not in info.about
         assert info.types in {("int32", "float32"), ("float32",), ("int32",)}
@@ -46,21 +37,22 @@ def test_registry():
 
 
 def test_unknown_names():
-    names = ", ".join(KERNELS)
-    with pytest.raises(KernelError, match=rf"^there is no kernel 'psrot' \(did you mean psort\?\): use {names}, or "):
-        prepare("psrot")
-    with pytest.raises(KernelError, match=r"^type of psort must be one of int32, float32, not 'int8'$"):
-        prepare("psort", "int8")
-    with pytest.raises(KernelError, match=r"^\.\./psort: no such file or folder$"):
-        build_kernel("../psort")
+    names = ", ".join(kernel.KERNELS)
+    message = rf"^there is no kernel 'psrot' \(did you mean psort\?\): use {names}, or "
+    with pytest.raises(kernel.KernelError, match=message):
+        kernel.prepare("psrot")
+    with pytest.raises(kernel.KernelError, match=r"^type of psort must be one of int32, float32, not 'int8'$"):
+        kernel.prepare("psort", "int8")
+    with pytest.raises(kernel.KernelError, match=r"^\.\./psort: no such file or folder$"):
+        kernel.build_kernel("../psort")
 
 
 def test_a_launch_loads_image_buffers_and_arguments():
-    launch = prepare("vecadd", size=10, seed=3)
+    launch = kernel.prepare("vecadd", size=10, seed=3)
     assert (launch.name, launch.dtype, launch.size, launch.seed) == ("vecadd", "int32", 10, 3)
     assert launch.argument_address == 0x10000
     memory = SparseMemory()
-    load_into(launch, memory)
+    kernel.load_into(launch, memory)
     assert memory.read(0x10000, len(launch.arguments)) == launch.arguments
     assert memory.read_word(0x10000) == 10
     for place, name in enumerate(("a", "b", "c")):
@@ -72,11 +64,11 @@ def test_a_launch_loads_image_buffers_and_arguments():
 
 
 def test_loading_clears_what_a_segment_only_reserves():
-    launch = prepare("vecadd", size=1)
+    launch = kernel.prepare("vecadd", size=1)
     address, size = launch.image.symbols["__spawn_context"]
     memory = SparseMemory()
     memory.write(address - 256, b"\xff" * 1024)
-    load_into(launch, memory)
+    kernel.load_into(launch, memory)
     assert memory.read(address, size) == bytes(size)
     end = max(segment.end for segment in launch.image.segments)
     assert memory.read(end, 64) == b"\xff" * 64
@@ -84,8 +76,8 @@ def test_loading_clears_what_a_segment_only_reserves():
 
 @pytest.mark.slow
 def test_buffers_are_apart_from_each_other_and_from_the_program():
-    for name in KERNELS:
-        launch = prepare(name, size=33, config=BASE)
+    for name in kernel.KERNELS:
+        launch = kernel.prepare(name, size=33, config=BASE)
         places = [(launch.argument_address, len(launch.arguments))]
         places += [(address, len(data)) for address, data in launch.buffers.values()]
         places += [(segment.address, segment.size) for segment in launch.image.segments]
@@ -98,21 +90,21 @@ def test_programs_from_outside(tmp_path, source):
     elf = build_elf([source], name="program")
     block = tmp_path / "arguments.bin"
     block.write_bytes(b"\1\2\3\4\5")
-    launch = prepare_elf(elf, block)
+    launch = kernel.prepare_elf(elf, block)
     assert isinstance(launch, Launch) and launch.arguments == b"\1\2\3\4\5"
     memory = SparseMemory()
-    load_into(launch, memory)
+    kernel.load_into(launch, memory)
     assert memory.read(0x10000, 5) == b"\1\2\3\4\5"
     assert launch.check(memory) == []
-    assert prepare_elf(elf).arguments == b""
+    assert kernel.prepare_elf(elf).arguments == b""
     raw = tmp_path / "raw.bin"
     raw.write_bytes(launch.image.segments[0].data)
-    assert prepare_binary(raw).entry == 0x8000_0000
+    assert kernel.prepare_binary(raw).entry == 0x8000_0000
     with pytest.raises(ImageError, match=r"none\.bin: argument block cannot be read: No such file"):
-        prepare_elf(elf, tmp_path / "none.bin")
+        kernel.prepare_elf(elf, tmp_path / "none.bin")
     with pytest.raises(ImageError, match=r"raw\.bin: segment at 0x00010000 covers the argument block at 0x00010000"):
-        prepare_binary(raw, block, base=0x10000)
-    assert prepare_binary(raw, base=0x10000).entry == 0x10000
+        kernel.prepare_binary(raw, block, base=0x10000)
+    assert kernel.prepare_binary(raw, base=0x10000).entry == 0x10000
 
 
 def test_an_argument_block_that_reaches_into_the_program(tmp_path):
@@ -120,20 +112,20 @@ def test_an_argument_block_that_reaches_into_the_program(tmp_path):
     raw.write_bytes(bytes(64))
     block = tmp_path / "arguments.bin"
     block.write_bytes(bytes(0x101))
-    assert prepare_binary(raw, block, base=0x10104).arguments == bytes(0x101)
+    assert kernel.prepare_binary(raw, block, base=0x10104).arguments == bytes(0x101)
     with pytest.raises(ImageError, match="covers the argument block"):
-        prepare_binary(raw, block, base=0x10100)
+        kernel.prepare_binary(raw, block, base=0x10100)
 
 
 def test_nothing_where_the_argument_block_would_be(tmp_path):
     raw, block = tmp_path / "raw.bin", tmp_path / "arguments.bin"
     raw.write_bytes(bytes(64))
     block.write_bytes(b"1")
-    launch = prepare_binary(raw)
+    launch = kernel.prepare_binary(raw)
     assert launch.without_argument
-    assert not prepare_binary(raw, block).without_argument
+    assert not kernel.prepare_binary(raw, block).without_argument
     # The line is that of 0x10000 to 0x1003f.
-    assert [prepare_binary(raw, base=base).without_argument for base in (0x10000, 0x1003C, 0x10040)] == [
+    assert [kernel.prepare_binary(raw, base=base).without_argument for base in (0x10000, 0x1003C, 0x10040)] == [
         False, False, True
     ]
     assert [
@@ -179,11 +171,11 @@ def test_whatever_a_build_depends_on_changes_its_place(own_cache, source, monkey
 @pytest.mark.more
 def test_builds_are_the_same_anywhere(own_cache, monkeypatch):
     """No path of this machine in the program, so that a build can be compared with another one's."""
-    first = build_kernel("diverge").read_bytes()
+    first = kernel.build_kernel("diverge").read_bytes()
     assert str(ROOT).encode() not in first
     assert b"site-packages" not in first
     monkeypatch.setenv("METRONOME_CACHE", str(own_cache / "second"))
-    assert build_kernel("diverge").read_bytes() == first
+    assert kernel.build_kernel("diverge").read_bytes() == first
 
 
 def test_two_builds_at_once(own_cache, source, monkeypatch):

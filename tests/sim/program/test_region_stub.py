@@ -8,14 +8,12 @@ import pytest
 
 from metronome.hdl.config import MemoryMap
 from metronome.hdl.presets import BASE, TINY
-from metronome.sim.machine.golden import Iss
-from metronome.sim.machine.memory.store import SparseMemory
 from metronome.sim.program.assembler import asm
-from metronome.sim.program.assembler.asm import Program
 from metronome.sim.program.compiler.elf_cache import build_elf
 from metronome.sim.program.elf import ElfImage, ImageError, Segment, load_elf
-from metronome.sim.program.kernels import Launch, load_into, prepare_source, with_loads
+from metronome.sim.program.kernels import Launch, prepare_source, with_loads
 from metronome.sim.program.region_stub import with_region
+from tests.support.programs import launched
 
 START, DATA = 0x8000_0000, 0x9000_0000
 ZERO, RA, SP, T0, A0, A1 = 0, 1, 2, 5, 10, 11
@@ -72,10 +70,7 @@ def launch_of(program, functions, entry=START, **values):
 
 def run(launch, config=TINY, poked=()):
     """Run it by turns of the warps: (the pcs inside the region, those of all, memory, the golden model)."""
-    memory = SparseMemory(config.memory_map)
-    load_into(launch, memory)
-    iss = Iss(config, memory)
-    iss.launch(launch.entry, launch.argument_address)
+    iss = launched(launch, config)
     for register in poked:
         iss.poke(0, register, 1, np.full(config.threads, poked[register], np.uint32))
     inside, every = [], []
@@ -89,7 +84,7 @@ def run(launch, config=TINY, poked=()):
                 assert len(every) < 100_000
                 commit = iss.step(warp)
                 assert commit.fault is None, (hex(pc), commit.fault)
-    return inside, every, memory, iss
+    return inside, every, iss.memory, iss
 
 
 def own(launch, pcs):
@@ -148,7 +143,7 @@ def test_reports_name_the_function(source):
 
 def calling(*function, before=(), arguments=(0, 0)):
     """A program: calls ``work`` with two arguments, stores a0 to 0x9000_0000, ends. ``function`` appends to it."""
-    p = Program(START)
+    p = asm.Program(START)
     p.li(SP, 0xFFFF_0000)
     for register, value in zip((A0, A1), arguments, strict=True):
         p.li(register, value)
@@ -184,9 +179,7 @@ DISPLACED = {
         [lambda p: p.branch(asm.bgeu, A0, A1, "far"), add(RET), label("far"), add(asm.addi(A0, A0, 5), RET)],
         lambda p: 3,
     ),
-    "a tail call": (
-        [lambda p: p.jal(ZERO, "other"), label("other"), add(asm.add(A0, A0, A1), RET)], lambda p: 7,
-    ),
+    "a tail call": ([lambda p: p.jal(ZERO, "other"), label("other"), add(asm.add(A0, A0, A1), RET)], lambda p: 7),
     "a call through t0": (
         [lambda p: p.jal(T0, "other"), add(asm.addi(A0, A0, 1), RET), label("other"),
          add(asm.add(A0, A0, A1), asm.jalr(ZERO, T0, 0))], lambda p: 8,
@@ -223,10 +216,7 @@ def test_a_displaced_instruction(name):
 @pytest.mark.parametrize("forever", [asm.jal(ZERO, 0), asm.beq(A0, A0, 0)])
 def test_a_jump_to_itself_takes_no_stack(forever):
     launch = with_region(launch_of(calling(add(forever)), [("work", "end of work")]), "work", TINY)
-    memory = SparseMemory(TINY.memory_map)
-    load_into(launch, memory)
-    iss = Iss(TINY, memory)
-    iss.launch(launch.entry, launch.argument_address)
+    iss = launched(launch, TINY)
     pcs = []
     for _ in range(100):
         pcs.append(int(iss.pc[0]))
@@ -275,7 +265,7 @@ def test_no_place(region):
         full = with_loads(plain, {"--load f": (address, bytes(size))})
         with pytest.raises(ImageError, match=rf"^--region {region}: no 64 bytes are free in the 1 MiB below 0x8000"):
             with_region(full, region, TINY)
-    low = Program(0x1_0040)
+    low = asm.Program(0x1_0040)
     low.label("work")
     low.add(RET)
     low.label("end of work")

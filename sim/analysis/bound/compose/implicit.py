@@ -1,7 +1,5 @@
 """A warp's issue slots by implicit path enumeration on the graph of its control instructions."""
 
-from __future__ import annotations
-
 from ..counts import SharedState
 from ..ipet import Flow, longest
 from ..pipeline import Pipeline
@@ -66,9 +64,7 @@ def walk_of(shared: SharedState, pipeline: Pipeline) -> EdgeCounts:
         edges[_END, _BEGIN] = 0, 0
         facts[_END, _BEGIN] = again, again
     costs = edges | blocks
-    flow = Flow(
-        list(costs), _BEGIN, _END, {edge: sum(cost) for edge, cost in costs.items()}, facts=facts,
-    )
+    flow = Flow(list(costs), _BEGIN, _END, {edge: sum(cost) for edge, cost in costs.items()}, facts=facts)
     _, taken = longest(flow)
     return taken
 

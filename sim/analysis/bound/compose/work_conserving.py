@@ -25,9 +25,7 @@ from .parts import Composed
 __all__ = ["POLICIES", "Demand", "implicit_paths", "one_by_one", "strict_turns", "work_conserving"]
 
 #: The policies that select a warp whenever one is eligible.
-POLICIES = (
-    "lrr", "gtlrr", "gtlo", "fixed", "lo", "gto", "gto_dispatch", "pta", "icount", "two_level", "variable_rate",
-)
+POLICIES = ("lrr", "gtlrr", "gtlo", "fixed", "lo", "gto", "gto_dispatch", "pta", "icount", "two_level", "variable_rate")
 #: Cycles from a fetch that misses until its warp is eligible again, without memory's latency and other requests.
 _FETCH = 4
 #: Cycles of a part of a load that misses, from its lookup to the port of the registers, likewise.
@@ -294,8 +292,7 @@ def _blocked(demand: Demand, port: int = _LOAD_PORT) -> int:
         results.update(pipeline.counts.results)
     kinds = sorted(results)
     return sum(
-        count * (_apart([each for each in kinds if each < late]) + (late > port))
-        for late, count in results.items()
+        count * (_apart([each for each in kinds if each < late]) + (late > port)) for late, count in results.items()
     )
 
 

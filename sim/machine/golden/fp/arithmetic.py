@@ -1,7 +1,5 @@
 """add, sub, mul, div, sqrt and fused multiply-add."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from .formats import (

@@ -1,7 +1,5 @@
 """Cycles of the SM against clocks of the memory."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 __all__ = ["ClockRatio"]

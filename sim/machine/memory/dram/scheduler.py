@@ -1,7 +1,5 @@
 """The memory controller's choice of the next command: FR-FCFS, open page, refresh."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 
@@ -119,11 +117,9 @@ class Scheduler:
         for bank, entry in heads.items():
             group = bank.group
             if bank.row == entry.row:
-                ready = max(
-                    now, bank.column_from, *(
-                        (group.write_from, device.write_from) if entry.write else (group.read_from, device.read_from)
-                    )
-                )
+                ready = max(now, bank.column_from, *(
+                    (group.write_from, device.write_from) if entry.write else (group.read_from, device.read_from)
+                ))
                 after, key = self._least, (ready, 0, entry.order)
             elif bank.row == CLOSED:
                 ready = max(now, bank.act_from, group.act_from, device.act_from)

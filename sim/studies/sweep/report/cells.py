@@ -1,7 +1,5 @@
 """Cells of tables: a value, and how it is shown."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from .model import Cell

@@ -3,8 +3,6 @@
 All numbers come from the JSON document (:mod:`sim.studies.characterize.document`), so page and JSON cannot disagree.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any

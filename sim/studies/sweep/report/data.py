@@ -3,8 +3,6 @@
 The three names leave out what all rows have in common, so that they are short and still tell the rows apart.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -130,9 +128,7 @@ def load(results: Results) -> Rows:
     )
 
 
-def varying(
-    values: Iterable[Mapping[str, Any]], columns: Iterable[str], *, missing: bool = False
-) -> list[str]:
+def varying(values: Iterable[Mapping[str, Any]], columns: Iterable[str], *, missing: bool = False) -> list[str]:
     """Those of the columns that are not the same in all rows that have a value there; ``missing``: in all rows."""
     values, ignored = list(values), set() if missing else {None}
     return [name for name in columns if len({_hashable(row[name]) for row in values} - ignored) > 1]

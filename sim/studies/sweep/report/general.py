@@ -1,7 +1,5 @@
 """What every page has: the failed and missing runs, any other results, and the table of all runs."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -123,8 +121,7 @@ def _figure(rows: Sequence[Row], column: str, axis: str, title: str, caption: st
         return []
     return [Figure(
         f"general-{column}", title, caption, "docs/counters.md",
-        charts.panel_bars(values, title=axis, colours=MODES, legend="mode",
-                          form="~s" if column == "cycles" else "~r"),
+        charts.panel_bars(values, title=axis, colours=MODES, legend="mode", form="~s" if column == "cycles" else "~r"),
         Numbers(("workload", "scheme", "mode", column),
                 [(each["panel"], each["bar"], each["kind"], each["value"]) for each in values]),
     )]

@@ -1,7 +1,5 @@
 """Magalhães 2025 beside our results: Table 2 in its colours, and figures 2 and 3."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 from typing import Any
@@ -186,9 +184,7 @@ def _wins_table(found: Sequence[Experiment], name: str) -> Table:
     rows = []
     for machine, policy in sorted({**theirs, **ours}, key=lambda pair: pair[1]):
         mine, paper = ours.get((machine, policy)), theirs.get((machine, policy))
-        rows.append([
-            cells.text(policy.upper()), cells.text(machine), *_part(mine), *_part(paper),
-        ])
+        rows.append([cells.text(policy.upper()), cells.text(machine), *_part(mine), *_part(paper)])
     for policy in papers()[_PAPER]["policies"]:
         totals = [
             tuple(map(sum, zip(*(pair for (_, each), pair in counts.items() if each == policy), strict=True)))

@@ -6,8 +6,6 @@ A row has the kernel, the data cache, the misses in loads, the cycles of every r
 segments of Huangfu 2017 say without and with that miss rate. The last rows have the means of these by cache.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections import defaultdict

@@ -7,8 +7,6 @@ memory, on the predictor: the misses of each pc, and the order of all lookups. W
 exit status 1.
 """
 
-from __future__ import annotations
-
 import argparse
 import random
 import sys
@@ -31,8 +29,6 @@ from metronome.sim.program.kernels import Launch, kernels, prepare
 from metronome.sim.run.types import RunRequest
 from tests.sim.analysis.access_order.test_analyzer import KERNELS
 from tests.system.scheme_builds import MATRIX_KERNELS
-
-__all__ = ["CACHES", "Events", "difference", "machine"]
 
 #: Bytes and ways.
 CACHES = ((16384, 4), (512, 2), (1024, 4), (0, 1), (2048, 8), (128, 1))

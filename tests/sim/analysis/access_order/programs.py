@@ -1,7 +1,5 @@
 """What the tests of the analyzer have in common: programs, and what the machine does with them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,8 +12,9 @@ from metronome.sim.analysis.access_order.records import Access, Listing
 from metronome.sim.analysis.code.decoding import decode
 from metronome.sim.machine.events import NONE
 from metronome.sim.predict.predictor import predict
-from metronome.sim.program.kernels import Launch, prepare_source
+from metronome.sim.program.kernels import Launch
 from metronome.sim.run.types import RunRequest
+from tests.support.programs import prepared
 
 
 class Looked(NamedTuple):
@@ -111,6 +110,4 @@ def differences(config: SmConfig, listing: Listing, seen: Lookups) -> list[str]:
 
 def compiled(folder: Path, text: str, config: SmConfig) -> Launch:
     """A program of C, with the runtime."""
-    source = folder / "program.c"
-    source.write_text('#include "metronome.h"\n' + text, "utf-8")
-    return prepare_source(source, config=config)
+    return prepared(folder, '#include "metronome.h"\n' + text, config)

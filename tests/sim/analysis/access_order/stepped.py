@@ -1,7 +1,5 @@
 """The golden model, one warp at a time in a random order: its accesses, and what orders them in every run."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 
@@ -35,9 +33,7 @@ class Stepped:
         self.cuts: list[tuple[dict[int, int], list[int]]] = []
         rng = random.Random(seed)
         while not self._iss.ended:
-            ready = [
-                warp for warp, active in enumerate(self._iss.active) if active and self._iss.waiting[warp] is None
-            ]
+            ready = [warp for warp, active in enumerate(self._iss.active) if active and self._iss.waiting[warp] is None]
             warp = rng.choice(ready)
             for _ in range(rng.choice((1, 1, 5, 200))):
                 if self._iss.active[warp] and self._iss.waiting[warp] is None:

@@ -32,9 +32,7 @@ int main(void)
 }
 """
 USUAL = "region_begin(); spawn_threads(1, &blocks, 0, work, 0); region_end();"
-ONE_GROUP = (
-    "const uint32_t one = 1; region_begin(); spawn_threads(1, &one, &blocks, work, 0); region_end();"
-)
+ONE_GROUP = "const uint32_t one = 1; region_begin(); spawn_threads(1, &one, &blocks, work, 0); region_end();"
 
 
 def listed(folder, body, main=USUAL, config=BASE):
@@ -114,9 +112,7 @@ def test_a_barrier_of_others_does_not_order(tmp_path):
 
 def test_who_meets_whom(tmp_path):
     assert "the schedule decides with whom warp 2 meets" in str(refused(tmp_path, "simt_bar(0, 2);"))
-    assert "wait at one barrier for 2 and for 3 warps" in str(
-        refused(tmp_path, "simt_bar(0, simt_warp_id() ? 3 : 2);")
-    )
+    assert "wait at one barrier for 2 and for 3 warps" in str(refused(tmp_path, "simt_bar(0, simt_warp_id() ? 3 : 2);"))
     ordered = "if (simt_warp_id() < 2) simt_bar(0, 2); simt_bar(1, 4); if (simt_warp_id() > 1) simt_bar(0, 2);"
     listed(tmp_path, ordered)
     # Behind one of those who met is behind the meeting.

@@ -15,9 +15,7 @@ from tests.support.tiers import some_long
 def folded(line, sets):
     """The set by bits: bit b of it is the parity of the line's bits b, b + n, b + 2 n, .."""
     bits = sets.bit_length() - 1
-    return sum(
-        (sum(line >> at & 1 for at in range(bit, 32, bits)) & 1) << bit for bit in range(bits)
-    ) if bits else 0
+    return sum((sum(line >> at & 1 for at in range(bit, 32, bits)) & 1) << bit for bit in range(bits)) if bits else 0
 
 
 def remembered(sequence, size):
@@ -49,8 +47,7 @@ def random_sequence(rng, length):
     steps = (0, 1, 2, 3, 64, 128, 4096, 4097)
     near = [base + rng.choice(steps) * rng.randrange(4) for _ in range(rng.randrange(2, 24))]
     return [
-        Lookup(4 * rng.randrange(6), rng.random() < 0.3, rng.choice(near), rng.random() < 0.05)
-        for _ in range(length)
+        Lookup(4 * rng.randrange(6), rng.random() < 0.3, rng.choice(near), rng.random() < 0.05) for _ in range(length)
     ]
 
 
@@ -129,9 +126,7 @@ def test_lookups_of_a_listing():
     before, load = Access(1, 0x10, False, (1,), 0, place, False), Access(1, 0x20, False, (1024, 1023), 1, place, True)
     store = Access(1, 0x24, True, (1024,), 1, place, True)
     listing = Listing((before, load, store), (), 1024)
-    assert list(lookups(listing)) == [
-        (0x20, False, 1024, False), (0x20, False, 1023, True), (0x24, True, 1024, False),
-    ]
+    assert list(lookups(listing)) == [(0x20, False, 1024, False), (0x20, False, 1023, True), (0x24, True, 1024, False)]
 
 
 def test_a_larger_cache_of_one_set_never_misses_more():

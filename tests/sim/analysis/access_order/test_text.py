@@ -87,9 +87,7 @@ def test_the_kernel_of_that_example(tmp_path):
     assert len({each.pc for each in own}) == 2
     text = written(replace(listing, sequence=own)).split("\n")
     assert text[2:4] == ["-grid [ 1 , 2 , 1 ]", "-block [ 16 , 4 , 1 ]"]
-    load, *stores = (
-        " , ".join(str(64 * number + first) for number in range(8)) for first in (0, 2048, 2048 + 512)
-    )
+    load, *stores = (" , ".join(str(64 * number + first) for number in range(8)) for first in (0, 2048, 2048 + 512))
     loads_first = not own[0].store and own[0].pc < own[-1].pc
     told = []
     for block, name, lines in ((0, "L", (load, load)), (1, "S", stores)):

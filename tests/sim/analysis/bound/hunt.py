@@ -5,8 +5,6 @@ stores, divisions, floating point, fences and barriers, on several warps, and ru
 memory and program come from the seed. A run above its bound is printed, and the exit status is 1.
 """
 
-from __future__ import annotations
-
 import argparse
 import random
 import sys
@@ -18,8 +16,6 @@ from metronome.hdl.presets import BASE, TINY
 from metronome.sim.analysis.code.refusals import RefusedError
 from metronome.sim.program.assembler import asm
 from tests.sim.analysis.assembled import DATA, INPUTS, Assembled, bound_of, launch_of, one, runs_of
-
-__all__ = ["Case", "check", "main"]
 
 POLICIES = ("lrr", "gtlrr", "gtlo", "srr", "prr", "two_level", "variable_rate")
 #: Changes of a machine; several may come together.
@@ -65,8 +61,7 @@ class _Written(Assembled):
 
     def __init__(self, rng: random.Random, config: SmConfig) -> None:
         super().__init__(depends=False)
-        self._made = 0
-        self._rng, self._config = rng, config
+        self._rng, self._config, self._made = rng, config, 0
         self._warps = rng.randint(1, config.warps)
         if self._warps > 1:
             self.warps(self._warps, "work")

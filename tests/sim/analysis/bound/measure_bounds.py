@@ -5,8 +5,6 @@ off. A row has the bound, the longest run that was found, their ratio, and the b
 A run above a bound that holds is printed, and the exit status is 1.
 """
 
-from __future__ import annotations
-
 import argparse
 import dataclasses
 import sys

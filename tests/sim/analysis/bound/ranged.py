@@ -7,8 +7,6 @@ inputs are drawn within the ranges, both ends among them. The exit status is 1 i
 where the time is said to be exact, or if too few bounds are below those without ranges.
 """
 
-from __future__ import annotations
-
 import argparse
 import dataclasses
 import functools
@@ -30,11 +28,10 @@ from metronome.sim.analysis.bound.bound import longest_time
 from metronome.sim.analysis.bound.search import Search
 from metronome.sim.analysis.code.refusals import RefusedError
 from metronome.sim.analysis.paths import fact_filter
-from metronome.sim.program.kernels import Launch, prepare_source
+from metronome.sim.program.kernels import Launch
 from metronome.sim.run.runner import run
 from tests.sim.analysis.programs import machine, request_of
-
-__all__ = ["Checked", "Written", "check"]
+from tests.support.programs import prepared
 
 #: C type to its least and greatest number.
 _INTEGERS = {
@@ -195,9 +192,7 @@ class Written:
 
     def launch(self, folder: Path) -> Launch:
         """The program, compiled."""
-        path = folder / "program.c"
-        path.write_text(self.text)
-        return dataclasses.replace(prepare_source(path, config=self.config), arguments=self.arguments)
+        return dataclasses.replace(prepared(folder, self.text, self.config), arguments=self.arguments)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,5 @@
 """Ranges of variables, wherever they live: the bound holds for what ``main`` reads, or the range is refused."""
 
-from __future__ import annotations
-
 import itertools
 import struct
 from pathlib import Path
@@ -16,10 +14,11 @@ from metronome.sim.analysis.bound.search import Search
 from metronome.sim.analysis.code.inputs import Inputs, RangeError
 from metronome.sim.predict.predictor import predict
 from metronome.sim.program import kernels as kernel
-from metronome.sim.program.kernels import Launch, prepare_source
+from metronome.sim.program.kernels import Launch
 from metronome.sim.run.runner import run
 from tests.sim.analysis.bound.ranged import check
 from tests.sim.analysis.programs import bound_of, machine, request_of
+from tests.support.programs import prepared
 
 #: Each variable is read, loops as often as it says, and is stored where a run shows it.
 _VARIABLES = {
@@ -45,13 +44,11 @@ def _swept(folder: Path) -> Launch:
     for number, (_, expression, _) in enumerate(_VARIABLES.values()):
         lines.append(f"    {{ const int32_t n = (int32_t){expression}; shown[{number}] = n;"
                      f" for (int32_t i = -1; i < n; i++) shown[15] += i; }}")
-    path = folder / "program.c"
-    path.write_text("\n".join([*lines, "    return 0; }"]))
-    return prepare_source(path, config=TINY)
+    return prepared(folder, "\n".join([*lines, "    return 0; }"]), TINY)
 
 
 @pytest.mark.slow
-def test_every_place_of_a_variable(tmp_path: Path):
+def test_every_place_of_a_variable(tmp_path):
     config, launch = machine(TINY), _swept(tmp_path)
     alone = bound_of(config, launch)
     assert alone.exact and "all variables as the program initialises them" in alone.inputs
@@ -81,13 +78,11 @@ int main(void) { for (int32_t i = 0; i < n; i++) out ^= i; return 0; }
 
 
 def _launch(folder: Path, text: str, name: str = "int32_t") -> Launch:
-    path = folder / "program.c"
-    path.write_text(text.replace("NAME", name))
-    return prepare_source(path, config=TINY)
+    return prepared(folder, text.replace("NAME", name), TINY)
 
 
 @pytest.mark.slow
-def test_zero_at_the_start(tmp_path: Path):
+def test_zero_at_the_start(tmp_path):
     """The start-up code clears it, and the range holds all the same; a wider one has a greater bound."""
     config, launch = machine(TINY), _launch(tmp_path, ZERO)
     bounds = [bound_of(config, launch, ranges=ranges_of(launch, [f"n={text}"])) for text in ("-9..4", "-9..30")]
@@ -103,7 +98,7 @@ def test_zero_at_the_start(tmp_path: Path):
 
 
 @pytest.mark.slow
-def test_observation_begins_within_the_ranges(tmp_path: Path):
+def test_observation_begins_within_the_ranges(tmp_path):
     launch = _launch(tmp_path, ZERO)
     ranges = ranges_of(launch, ["n=-1000..1000"])
     found = set()
@@ -145,7 +140,7 @@ int main(void) {
 
 
 @pytest.mark.slow
-def test_ranges_that_cannot_hold(tmp_path: Path):
+def test_ranges_that_cannot_hold(tmp_path):
     launch = _launch(tmp_path, REFUSED)
     for text, words in (
         ("folded=1..9", "no buffer or variable is named 'folded'"),
@@ -216,7 +211,7 @@ _LOOPS = {
 @pytest.mark.parametrize("name", [
     pytest.param(name, marks=[[], pytest.mark.more, pytest.mark.long][min(at, 2)]) for at, name in enumerate(_LOOPS)
 ])
-def test_turns_of_a_loop(tmp_path: Path, name: str):
+def test_turns_of_a_loop(tmp_path, name: str):
     """Ranges with the same greatest number of turns have the same bound, and those with more a greater one."""
     kind, loop, low, tops, turns = _LOOPS[name]
     text = LOOP.replace("KIND", kind).replace("LOOP", loop)

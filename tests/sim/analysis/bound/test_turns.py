@@ -11,8 +11,8 @@ from metronome.sim.analysis.bound.turns import Turns
 from metronome.sim.analysis.code.costs import LOAD, Costs
 from metronome.sim.predict.predictor import predict
 from metronome.sim.program.assembler.asm import add
-from metronome.sim.program.kernels import prepare_source
 from tests.sim.analysis.programs import machine, request_of
+from tests.support.programs import prepared
 from tests.support.tiers import more_but
 
 CLOBBERED = '"r"(words) : "t0", "t1", "t2", "t3", "t4", "t5", "memory"'
@@ -40,9 +40,7 @@ class _Issues:
 
 def longest_gap(config, folder):
     """The most cycles from a load of warp 0 to the addition behind it, once all warps run."""
-    path = folder / "program.c"
-    path.write_text(TEXT)
-    launch = prepare_source(path, config=config)
+    launch = prepared(folder, TEXT, config)
     issues = _Issues()
     issues.begin()
     predict(config, request_of(launch, "srr"), watcher=issues)
@@ -98,14 +96,12 @@ def test_turns():
 def gap_chain(started, left, latency, tmp_path):
     """The waits in the bound of 240 multiplications that depend on each other."""
     config = dataclasses.replace(machine(TINY, "srr"), warps=started, latency_mul=latency)
-    path = tmp_path / "program.c"
-    path.write_text(f"""#include "metronome.h"
+    launch = prepared(tmp_path, f"""#include "metronome.h"
 static void work(__attribute__((unused)) const void *arg) {{
     if (blockIdx.x < {2 * left}) asm volatile(".rept 240; mul t0, t0, t0; nop; .endr" ::: "t0");
 }}
 int main(void) {{ const uint32_t n = simt_num_warps() * 2; return spawn_threads(1, &n, 0, work, 0); }}
-""")
-    launch = prepare_source(path, config=config)
+""", config)
     bound = longest_time(config, request_of(launch, "srr"), launch, compose=True)
     return bound.composed[0].parts["waits"]
 

@@ -2,7 +2,6 @@
 
 import dataclasses
 import struct
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,7 +13,7 @@ from metronome.sim.analysis.bound.search import Search
 from metronome.sim.analysis.code.inputs import Inputs, Range
 from metronome.sim.analysis.code.numbers import unsigned
 from metronome.sim.program import kernels as kernel
-from tests.sim.analysis.programs import all_paths, bound_of, compiled, machine, one_run, request_of
+from tests.sim.analysis.programs import all_paths, bound_of, compiled, exceeded, machine, one_run, request_of
 
 HEAD = """#include "metronome.h"
 uint32_t inputs[16] = {1}; /* not zeroed at the start */
@@ -40,21 +39,15 @@ def _words(*words: int) -> bytes:
     return np.array(words, "<u4").tobytes()
 
 
-def _exceeded(most, launch):
-    """Whether a run executes an instruction more often than was said."""
-    counts = one_run(machine(TINY), launch)
-    return any(count > most[warp].get(pc, 0) for warp, its in enumerate(counts) for pc, count in its.items())
-
-
 @pytest.mark.slow
-def test_words_of_a_variable(tmp_path: Path):
+def test_words_of_a_variable(tmp_path):
     launch = compiled(tmp_path, COUNTED)
     ranges = ranges_of(launch, ["inputs=0..9"])
     _, most = all_paths(machine(TINY), launch, ranges)
     address, _ = launch.image.symbols["inputs"]
     (name,) = launch.loads
     for words, outside in (([9] * 16, False), ([0, 9] * 8, False), ([10] * 16, True)):
-        assert _exceeded(most, Inputs(launch, ranges).filled({name: _words(*words)})) == outside
+        assert exceeded(most, Inputs(launch, ranges).filled({name: _words(*words)})) == outside
     # Nine turns are said to be possible, and they are all that is said.
     slowest = one_run(machine(TINY), Inputs(launch, ranges).filled({name: _words(*[9] * 16)}))
     assert any(count == most[1].get(pc) and count >= 27 for pc, count in slowest[1].items())
@@ -62,7 +55,7 @@ def test_words_of_a_variable(tmp_path: Path):
 
 
 @pytest.mark.slow
-def test_a_word_of_the_arguments(tmp_path: Path):
+def test_a_word_of_the_arguments(tmp_path):
     launch = compiled(tmp_path, ARGUED)
     launch = dataclasses.replace(launch, arguments=struct.pack("<2I", 12, 3), loads={})
     assert bound_of(machine(TINY), launch).exact
@@ -134,7 +127,7 @@ def test_refusals(texts, words):
 
 
 @pytest.mark.slow
-def test_a_race_is_not_in_a_range(tmp_path: Path):
+def test_a_race_is_not_in_a_range(tmp_path):
     """A word that others store to meanwhile holds anything, whatever its range at the start."""
     text = HEAD + """static void work(__attribute__((unused)) const void *arg) {
         uint32_t sum = 0, most = *(volatile uint32_t *)&inputs[0] & 63;

@@ -5,18 +5,9 @@ import random
 import numpy as np
 import pytest
 
+from metronome.sim.analysis.code import numbers
 from metronome.sim.analysis.code.intervals import RULES
-from metronome.sim.analysis.code.numbers import (
-    TOP,
-    from_integers,
-    from_places,
-    hull,
-    meet,
-    places,
-    signed,
-    unsigned,
-    without,
-)
+from metronome.sim.analysis.code.numbers import TOP, meet, signed, unsigned
 from metronome.sim.analysis.code.real_intervals import estimate
 from metronome.sim.machine.golden.float_ops import compute
 from metronome.sim.machine.golden.integer import SIGNED, UNSIGNED
@@ -47,13 +38,13 @@ def _interval(rng: random.Random):
         second = first + rng.randrange(40) & TOP
     order = rng.choice(("unsigned", "signed", "real"))
     if order == "real":
-        spots = [int(places((np.array([each]),) * 2)[0][0]) for each in (first, second)]
-        low, high = from_places(np.array([min(spots)]), np.array([max(spots)]))
+        spots = [int(numbers.places((np.array([each]),) * 2)[0][0]) for each in (first, second)]
+        low, high = numbers.from_places(np.array([min(spots)]), np.array([max(spots)]))
         place = rng.randint(min(spots), max(spots))
-        return int(low[0]), int(high[0]), int(from_places(np.array([place]), np.array([place]))[0][0])
+        return int(low[0]), int(high[0]), int(numbers.from_places(np.array([place]), np.array([place]))[0][0])
     shift = 1 << 32 if order == "signed" else 0
     ends = sorted(each - (shift if each >> 31 else 0) for each in (first, second))
-    low, high = from_integers(np.array([ends[0]]), np.array([ends[1]]))
+    low, high = numbers.from_integers(np.array([ends[0]]), np.array([ends[1]]))
     return int(low[0]), int(high[0]), rng.choice((ends[0], ends[1], rng.randint(*ends))) & TOP
 
 
@@ -71,19 +62,19 @@ def test_orders_keep_words():
     rng = random.Random(SEED)
     a, words = _intervals(rng)
     assert _inside(a, words).all()
-    numbers = words.astype(np.int64)
+    integers = words.astype(np.int64)
     low, high = unsigned(a)
-    assert ((low <= numbers) & (numbers <= high)).all()
+    assert ((low <= integers) & (integers <= high)).all()
     low, high = signed(a)
     by_sign = words.view(np.int32).astype(np.int64)
     assert ((low <= by_sign) & (by_sign <= high)).all()
     b, others = _intervals(rng)
-    both = hull(a, b)
+    both = numbers.hull(a, b)
     assert _inside(both, words).all() and _inside(both, others).all()
     common, possible = meet(a, b)
     in_both = _inside(b, words)
     assert possible[in_both].all() and _inside(common, words)[in_both].all()
-    left, possible = without(a, others.astype(np.int64))
+    left, possible = numbers.without(a, others.astype(np.int64))
     differs = words != others
     assert possible[differs].all() and _inside(left, words)[differs].all()
 

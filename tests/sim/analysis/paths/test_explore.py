@@ -1,6 +1,5 @@
 """All paths: no run of the golden model executes an instruction more often than was said, whatever the inputs."""
 
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -87,7 +86,7 @@ def test_branches_three_deep_and_loops():
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("config", some_more([TINY, BASE], 1), ids=["TINY", "BASE"])
-def test_programs(tmp_path: Path, name, config):
+def test_programs(tmp_path, name, config):
     launch = compiled(tmp_path, HEAD + PROGRAMS[name] + TAIL, config=config)
     explored, nearest = _holds(machine(config), launch)
     assert not explored.sure
@@ -113,7 +112,7 @@ REFUSED = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", REFUSED)
-def test_refused(tmp_path: Path, monkeypatch, name):
+def test_refused(tmp_path, monkeypatch, name):
     monkeypatch.setattr(fact_filter, "_MOST_TURNS", 40)
     text, reason = REFUSED[name]
     tail = TAIL

@@ -18,7 +18,7 @@ from metronome.sim.analysis.paths.ffx import read_ffx
 from metronome.sim.machine.golden import Iss
 from metronome.sim.run.runner import job_of
 from metronome.sim.run.types import unpack_memory
-from tests.sim.analysis.programs import all_paths, bound_of, compiled, machine, one_run, request_of
+from tests.sim.analysis.programs import all_paths, bound_of, compiled, exceeded, machine, one_run, request_of
 from tests.support.tiers import some_more
 
 pytestmark = pytest.mark.slow
@@ -43,11 +43,6 @@ def _ffx(folder: Path, text: str) -> str:
     return str(path)
 
 
-def _exceeded(most, launch):
-    counts = one_run(machine(TINY), launch)
-    return any(count > most[warp].get(pc, 0) for warp, its in enumerate(counts) for pc, count in its.items())
-
-
 def _filled(launch, words):
     (name,) = launch.loads
     return Inputs(launch).filled({name: np.array((words * 16)[:16], "<u4").tobytes()})
@@ -61,7 +56,7 @@ SHORT, LONG = [1, 2, 3, 4], [7]
 
 
 @pytest.mark.parametrize("config", some_more([TINY, BASE], 1), ids=["TINY", "BASE"])
-def test_a_macro_bounds_a_loop(tmp_path: Path, config):
+def test_a_macro_bounds_a_loop(tmp_path, config):
     launch = _launch(tmp_path, LOOP, "METRONOME_LOOP_BOUND(7);", config)
     (mark,) = marks_of(launch.image)
     assert mark.most == 7 and launch.image.function_at(mark.pc) == "work"
@@ -75,7 +70,7 @@ def test_a_macro_bounds_a_loop(tmp_path: Path, config):
     assert any(count > most[warp].get(pc, 0) for warp, its in enumerate(counts) for pc, count in its.items())
 
 
-def test_a_macro_costs_no_instruction(tmp_path: Path):
+def test_a_macro_costs_no_instruction(tmp_path):
     text = f"""{HEAD}{WORK} uint32_t sum = 0;
         for (uint32_t i = 0; i < inputs[blockIdx.x & 15]; i++) {{ BOUND sum = sum * 5 + i; }}
         out[blockIdx.x & 63] = sum; }}{TAIL}"""
@@ -85,7 +80,7 @@ def test_a_macro_costs_no_instruction(tmp_path: Path):
     assert len(marks_of(with_macro)) == 1 and not marks_of(without)
 
 
-def test_bound_and_observation(tmp_path: Path):
+def test_bound_and_observation(tmp_path):
     launch = _launch(tmp_path, LOOP, "METRONOME_LOOP_BOUND(7);")
     config, facts = machine(TINY), facts_of(launch.image, None)
     launch = _filled(launch, [1])
@@ -106,7 +101,7 @@ def test_bound_and_observation(tmp_path: Path):
     assert contradicted(config, request_of(_filled(launch, SHORT)), facts) is None
 
 
-def test_a_loop_that_is_left_before_its_body(tmp_path: Path):
+def test_a_loop_that_is_left_before_its_body(tmp_path):
     """Its header is passed once more than its body."""
     text = f"""{HEAD}{WORK} uint32_t x = inputs[blockIdx.x & 15], n = 0;
         for (;;) {{ __asm__ volatile("" : "+r"(x)); n += x; if (x < 9) break;
@@ -119,12 +114,12 @@ def test_a_loop_that_is_left_before_its_body(tmp_path: Path):
     for words, turns in (([48], 5), ([3, 48], 5), ([49], 6)):
         filled = _filled(launch, words)
         assert max(counts.get(header, 0) for counts in one_run(machine(TINY), filled)) % (turns + 1) == 0
-        assert _exceeded(most, filled) == (turns == 6)
+        assert exceeded(most, filled) == (turns == 6)
         assert (contradicted(machine(TINY), request_of(filled), facts) is None) == (turns == 5)
 
 
 @pytest.mark.parametrize("turns", [5, 6])
-def test_off_by_one_is_found(tmp_path: Path, turns):
+def test_off_by_one_is_found(tmp_path, turns):
     launch = _launch(tmp_path, LOOP, f"METRONOME_LOOP_BOUND({turns});")
     facts = facts_of(launch.image, None)
     all_paths(machine(TINY), launch, facts=facts)
@@ -133,7 +128,7 @@ def test_off_by_one_is_found(tmp_path: Path, turns):
     assert (found is None) == (turns == 6)
 
 
-def test_values_contradict(tmp_path: Path):
+def test_values_contradict(tmp_path):
     text = f"""{HEAD}{WORK} uint32_t sum = 0;
         for (uint32_t i = 0; i < 20; i++) {{ BOUND sum = sum * 5 + inputs[i & 15]; }}
         out[blockIdx.x & 63] = sum; }}{TAIL}"""
@@ -147,7 +142,7 @@ def test_values_contradict(tmp_path: Path):
 
 
 @pytest.mark.more
-def test_inlined_copies_are_of_their_own_loops(tmp_path: Path):
+def test_inlined_copies_are_of_their_own_loops(tmp_path):
     text = f"""{HEAD}static inline __attribute__((always_inline)) uint32_t steps(uint32_t x) {{ uint32_t n = 0;
         while (x != 1) {{ BOUND x = x & 1 ? 3 * x + 1 : x / 2; n++; }} return n; }}
     {WORK} out[blockIdx.x & 63] = steps(inputs[blockIdx.x & 15]) * 8 + steps(inputs[blockIdx.x & 7]); }}{TAIL}"""
@@ -157,11 +152,11 @@ def test_inlined_copies_are_of_their_own_loops(tmp_path: Path):
     facts = facts_of(launch.image, None)
     _, most = all_paths(machine(TINY), launch, facts=facts)
     assert len(facts.used) == 2 and not facts.unclear
-    assert not _exceeded(most, _filled(launch, SHORT))
+    assert not exceeded(most, _filled(launch, SHORT))
 
 
 @pytest.mark.more
-def test_unrolled_copies_are_told_and_not_trusted(tmp_path: Path, monkeypatch):
+def test_unrolled_copies_are_told_and_not_trusted(tmp_path, monkeypatch):
     """The inner loop is dissolved: its bound must not become that of the one around it."""
     monkeypatch.setattr(fact_filter, "_MOST_TURNS", 40)
     text = f"""{HEAD}{WORK} uint32_t x = inputs[blockIdx.x & 15], n = 0;
@@ -176,7 +171,7 @@ def test_unrolled_copies_are_told_and_not_trusted(tmp_path: Path, monkeypatch):
 
 
 @pytest.mark.more
-def test_a_loop_around_a_call(tmp_path: Path):
+def test_a_loop_around_a_call(tmp_path):
     text = f"""{HEAD}static __attribute__((noinline)) uint32_t steps(uint32_t x) {{ uint32_t n = 0;
         while (x != 1) {{ METRONOME_LOOP_BOUND(7); x = x & 1 ? 3 * x + 1 : x / 2; n++; }} return n; }}
     {WORK} uint32_t n = 0;
@@ -187,13 +182,13 @@ def test_a_loop_around_a_call(tmp_path: Path):
     _, most = all_paths(machine(TINY), launch, facts=facts)
     assert [fact.most for fact in facts.used.values()] == [7]
     for words in (SHORT, [3], [3, 4]):
-        assert not _exceeded(most, _filled(launch, words))
+        assert not exceeded(most, _filled(launch, words))
         assert contradicted(machine(TINY), request_of(_filled(launch, words)), facts) is None
     assert contradicted(machine(TINY), request_of(_filled(launch, [9])), facts) is not None
 
 
 @pytest.mark.more
-def test_nested_loops(tmp_path: Path):
+def test_nested_loops(tmp_path):
     text = f"""{HEAD}{WORK} uint32_t x = inputs[blockIdx.x & 15], n = 0;
         while (x > 1) {{ METRONOME_LOOP_BOUND(3);
             for (uint32_t i = 0; i < x; i++) {{ METRONOME_LOOP_BOUND(4); n += x ^ i; }}
@@ -204,9 +199,9 @@ def test_nested_loops(tmp_path: Path):
     _, most = all_paths(machine(TINY), launch, facts=facts)
     assert {fact.most for fact in facts.used.values()} == {3, 4}
     for words in ([4], [2, 4]):
-        assert not _exceeded(most, _filled(launch, words))
+        assert not exceeded(most, _filled(launch, words))
         assert contradicted(machine(TINY), request_of(_filled(launch, words)), facts) is None
-    assert _exceeded(most, _filled(launch, [9]))
+    assert exceeded(most, _filled(launch, [9]))
     assert contradicted(machine(TINY), request_of(_filled(launch, [9])), facts) is not None
 
 
@@ -218,7 +213,7 @@ def _header(launch) -> int:
     return header
 
 
-def test_a_file_bounds_a_loop(tmp_path: Path):
+def test_a_file_bounds_a_loop(tmp_path):
     header = _header(_launch(tmp_path, LOOP, "METRONOME_LOOP_BOUND(2);"))
     launch = _launch(tmp_path, LOOP, '__asm__ volatile("");')
     offset = header - launch.image.symbols["work"][0]
@@ -235,10 +230,10 @@ def test_a_file_bounds_a_loop(tmp_path: Path):
         assert {fact.origin for fact in facts.used.values()} == {"file"} and not facts.unused_rules
         results.append(most)
     assert all(most == results[0] for most in results)
-    assert not _exceeded(results[0], _filled(launch, [4, 2])) and _exceeded(results[0], _filled(launch, [3]))
+    assert not exceeded(results[0], _filled(launch, [4, 2])) and exceeded(results[0], _filled(launch, [3]))
 
 
-def test_what_is_never_executed(tmp_path: Path):
+def test_what_is_never_executed(tmp_path):
     text = f"""{HEAD}static __attribute__((noinline)) uint32_t steps(uint32_t x) {{ uint32_t n = 0;
         while (x != 1) {{ x = x & 1 ? 3 * x + 1 : x / 2; n++; }} return n; }}
     {WORK} uint32_t n = 0, x = inputs[blockIdx.x & 15];
@@ -248,7 +243,7 @@ def test_what_is_never_executed(tmp_path: Path):
     for fact in ('<function name="steps" executed="false"/>', '<block label="steps" executed="false"/>'):
         facts = facts_of(launch.image, _ffx(tmp_path, fact))
         _, most = all_paths(machine(TINY), launch, facts=facts)
-        assert not _exceeded(most, _filled(launch, [9, 3]))
+        assert not exceeded(most, _filled(launch, [9, 3]))
         assert contradicted(machine(TINY), request_of(_filled(launch, [9, 3])), facts) is None
         what, pc = contradicted(machine(TINY), request_of(_filled(launch, [9, 12])), facts)
         assert "never executed" in what and pc == launch.image.symbols["steps"][0]
@@ -257,7 +252,7 @@ def test_what_is_never_executed(tmp_path: Path):
         all_paths(machine(TINY), launch, facts=facts)
 
 
-def test_two_loops_on_one_line_are_refused(tmp_path: Path):
+def test_two_loops_on_one_line_are_refused(tmp_path):
     text = f"""{HEAD}{WORK} uint32_t x = inputs[blockIdx.x & 15], n = 0;
         while (x > 3) {{ for (uint32_t i = 0; i < (x & 7); i++) {{ n += x ^ i; __asm__ volatile(""); }} x -= n & 3; }}
         out[blockIdx.x & 63] = n; }}{TAIL}"""
@@ -279,21 +274,21 @@ def test_two_loops_on_one_line_are_refused(tmp_path: Path):
         ("<loop>", "no XML"),
     ],
 )
-def test_mistakes_in_a_file(tmp_path: Path, text, words):
+def test_mistakes_in_a_file(tmp_path, text, words):
     image = _launch(tmp_path, LOOP, "").image
     with pytest.raises(FactError) as refused:
         read_ffx(Path(_ffx(tmp_path, text)), image)
     assert words in str(refused.value) and "\n" not in str(refused.value)
 
 
-def test_numbers_are_decimal_octal_or_hexadecimal(tmp_path: Path):
+def test_numbers_are_decimal_octal_or_hexadecimal(tmp_path):
     image = _launch(tmp_path, LOOP, "").image
     for text, most in (("20", 20), ("020", 16), ("0x20", 32), ("0", 0)):
         (rule,), _ = read_ffx(Path(_ffx(tmp_path, f'<loop address="{text}" maxcount="{text}"/>')), image)
         assert (rule.address, rule.most) == (most, most)
 
 
-def test_what_is_ignored_is_told(tmp_path: Path):
+def test_what_is_ignored_is_told(tmp_path):
     image = _launch(tmp_path, LOOP, "").image
     text = '<nocall label="exit"/><function name="work"><call name="f"><loop maxcount="3"/></call></function>'
     rules, ignored = read_ffx(Path(_ffx(tmp_path, text)), image)
@@ -301,7 +296,7 @@ def test_what_is_ignored_is_told(tmp_path: Path):
 
 
 @pytest.mark.more
-def test_the_monitor_counts_entries_apart(tmp_path: Path):
+def test_the_monitor_counts_entries_apart(tmp_path):
     launch = _filled(_launch(tmp_path, LOOP.replace("n = 4", "n = 8"), "METRONOME_LOOP_BOUND(7);"), SHORT)
     facts = facts_of(launch.image, None)
     all_paths(machine(TINY), launch, facts=facts)
@@ -320,7 +315,7 @@ def test_the_monitor_counts_entries_apart(tmp_path: Path):
 
 
 @pytest.mark.parametrize("outer", ["", "METRONOME_LOOP_BOUND(40);"])
-def test_two_loops_that_begin_at_one_place(tmp_path: Path, monkeypatch, outer):
+def test_two_loops_that_begin_at_one_place(tmp_path, monkeypatch, outer):
     """The bound of the inner one must not become that of both."""
     monkeypatch.setattr(fact_filter, "_MOST_TURNS", 40)
     text = f"""{HEAD}static inline __attribute__((always_inline)) uint32_t hidden(uint32_t x) {{

@@ -1,7 +1,6 @@
 """Random programs whose loops have only the bounds that they are given: no run is beyond what is said of all."""
 
 import random
-from pathlib import Path
 
 import pytest
 
@@ -70,7 +69,7 @@ int main(void) {{ const uint32_t n = 12; return spawn_threads(1, &n, 0, work, 0)
 @pytest.mark.parametrize("number", [
     pytest.param(each, marks=[pytest.mark.slow, pytest.mark.more, pytest.mark.long][min(each, 2)]) for each in range(24)
 ])
-def test_no_run_is_beyond(tmp_path: Path, number):
+def test_no_run_is_beyond(tmp_path, number):
     program = Program(number)
     print("seed", SEED + number, program.text)
     config = machine(TINY if number % 2 else BASE)

@@ -6,21 +6,14 @@ import pytest
 
 from metronome.hdl.isa.csrs import Csr
 from metronome.hdl.presets import TINY
-from metronome.sim.analysis.code.refusals import RefusedError
 from metronome.sim.program.assembler import asm
-from tests.sim.analysis.assembled import DATA, INPUTS, ONES, ZEROS, Assembled, bound_of, holds, launch_of, one, words
+from tests.sim.analysis.assembled import DATA, INPUTS, ONES, ZEROS, Assembled, holds, launch_of, one, refused, words
 from tests.sim.registers import A0, A1, A2, A3, A4, A6, S0, T0, T1, T2, T3, T4, T5, T6
 from tests.support.tiers import some_more
 
 pytestmark = pytest.mark.slow
 
 FOUR = dataclasses.replace(TINY, threads=4)
-
-
-def refused(config, program, what):
-    with pytest.raises(RefusedError, match=what) as fact:
-        bound_of(config, launch_of(config, program))
-    assert fact.value.pc
 
 
 @pytest.mark.parametrize("policy", ["lrr", "srr"])

@@ -131,9 +131,7 @@ def test_loads_gather_while_the_lookup_waits():
     program.label("end")
     program.add(asm.tmc(0))
     roles(program, period, rounds, unrolled)
-    config = one(
-        "srr", "not_taken", warps=warps, threads=1, store_buffer=1, dcache_mshrs=4, icache_bytes=16384,
-    )
+    config = one("srr", "not_taken", warps=warps, threads=1, store_buffer=1, dcache_mshrs=4, icache_bytes=16384)
     check(config, program, 5)
 
 

@@ -6,21 +6,14 @@ import pytest
 
 from metronome.hdl.isa.csrs import Csr
 from metronome.hdl.presets import BASE, TINY
-from metronome.sim.analysis.code.refusals import RefusedError
 from metronome.sim.analysis.paths.memory import VectorClocks
 from metronome.sim.program.assembler import asm
-from tests.sim.analysis.assembled import DATA, Assembled, bound_of, holds, launch_of, one, words
+from tests.sim.analysis.assembled import DATA, Assembled, holds, launch_of, one, refused, words
 from tests.sim.registers import A0, A1, A2, S0, T1, T2, T3, T4, T5, T6
 from tests.support.tiers import some_more
 
 pytestmark = pytest.mark.slow
 
-
-
-def refused(config, program, reason):
-    with pytest.raises(RefusedError, match=reason) as found:
-        bound_of(config, launch_of(config, program))
-    assert found.value.pc is not None
 
 
 def meets(program, barrier, count):

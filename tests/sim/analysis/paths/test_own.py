@@ -96,8 +96,7 @@ def test_a_loop_on_a_side(body, turns):
     """As long as what each lane finds in its word says; with one lane on the side the other stores nothing."""
     program = Assembled()
     begin(program)
-    program.add(asm.sw(A3, 0, A1))
-    program.add(asm.andi(T4, A0, 1), asm.split(T1, T4))
+    program.add(asm.sw(A3, 0, A1), asm.andi(T4, A0, 1), asm.split(T1, T4))
     program.branch(asm.beq, T4, 0, "off")
     program.add(*body)
     program.loop(T6)
@@ -129,8 +128,7 @@ def loop_left(program, *body):
     """
     program.add(asm.csrr(A5, Csr.ACTIVE_THREADS), asm.andi(T4, A0, 1), asm.pred(T4, A5))
     program.branch(asm.beq, T4, 0, "none")
-    program.add(*body)
-    program.add(asm.pred(0, A5))
+    program.add(*body, asm.pred(0, A5))
     program.jal(0, "left")
     program.label("none")
     program.add(asm.addi(T6, A4, 0), asm.sw(A4, 0, A1))

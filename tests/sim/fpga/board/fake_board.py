@@ -1,7 +1,5 @@
 """A board in Python, and a line to it on which something may go wrong: the protocol read a second time."""
 
-from __future__ import annotations
-
 import binascii
 import struct
 

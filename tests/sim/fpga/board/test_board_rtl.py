@@ -16,8 +16,9 @@ from metronome.sim.fpga.board.design import SIMULATED_BAUD, design_of
 from metronome.sim.fpga.board.host import Board
 from metronome.sim.fpga.board.link import BoardError, Link
 from metronome.sim.fpga.board.simulation import launched, simulated, simulation
-from metronome.sim.program.kernels import prepare, prepare_source
+from metronome.sim.program.kernels import prepare
 from metronome.sim.run.types import RunRequest
+from tests.support.programs import prepared
 
 #: One simulation for all; it is built by the first.
 #: `make test` has the parts of the board: tests/hdl/board.
@@ -57,32 +58,26 @@ def test_the_same_run_takes_the_same_cycles(board):
     assert ran(board, launch)[0].counters == ran(board, launch)[0].counters
 
 
-def source(tmp_path, text):
-    path = tmp_path / "program.c"
-    path.write_text(text)
-    return prepare_source(path, config=CONFIG)
-
-
 def test_what_a_program_prints_and_returns_comes_back(board, tmp_path):
     """More than waits for the host on the chip: nothing is lost."""
-    launch = source(tmp_path, """
+    launch = prepared(tmp_path, """
         #include <stdio.h>
         int main(void) { for (int i = 0; i < 60; i++) printf("line %d of many\\n", i); return 3; }
-    """)
+    """, CONFIG)
     result, lines = ran(board, launch)
     assert lines == [f"line {number} of many\n" for number in range(60)]
     assert (result.status, result.exit_code) == ("ended", 3)
 
 
 def test_an_access_where_there_is_no_memory_is_a_fault(board, tmp_path):
-    result, _ = ran(board, source(tmp_path, "int main(void) { return *(volatile int *)0x20000000; }"))
+    result, _ = ran(board, prepared(tmp_path, "int main(void) { return *(volatile int *)0x20000000; }", CONFIG))
     assert result.status == "fault"
     assert (result.fault.cause, result.fault.address) == (FaultCause.LOAD_ACCESS, 0x20000000)
     assert ran(board, prepare("vecadd", config=CONFIG))[0].status == "ended", "the next run is as ever"
 
 
 def test_a_program_that_does_not_end_is_stopped(board, tmp_path):
-    result, _ = ran(board, source(tmp_path, "int main(void) { for (;;) ; }"), max_cycles=20000)
+    result, _ = ran(board, prepared(tmp_path, "int main(void) { for (;;) ; }", CONFIG), max_cycles=20000)
     assert result.status == "hang" and result.total_cycles > 20000
     assert ran(board, prepare("vecadd", config=CONFIG))[0].status == "ended"
 

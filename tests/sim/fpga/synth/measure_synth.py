@@ -6,8 +6,6 @@ line, and the status is 1. ``--unit NAME`` (repeatable) takes a part, ``--area``
 new row put its options into the file, and its seeds as ``"fmax_mhz": {"1": null}``.
 """
 
-from __future__ import annotations
-
 import argparse
 import dataclasses
 import sys

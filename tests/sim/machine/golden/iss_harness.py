@@ -6,7 +6,6 @@ from metronome.hdl.config import SmConfig
 from metronome.sim.machine.golden import EndStatus, Iss, IssEnd
 from metronome.sim.machine.memory.store import SparseMemory
 from metronome.sim.program.assembler import asm
-from metronome.sim.program.assembler.asm import Program
 
 CONFIG = SmConfig(warps=4, threads=4)
 START = CONFIG.memory_map.start
@@ -17,7 +16,7 @@ MODES = ["run", "step"]
 
 def load(program, config=CONFIG, arg=USER):
     """A machine with the program in memory, launched."""
-    words = program if isinstance(program, Program) else Program(START)
+    words = program if isinstance(program, asm.Program) else asm.Program(START)
     if words is not program:
         words.add(*program)
     memory = SparseMemory(config.memory_map)
@@ -58,9 +57,29 @@ def execute(program, mode, config=CONFIG, before=None, limit=100_000):
     return iss, finish(iss, mode, random.Random(1), limit)
 
 
-def all_lanes(program):
-    """Make all lanes of the warp active."""
-    program.add(asm.addi(5, 0, -1), asm.tmc(5))
+def ended(program, mode, config=CONFIG):
+    """Load and run to the end that the program means; the machine."""
+    iss, end = execute(program, mode, config)
+    assert end.status is EndStatus.ENDED, end
+    return iss
+
+
+def all_lanes(*words):
+    """A program of which all lanes of the warp execute the words."""
+    program = asm.Program(START)
+    program.add(asm.addi(5, 0, -1), asm.tmc(5), *words)
+    return program
+
+
+def spawned(*words, count=4):
+    """A program of which so many warps execute the words."""
+    program = asm.Program(START)
+    program.li(6, count)
+    program.la(7, "worker")
+    program.add(asm.wspawn(6, 7))
+    program.label("worker")
+    program.add(*words)
+    return program
 
 
 def lanes(iss, register, warp=0):

@@ -6,7 +6,6 @@ between two barriers.
 
 from metronome.sim.program.assembler import asm
 from metronome.sim.program.assembler.asm import REGISTERS as R
-from metronome.sim.program.assembler.asm import Program
 
 #: Computations use these; the rest is reserved as named below.
 FREE = list(range(8, 16))
@@ -43,7 +42,7 @@ class RandomProgram:
         # A hart's own slot of global memory: small ones share lines between lanes and warps.
         self.slot_bits = rng.choice([3, 4, 6])
         self.local_bits = min(MAX_LOCAL_BITS, (config.local_bytes // config.harts).bit_length() - 1)
-        self.program = Program(config.memory_map.start)
+        self.program = asm.Program(config.memory_map.start)
         self._labels = 0
         self._prologue(config)
         for _ in range(blocks):
@@ -200,5 +199,4 @@ class RandomProgram:
         p, rng = self.program, self.rng
         p.add(asm.sw(rng.choice(FREE), 0, OWN))
         p.li(SCRATCH, rng.randrange(4))
-        p.add(asm.bar(SCRATCH, COUNT), asm.lw(rng.choice(FREE), 0, OTHER))
-        p.add(asm.bar(SCRATCH, COUNT))
+        p.add(asm.bar(SCRATCH, COUNT), asm.lw(rng.choice(FREE), 0, OTHER), asm.bar(SCRATCH, COUNT))

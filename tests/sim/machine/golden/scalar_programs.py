@@ -1,15 +1,11 @@
 """Random scalar RV32IMF programs, and the Unicorn emulator (QEMU's RISC-V) as the referee of who executes them."""
 
-from __future__ import annotations
-
 import random
 
 import unicorn
 from unicorn import riscv_const
 
 from metronome.sim.program.assembler import asm
-
-__all__ = ["CODE", "DATA", "DATA_BYTES", "EDGES", "REGISTER_OPS", "Referee", "random_program"]
 
 CODE, DATA, DATA_BYTES = 0x8000_0000, 0x0010_0000, 0x1000
 

@@ -6,8 +6,6 @@ built with SoftFloat's RISC-V specialisation (canonical NaN, RISC-V saturation),
 composed of its quiet comparisons and NaN tests; to-integer values are computed once more with exact rationals.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 import struct

@@ -1,7 +1,5 @@
 """What golden.fp promises besides the numbers: shapes, dtypes, errors, operands left alone, no warnings, speed."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 
 from metronome.hdl.config import Channels, FaultCause, SmConfig
-from metronome.sim.machine.golden import EndStatus
 from metronome.sim.program.assembler import asm
-from metronome.sim.program.assembler.asm import Program
-from tests.sim.machine.golden.iss_harness import CONFIG, MODES, START, USER, all_lanes, execute, lanes, load
+from tests.sim.machine.golden.iss_harness import CONFIG, MODES, START, USER, all_lanes, ended, lanes, load, spawned
 
 ZERO = [
     0x300, 0x302, 0x303, 0x304, 0x305, 0x341, 0x342, 0x180, 0x3A0, 0x3B0, 0x744, 0x7C1, 0x7C2, 0xF11, 0xF12, 0xF13,
@@ -22,25 +20,15 @@ KNOWN = {*READ_ONLY, *READ_WRITE, *WRITE_IGNORED}
 
 
 def run_words(*words, config=CONFIG):
-    p = Program()
-    all_lanes(p)
-    p.add(*words, asm.tmc(0))
-    iss, end = execute(p, "run", config)
-    return iss, end
+    return ended(all_lanes(*words, asm.tmc(0)), "run", config)
 
 
 def test_identity_of_lanes_and_warps():
     config = SmConfig(warps=3, threads=4, core_id=1, cores=2)
-    p = Program()
-    p.li(6, 3)
-    p.la(7, "worker")
-    p.add(asm.wspawn(6, 7))
-    p.label("worker")
     numbers = [0xCC0, 0xCC1, 0xCC2, 0xF14, 0xFC0, 0xFC1, 0xFC2, 0xFC3, 0x301, 0x340]
-    all_lanes(p)
-    p.add(*(asm.csrr(10 + i, number) for i, number in enumerate(numbers)), asm.tmc(0))
-    iss, end = execute(p, "run", config)
-    assert end.status is EndStatus.ENDED
+    reads = (asm.csrr(10 + i, number) for i, number in enumerate(numbers))
+    p = spawned(asm.addi(5, 0, -1), asm.tmc(5), *reads, asm.tmc(0), count=3)
+    iss = ended(p, "run", config)
     for warp in range(3):
         got = {number: lanes(iss, 10 + i, warp) for i, number in enumerate(numbers)}
         assert got[0xCC0] == [0, 1, 2, 3]
@@ -54,18 +42,13 @@ def test_identity_of_lanes_and_warps():
 
 @pytest.mark.parametrize("number", ZERO)
 def test_zero_csrs(number):
-    iss, _ = run_words(asm.addi(6, 0, -1), *([asm.csrw(number, 6)] if number < 0xC00 else []), asm.csrr(6, number))
+    iss = run_words(asm.addi(6, 0, -1), *([asm.csrw(number, 6)] if number < 0xC00 else []), asm.csrr(6, number))
     assert lanes(iss, 6) == [0] * 4
 
 
 def test_active_masks():
-    p = Program()
-    p.li(6, 3)
-    p.la(7, "worker")
-    p.add(asm.wspawn(6, 7))
-    p.label("worker")
-    p.add(asm.addi(5, 0, 0b1010), asm.tmc(5), asm.csrr(10, 0xCC3), asm.csrr(11, 0xCC4), asm.tmc(0))
-    iss, _ = execute(p, "run")
+    p = spawned(asm.addi(5, 0, 0b1010), asm.tmc(5), asm.csrr(10, 0xCC3), asm.csrr(11, 0xCC4), asm.tmc(0), count=3)
+    iss = ended(p, "run")
     assert lanes(iss, 10) == [0, 7, 0, 7] and lanes(iss, 11) == [0, 10, 0, 10]
 
 
@@ -74,13 +57,12 @@ def test_active_masks():
 def test_the_six_instructions(op, zimm):
     """Old value to rd; the operand is lane 0's rs1, or the immediate."""
     before, operand = 0x0F0F00F5, 0x13
-    p = Program()
-    all_lanes(p)
+    p = all_lanes()
     p.li(6, before)
     p.add(asm.csrw(0x340, 6), asm.csrr(7, 0xCC0))
     p.li(8, operand)
     p.add(asm.add(8, 8, 7), op(9, 0x340, operand if zimm else 8), asm.csrr(10, 0x340), asm.tmc(0))
-    iss, _ = execute(p, "run")
+    iss = ended(p, "run")
     assert lanes(iss, 9) == [before] * 4
     kind = op(0, 0, 0) >> 12 & 3
     assert lanes(iss, 10) == [{1: operand, 2: before | operand, 3: before & ~operand}[kind]] * 4
@@ -88,60 +70,59 @@ def test_the_six_instructions(op, zimm):
 
 def test_lane_0_writes_even_if_it_is_inactive():
     words = [asm.csrr(6, 0xCC0), asm.addi(6, 6, 100), asm.addi(7, 0, 0b1100), asm.tmc(7), asm.csrw(0x340, 6)]
-    iss, _ = run_words(*words)
+    iss = run_words(*words)
     assert iss.mscratch == 100
 
 
 def test_rd_may_be_the_source():
-    iss, _ = run_words(asm.addi(6, 0, 55), asm.csrrw(6, 0x340, 6))
+    iss = run_words(asm.addi(6, 0, 55), asm.csrrw(6, 0x340, 6))
     assert lanes(iss, 6) == [USER] * 4 and iss.mscratch == 55
 
 
 def test_fcsr_gives_its_old_value_to_the_instruction_that_writes_it():
-    iss, end = run_words(asm.csrrwi(5, 2, 4), asm.csrrwi(6, 3, 31), asm.csrrwi(7, 1, 2), asm.csrrs(8, 3, 0))
-    assert end.status is EndStatus.ENDED
+    iss = run_words(asm.csrrwi(5, 2, 4), asm.csrrwi(6, 3, 31), asm.csrrwi(7, 1, 2), asm.csrrs(8, 3, 0))
     assert [int(iss.regs[0, register, 0]) for register in (6, 7, 8)] == [0x80, 31, 2]
 
 
 def test_mscratch_is_one_for_the_core():
-    p = Program()
+    p = asm.Program()
     p.li(6, 2)
     p.la(7, "worker")
     p.add(asm.wspawn(6, 7), asm.addi(8, 0, 2), asm.bar(0, 8), asm.csrr(10, 0x340), asm.tmc(0))
     p.label("worker")
     p.add(asm.addi(8, 0, 77), asm.csrw(0x340, 8), asm.addi(8, 0, 2), asm.bar(0, 8), asm.tmc(0))
-    iss, end = execute(p, "run")
-    assert end.status is EndStatus.ENDED and lanes(iss, 10)[0] == 77
+    iss = ended(p, "run")
+    assert lanes(iss, 10)[0] == 77
 
 
 def test_a_group_writes_warp_by_warp():
     """All warps at one pc add into mscratch with csrrs: none is lost, each reads what the one before left."""
-    p = Program()
+    p = asm.Program()
     p.li(6, 4)
     p.la(7, "worker")
     p.add(asm.csrw(0x340, 0), asm.wspawn(6, 7))
     p.label("worker")
     p.add(asm.csrr(8, 0xCC1), asm.addi(9, 0, 1), asm.sll(9, 9, 8), asm.csrrs(10, 0x340, 9), asm.tmc(0))
-    iss, _ = execute(p, "run")
+    iss = ended(p, "run")
     assert iss.mscratch == 0b1111
     assert [lanes(iss, 10, warp)[0] for warp in range(4)] == [0, 1, 3, 7]
 
 
 def test_mregion_reads_back():
-    iss, _ = run_words(asm.csrrwi(0, 0x7C0, 1), asm.csrr(6, 0x7C0), asm.csrrwi(0, 0x7C0, 0), asm.csrr(7, 0x7C0))
+    iss = run_words(asm.csrrwi(0, 0x7C0, 1), asm.csrr(6, 0x7C0), asm.csrrwi(0, 0x7C0, 0), asm.csrr(7, 0x7C0))
     assert lanes(iss, 6) == [1] * 4 and lanes(iss, 7) == [0] * 4
 
 
 def test_floating_point_csrs_share_their_bits():
     words = [asm.addi(6, 0, 0x1FF), asm.csrw(3, 6), asm.csrr(7, 3), asm.csrr(8, 1), asm.csrr(9, 2)]
     words += [asm.csrrwi(0, 2, 0b01010), asm.csrr(10, 3), asm.csrrwi(0, 1, 0), asm.csrr(11, 3)]
-    iss, _ = run_words(*words)
+    iss = run_words(*words)
     assert [lanes(iss, r)[0] for r in range(7, 12)] == [0xFF, 0x1F, 7, 0x5F, 0x40]
 
 
 def test_counters_count_warp_and_thread_instructions():
     words = [asm.addi(6, 0, 3), asm.tmc(6), asm.csrr(10, 0xB00), asm.csrr(11, 0xB02)]
-    iss, _ = run_words(*words)
+    iss = run_words(*words)
     # addi, tmc by one lane; addi, tmc by four; csrr (mcycle) by two.
     assert lanes(iss, 10)[0] == 4
     assert lanes(iss, 11)[0] == 1 + 1 + 4 + 4 + 2
@@ -190,19 +171,13 @@ def test_every_other_number_is_unknown():
 @pytest.mark.parametrize("mode", MODES)
 def test_rounding_modes_and_flags_are_per_warp(mode):
     """Warp 0 rounds down, warp 1 up; only warp 1 divides by zero. Both execute the same instructions."""
-    p = Program()
-    p.li(6, 2)
-    p.la(7, "worker")
-    p.add(asm.wspawn(6, 7))
-    p.label("worker")
-    p.add(asm.csrr(8, 0xCC1), asm.addi(9, 8, 2), asm.csrw(2, 9))
+    p = spawned(asm.csrr(8, 0xCC1), asm.addi(9, 8, 2), asm.csrw(2, 9), count=2)
     p.li(10, 0x3F800000)
     p.li(11, 0x40400000)
     p.add(asm.fmv_w_x(1, 10), asm.fmv_w_x(2, 11), asm.fdiv_s(3, 1, 2), asm.csrr(12, 1))
     # Warp 0: 1.0 / 1.0; warp 1: 1.0 / 0.0.
     p.add(asm.xori(13, 8, 1), asm.fcvt_s_w(4, 13), asm.fdiv_s(5, 1, 4), asm.csrr(14, 1), asm.tmc(0))
-    iss, end = execute(p, mode)
-    assert end.status is EndStatus.ENDED
+    iss = ended(p, mode)
     assert [lanes(iss, 32 + 3, warp)[0] for warp in (0, 1)] == [0x3EAAAAAA, 0x3EAAAAAB]
     assert [lanes(iss, 12, warp)[0] for warp in (0, 1)] == [1, 1]
     assert [lanes(iss, 14, warp)[0] for warp in (0, 1)] == [1, 9]
@@ -212,7 +187,7 @@ def test_only_active_lanes_raise_flags():
     words = [asm.csrr(6, 0xCC0), asm.fcvt_s_w(1, 6), asm.addi(7, 0, 0b1110), asm.tmc(7)]
     # 1/0 in lane 0 only, which is inactive: no divide by zero. 1/3 in lane 3: inexact.
     words += [asm.addi(8, 0, 1), asm.fcvt_s_w(2, 8), asm.fdiv_s(3, 2, 1), asm.csrr(9, 1)]
-    iss, _ = run_words(*words)
+    iss = run_words(*words)
     assert lanes(iss, 9) == [0, 1, 1, 1]
 
 
@@ -231,7 +206,7 @@ def test_morder_is_there_with_ordered_channels_only():
         asm.csrrwi(0, 0x7C0, 0), asm.csrr(9, 0x7C1),
     ]
     for config, value in ((ordered, 0x4000_0000), (CONFIG, 0)):
-        iss, _ = run_words(*words, config=config)
+        iss = run_words(*words, config=config)
         assert [int(iss.regs[0][number][0]) for number in (6, 7, 8, 9)] == [0, value, value, 0]
 
 
@@ -243,7 +218,7 @@ def test_mpolicy_is_there_with_policy_csr_only():
     ]  # fmt: skip
     kept = (0, 0xFF01_2000, 0xFF01_2005, 0xFF01_2004)
     for config, values in ((replace(CONFIG, policy_csr=True), kept), (CONFIG, (0,) * 4)):
-        iss, _ = run_words(*words, config=config)
+        iss = run_words(*words, config=config)
         assert tuple(int(iss.regs[0][number][0]) for number in (6, 7, 8, 9)) == values
         iss.launch(START, 0)
         assert iss.mpolicy == 0

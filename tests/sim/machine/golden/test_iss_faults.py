@@ -1,15 +1,12 @@
 """Faults against isa.md: cause, warp, pc, address, and that nothing else has changed."""
 
-import random
-
 import numpy as np
 import pytest
 
 from metronome.hdl.config import FaultCause
 from metronome.sim.machine.golden import EndStatus, IssError
 from metronome.sim.program.assembler import asm
-from metronome.sim.program.assembler.asm import Program
-from tests.sim.machine.golden.iss_harness import CONFIG, LOCAL, MODES, START, USER, execute, finish, load, state_of
+from tests.sim.machine.golden.iss_harness import CONFIG, LOCAL, MODES, START, USER, execute, load, spawned, state_of
 
 END = CONFIG.memory_map.end
 LOCAL_END = LOCAL + CONFIG.local_bytes
@@ -157,11 +154,7 @@ def test_a_misaligned_start():
 @pytest.mark.parametrize("where", range(4))
 def test_a_fault_of_one_warp_of_a_group_names_it(mode, where):
     """All warps load from their own address; that of one warp is bad."""
-    p = Program()
-    p.li(6, 4)
-    p.la(7, "worker")
-    p.add(asm.wspawn(6, 7))
-    p.label("worker")
+    p = spawned()
     p.li(20, USER)
     p.li(21, where)
     p.add(asm.csrr(8, 0xCC1), asm.xor(9, 8, 21), asm.sltiu(9, 9, 1), asm.add(20, 20, 9))
@@ -179,19 +172,14 @@ def test_a_fault_of_one_warp_of_a_group_names_it(mode, where):
 ])  # fmt: skip
 def test_a_group_that_faulted_stands_at_the_fault(word, cause):
     """The lowest faulting warp is named; a second run faults at the same place."""
-    p = Program()
-    p.li(6, 4)
-    p.la(7, "worker")
-    p.add(asm.wspawn(6, 7))
-    p.label("worker")
-    p.add(asm.csrr(8, 0xCC1), asm.addi(9, 8, -2), asm.sltu(9, 0, 9), asm.xori(9, 9, 1))
+    p = spawned(asm.csrr(8, 0xCC1), asm.addi(9, 8, -2), asm.sltu(9, 0, 9), asm.xori(9, 9, 1))
     pc = p.here
     p.add(word, asm.tmc(0))
     iss, end = execute(p, "run")
     assert (end.fault.cause, end.fault.pc) == (cause, pc)
     assert end.fault.warp == (2 if cause is FaultCause.STACK_UNDERFLOW else 0)
     assert iss.pc == [pc] * 4
-    assert finish(iss, "run", random.Random(0)).fault == end.fault
+    assert iss.run(100).fault == end.fault
 
 
 def test_steps_that_cannot_be():
@@ -209,7 +197,7 @@ def test_steps_that_cannot_be():
 
 def test_launch_again_after_a_fault():
     """Registers and local memory stay, all else starts again."""
-    p = Program()
+    p = asm.Program()
     p.li(20, LOCAL)
     p.add(asm.addi(6, 0, 7), asm.sw(6, 0, 20), asm.csrrwi(0, 3, 31), asm.csrrwi(0, 0x7C0, 1), asm.ecall())
     iss, end = execute(p, "run")

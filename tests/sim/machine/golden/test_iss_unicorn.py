@@ -8,15 +8,7 @@ from metronome.hdl.config import SmConfig
 from metronome.sim.machine.golden import Iss
 from metronome.sim.machine.memory.store import SparseMemory
 from metronome.sim.program.assembler import asm
-from tests.sim.machine.golden.scalar_programs import (
-    CODE,
-    DATA,
-    DATA_BYTES,
-    EDGES,
-    REGISTER_OPS,
-    Referee,
-    random_program,
-)
+from tests.sim.machine.golden import scalar_programs
 from tests.support.tiers import slow_then_more
 
 ONE_LANE = SmConfig(warps=1, threads=1)
@@ -29,15 +21,15 @@ SEEDS = range(10)
 @pytest.mark.parametrize("seed", slow_then_more(SEEDS, 1, 3))
 def test_scalar_programs_agree_with_unicorn(seed, floats):
     rng = random.Random(seed)
-    program = random_program(rng, 400, floats=floats)
+    program = scalar_programs.random_program(rng, 400, floats=floats)
     image, end = program.assemble(), program.here
     memory = SparseMemory()
-    memory.write(CODE, image)
-    data = rng.randbytes(DATA_BYTES)
-    memory.write(DATA, data)
+    memory.write(scalar_programs.CODE, image)
+    data = rng.randbytes(scalar_programs.DATA_BYTES)
+    memory.write(scalar_programs.DATA, data)
     iss = Iss(ONE_LANE, memory)
-    iss.launch(CODE, 0)
-    referee = Referee(image, data)
+    iss.launch(scalar_programs.CODE, 0)
+    referee = scalar_programs.Referee(image, data)
     registers = range(64 if floats else 32)
     executed = 0
     while iss.pc[0] != end and executed < PER_SEED:
@@ -52,25 +44,26 @@ def test_scalar_programs_agree_with_unicorn(seed, floats):
         assert iss.fcsr[0] == referee.fcsr, where
         assert iss.pc[0] == referee.pc, where
     assert executed == PER_SEED, f"seed {seed}: the program is too short"
-    assert memory.read(DATA, DATA_BYTES) == referee.data(), f"seed {seed}: memory differs"
+    left = memory.read(scalar_programs.DATA, scalar_programs.DATA_BYTES)
+    assert left == referee.data(), f"seed {seed}: memory differs"
 
 
 def test_every_operation_on_edge_operands():
     """All pairs of edge operands through every register operation."""
-    program = asm.Program(CODE)
-    for a in EDGES:
-        for b in EDGES:
+    program = asm.Program(scalar_programs.CODE)
+    for a in scalar_programs.EDGES:
+        for b in scalar_programs.EDGES:
             program.li(1, a)
             program.li(2, b)
-            program.add(*(op(3 + i, 1, 2) for i, op in enumerate(REGISTER_OPS)))
+            program.add(*(op(3 + i, 1, 2) for i, op in enumerate(scalar_programs.REGISTER_OPS)))
             program.label(f"{a},{b}")
     program.label("end")
     image = program.assemble()
     memory = SparseMemory()
-    memory.write(CODE, image)
-    iss, referee = Iss(ONE_LANE, memory), Referee(image)
-    for a in EDGES:
-        for b in EDGES:
+    memory.write(scalar_programs.CODE, image)
+    iss, referee = Iss(ONE_LANE, memory), scalar_programs.Referee(image)
+    for a in scalar_programs.EDGES:
+        for b in scalar_programs.EDGES:
             stop = program.address(f"{a},{b}")
             referee.run(stop)
             while iss.pc[0] != stop:

@@ -27,9 +27,7 @@ def place(line):
 
 def kernel_requests(rng, count):
     """What a kernel does to memory: warps that stream through arrays side by side, strided, or by index; and stacks."""
-    warps = [
-        {"array": rng.randrange(1 << 18), "stride": rng.choice((1, 1, 1, 8, 32, 512)), "at": 0} for _ in range(32)
-    ]
+    warps = [{"array": rng.randrange(1 << 18), "stride": rng.choice((1, 1, 1, 8, 32, 512)), "at": 0} for _ in range(32)]
     requests, cycle = [], 0
     while len(requests) < count:
         cycle += rng.randint(0, 6)

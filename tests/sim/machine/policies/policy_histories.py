@@ -4,8 +4,6 @@ Nothing here is bounded or clever: stamps are cycle numbers, ages are counted ov
 that a configuration has by default.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from metronome.hdl.config import SmConfig

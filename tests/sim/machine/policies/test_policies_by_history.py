@@ -1,7 +1,5 @@
 """The Python policies against policies.md: each pick as policy_histories.py tells it, and who starves."""
 
-from __future__ import annotations
-
 import dataclasses
 import random
 from collections.abc import Callable
@@ -143,10 +141,7 @@ def all_but_recent(picks: list[int | None]) -> int:
 
 #: What the warps do, and which policies then leave out warp 3, which is always eligible where it says nothing else.
 STARVATION: dict[str, tuple[Stimulus, set[str]]] = {
-    "always eligible": (
-        lambda cycle, picks: cycle_inputs(0b1111),
-        {"fixed", "lo", "pta"},
-    ),
+    "always eligible": (lambda cycle, picks: cycle_inputs(0b1111), {"fixed", "lo", "pta"}),
     "a warp runs without end": (
         lambda cycle, picks: cycle_inputs(0b1111 if cycle else 0b0001),
         {"fixed", "lo", "pta", "gtlrr", "gtlo", "gto", "gto_dispatch", "two_level"},

@@ -1,10 +1,6 @@
 """Loops with a barrier in assembly, and whether the pass sees that all lanes leave them together."""
 
-from __future__ import annotations
-
 from metronome.sim.program.divergence import SimtError, insert_divergence
-
-__all__ = ["LOOPS", "outcome", "wrong"]
 
 #: s5 is the lane's number, a0 and what is loaded with it the same in all lanes.
 _PROGRAM = """
@@ -71,8 +67,7 @@ LOOPS = {
     "a square": ("refused", _loop("mul t0, s5, s5; addi t2, s5, 1; mul t1, s5, t2")),
     "to a constant that odd lanes load again": ("accepted", _loop(_AGAIN)),
     "to a variable that odd lanes load again": ("refused", _loop(_AGAIN, section="data")),
-    "to the size that odd lanes load again": (
-        "accepted", _loop(_AGAIN.replace("table", "__opencl_range"))),
+    "to the size that odd lanes load again": ("accepted", _loop(_AGAIN.replace("table", "__opencl_range"))),
     "to something unknown that odd lanes load again": ("refused", _loop(_AGAIN.replace("table", "somebody"))),
     "to another constant in odd lanes": ("refused", _loop(_AGAIN.replace("lw t1, 0(a3)", "lw t1, 4(a3)", 1))),
     "from the 0 that a loop of the lane ends with": ("accepted", _loop(_COUNT.format("bnez t0"))),
@@ -82,8 +77,7 @@ LOOPS = {
         "refused", _loop("mv t0, s5; li t1, 7; beqz t0, .Lmeet; addi t0, t0, 1; .Lmeet:; nop")),
     "from a distance that is 0 in one lane": ("accepted", _loop(f"mv t0, s5; addi t1, s5, 9; {_ODD.format('nop')}"
                                                                 .replace("beqz a2", "bnez t0"))),
-    "to the lane's constant": (
-        "refused", _loop("lui a3, %hi(table); add a3, a3, s5; lw t1, %lo(table)(a3); li t0, 0")),
+    "to the lane's constant": ("refused", _loop("lui a3, %hi(table); add a3, a3, s5; lw t1, %lo(table)(a3); li t0, 0")),
 }
 
 

@@ -2,9 +2,7 @@
 
 import re
 
-from metronome.sim.program.compiler.elf_cache import build_elf
-
-__all__ = ["LEVELS", "build", "marked_lines", "program"]
+from tests.support.programs import built
 
 LEVELS = ("-O2", "-O1", "-Os")
 _HEAD = """#include "metronome.h"
@@ -44,6 +42,4 @@ def marked_lines(text):
 
 def build(folder, text, level="-O2"):
     """Build it as ``own.c``."""
-    source = folder / "own.c"
-    source.write_text(text)
-    return build_elf([source], name="own", flags=(level, "-w"))
+    return built(folder, text, "own", (level, "-w"))

@@ -5,8 +5,6 @@ one goes wrong or does not end; or, for those that concern barriers, the loops o
 mistake: the first program that finds it, or that none does. The status is 1 then.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import multiprocessing
@@ -66,8 +64,7 @@ MUTANTS = (
     Mutant("a loop leaves the same values in all lanes", "uniformity:_Analysis.run",
            "self._taint(target, loop.body, loop.body)", "pass"),
     Mutant("two values that meet are one", "values:Values.differ", "len(values) > 1 or ", ""),
-    Mutant("arguments are the same in all lanes", "program:Program._analyse",
-           "callee.arguments &= ~divergent", "pass"),
+    Mutant("arguments are the same in all lanes", "program:Program._analyse", "callee.arguments &= ~divergent", "pass"),
     Mutant("results are the same in all lanes", "program:Program._analyse",
            "member.results &= member.found.results", "pass"),
     # Loops that lanes leave at different times.

@@ -2,8 +2,6 @@
 
 from tests.sim.program.divergence.c_programs import program
 
-__all__ = ["ALLOWED", "ALLOWED_BUT", "FRAME", "FRAMES", "REFUSED"]
-
 BARRIER = "a barrier where lanes of a warp may have parted"
 CALL = "which waits at a barrier, where lanes of a warp may have parted"
 POINTER = "a call through a pointer that may differ between lanes"

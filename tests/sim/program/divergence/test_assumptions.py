@@ -64,12 +64,8 @@ own_thread:
     ret
 """
 PROGRAMS = {
-    "a barrier in blocks of one thread": (
-        BARRIER + MAIN % ("0", "thread"), "",
-    ),
-    "a barrier in blocks that happen to have one thread": (
-        BARRIER + MAIN % ("&one", "thread"), "",
-    ),
+    "a barrier in blocks of one thread": (BARRIER + MAIN % ("0", "thread"), ""),
+    "a barrier in blocks that happen to have one thread": (BARRIER + MAIN % ("&one", "thread"), ""),
     "a function that assembly calls": (
         "void own_thread(const void *block);\nvoid work(const arguments *args, uint32_t x)\n{\n"
         f"    volatile uint32_t *const out = args->out;\n{WORK}}}\n" + MAIN % ("0", "own_thread"), ASSEMBLY,

@@ -4,25 +4,20 @@ import random
 
 import numpy as np
 
-from metronome.sim.machine.golden import Iss
-from metronome.sim.machine.memory.store import SparseMemory
-from metronome.sim.program.kernels import load_into
 from metronome.sim.run.memcheck import MemCheck, declared, results
+from tests.support.programs import launched
 
 LIMIT = 100_000
 
 
 def step(launch, config, seed=1, *, strict=False):
     """The findings of a run, to its end or to a fault, and the machine that it has left."""
-    memory = SparseMemory(config.memory_map)
-    load_into(launch, memory)
-    iss = Iss(config, memory)
+    iss = launched(launch, config)
     # isa.md: registers are undefined at the start.
     values = np.random.default_rng(seed)
     for register in range(1, 64):
         for warp in range(config.warps):
             iss.poke(warp, register, -1, values.integers(0, 1 << 32, config.threads, np.uint32))
-    iss.launch(launch.entry, launch.argument_address)
     iss.watch = checker = MemCheck(iss, declared(launch, config), strict=strict)
     rng = random.Random(seed)
     for cycle in range(LIMIT):

@@ -5,8 +5,6 @@ their members, moves them about, and adds up what it has set. A bad case then le
 something, in the line with ``/* decides-N */``. With -DHOST the same text is a program for valgrind (by hand).
 """
 
-from __future__ import annotations
-
 import random
 from dataclasses import dataclass
 

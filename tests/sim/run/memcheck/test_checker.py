@@ -8,11 +8,12 @@ import pytest
 from metronome.sim.machine.golden import IssError
 from metronome.sim.program.assembler import asm
 from metronome.sim.program.elf import ElfImage, Segment
-from metronome.sim.program.kernels import Launch, prepare_source, with_vortex_memory
+from metronome.sim.program.kernels import Launch, with_vortex_memory
 from metronome.sim.run.memcheck import checker, declared
 from metronome.sim.run.memcheck.areas import HEAP_BYTES
 from tests.sim.run.memcheck.stepping import step
 from tests.support.builds import TINY
+from tests.support.programs import prepared
 
 START, USER, TOP = TINY.memory_map.start, TINY.memory_map.user, TINY.memory_map.stack_top
 A, B, PLACE, WARP, SCRATCH, SP = 10, 11, 12, 6, 5, 2
@@ -189,9 +190,7 @@ def test_a_program_without_our_runtime_has_the_memory_of_vortex(place, faults):
 
 
 def test_a_program_with_our_runtime_has_the_memory_of_isa_md(tmp_path):
-    source = tmp_path / "ours.c"
-    source.write_text("int main(void) { return 0; }\n")
-    launch = prepare_source(source, config=TINY)
+    launch = prepared(tmp_path, "int main(void) { return 0; }\n", TINY)
     assert with_vortex_memory(launch, TINY) == (launch, TINY)
 
 

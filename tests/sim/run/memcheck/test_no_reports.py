@@ -49,9 +49,7 @@ def launch_of(program, config):
     start, user = config.memory_map.start, config.memory_map.user
     image = ElfImage(path=Path("random.bin"), entry=start, segments=(Segment(start, words, len(words)),))
     slots = config.harts << program.slot_bits
-    return Launch(
-        name="random", image=image, memory_map=config.memory_map, buffers={"slots": (user, bytes(slots))}
-    )
+    return Launch(name="random", image=image, memory_map=config.memory_map, buffers={"slots": (user, bytes(slots))})
 
 
 def random_launch(config, number, kind=WrittenProgram):

@@ -7,24 +7,22 @@ import struct
 import pytest
 
 from metronome.riscv_kernels.host import UNWRITTEN
-from metronome.sim.program.compiler.elf_cache import build_elf
 from metronome.sim.program.elf import load_elf
 from metronome.sim.program.kernels import Launch
 from tests.sim.run.memcheck.stepping import step
 from tests.sim.run.memcheck.structs import program
 from tests.support.builds import TINY
+from tests.support.programs import built
 from tests.support.tiers import some_more
 
 OUT, WORDS = 0x1_1000, 16
 
 
 @functools.cache
-def built(folder, seed, count, flags):
+def cases(folder, seed, count, flags):
     text, words, bad = program(seed, count)
-    source = folder / f"structs_{seed}.c"
-    source.write_text(text)
     flags = (*flags, "-Wno-uninitialized", "-Wno-unused-function")
-    return text, words, bad, load_elf(build_elf([source], name=source.stem, flags=flags), TINY.memory_map)
+    return text, words, bad, load_elf(built(folder, text, f"structs_{seed}", flags), TINY.memory_map)
 
 
 def launch_of(image, number):
@@ -35,7 +33,7 @@ def launch_of(image, number):
 
 def check(folder, seed, count, flags):
     """Every case of a program."""
-    text, words, bad, image = built(folder, seed, count, flags)
+    text, words, bad, image = cases(folder, seed, count, flags)
     for number in range(count):
         findings, _ = step(launch_of(image, number), TINY, seed=number)
         told = "\n".join(finding.describe(lambda pc: (None, image.source_line(pc))) for finding in findings)
@@ -80,8 +78,7 @@ int main(void)
 @pytest.mark.parametrize("complete", [True, False])
 def test_padding_in_what_the_host_reads(tmp_path, complete):
     """The host cannot have read it by its own type; a member that is not set is all of a word."""
-    source = tmp_path / "padded.c"
-    source.write_text(PADDED.replace("SET", "" if complete else "if (!hidden)"))
-    image = load_elf(build_elf([source], name="padded"), TINY.memory_map)
+    text = PADDED.replace("SET", "" if complete else "if (!hidden)")
+    image = load_elf(built(tmp_path, text, "padded"), TINY.memory_map)
     findings, _ = step(launch_of(image, 0), TINY)
     assert [image.source_line(each.side.pc).rpartition(":")[2] for each in findings] == [] if complete else ["9"]

@@ -20,9 +20,7 @@ def part_of(rng, count, tracks):
 def cut(part, size):
     for first in range(0, len(part), size):
         at = slice(first, first + size)
-        yield Part(
-            states=part.states[:, at], numbers=part.numbers[:, at], codes=part.codes[at], lanes=part.lanes[at]
-        )
+        yield Part(states=part.states[:, at], numbers=part.numbers[:, at], codes=part.codes[at], lanes=part.lanes[at])
 
 
 def levels_of(part, tracks, size):

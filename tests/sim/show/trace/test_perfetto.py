@@ -115,5 +115,4 @@ def test_perfettos_own_program_reads_it(tmp_path):
             "SELECT category, count(*) AS n, sum(dur) AS d FROM slice GROUP BY category ORDER BY category",
             "SELECT name, sum(dur) AS n, count(*) AS d FROM slice WHERE category = 'stall' GROUP BY name ORDER BY name",
         ):
-            assert [(row.n, row.d) for row in processor.query(question)] == [
-                row[1:] for row in ours.execute(question)]
+            assert [(row.n, row.d) for row in processor.query(question)] == [row[1:] for row in ours.execute(question)]

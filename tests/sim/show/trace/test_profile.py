@@ -55,8 +55,7 @@ def cells_of(rows, size):
 @pytest.mark.parametrize("size", [1, 3, 100])
 @pytest.mark.parametrize(("rows", "expected"), [
     # An issue is its own, and outside of the region nothing counts.
-    ([issue(0, 1), issue(1, 2), issue(0, 1), issue(0, 3, region=0)],
-     {(0, 1, "issued"): 2, (1, 2, "issued"): 1}),
+    ([issue(0, 1), issue(1, 2), issue(0, 1), issue(0, 3, region=0)], {(0, 1, "issued"): 2, (1, 2, "issued"): 1}),
     # A NOP behind a jump is the jump's, one of a miss that of the instruction that has missed.
     ([issue(0, 1), nop(0, Cause.REDIRECT), issue(1, 9), nop(0, Cause.MISS), nop(0, Cause.MISS), issue(0, 5)],
      {(0, 1, "issued"): 1, (0, 1, "nop_redirect"): 1, (1, 9, "issued"): 1, (0, 5, "nop_miss"): 2, (0, 5, "issued"): 1}),

@@ -1,6 +1,5 @@
 """Files of submissions, for tests."""
 
-
 from metronome.sim.build.sources import ROOT
 
 SKELETON = (ROOT / "docs/course/skeleton.py").read_text("utf-8")
@@ -30,11 +29,9 @@ BAD = {
         r"bad\.py: class GreedyThenOldest has no of",
     ),
     "an exception": (with_pick("return {}[state.last]"), _on_handover(r", line \d+, in pick: KeyError: \d")),
-    "no eligible warp": (
-        with_pick("return 7"), _on_handover(
-            r": class GreedyThenOldest: in cycle 0 pick returned 7, which is no eligible warp \(eligible: none\)",
-        ),
-    ),
+    "no eligible warp": (with_pick("return 7"), _on_handover(
+        r": class GreedyThenOldest: in cycle 0 pick returned 7, which is no eligible warp \(eligible: none\)",
+    )),
     "the end of the process": (with_pick("import os; os._exit(3)"), _on_handover(": it has ended the process")),
     "the end of the program": (with_pick("raise SystemExit"), _on_handover(": it ends the program")),
     "a loop without end": (

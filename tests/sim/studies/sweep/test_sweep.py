@@ -170,10 +170,6 @@ def descendants(pid):
     return found
 
 
-def rows_there(folder):
-    return len(list((folder / "runs").glob("[!.]*.parquet")))
-
-
 def finish(spec, folder, undisturbed):
     process = command(spec, folder)
     said, _ = process.communicate(timeout=600)
@@ -220,7 +216,7 @@ def test_a_worker_that_is_killed_loses_nothing(undisturbed, tmp_path):
         assert time.monotonic() < deadline
         workers = [pid for pid, line in descendants(process.pid).items() if "spawn_main" in line]
         simulations = [pid for pid, line in descendants(process.pid).items() if "metronome_top" in line]
-        if workers and simulations and rows_there(folder) > killed:
+        if workers and simulations and len(list((folder / "runs").glob("[!.]*.parquet"))) > killed:
             parent = int(Path(f"/proc/{simulations[0]}/stat").read_text().rpartition(")")[2].split()[1])
             os.kill(parent, signal.SIGKILL)
             killed += 1
