@@ -3,6 +3,8 @@
 So it imports next to nothing itself.
 """
 
+from __future__ import annotations
+
 import gc
 import signal
 import sys

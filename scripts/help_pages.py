@@ -1,5 +1,7 @@
 """What stands at the end of each help page: examples, and what the exit status says."""
 
+from __future__ import annotations
+
 import importlib
 import sys
 from types import ModuleType

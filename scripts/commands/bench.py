@@ -1,5 +1,7 @@
 """``metronome bench``: how fast the simulation and the golden model run, and how long a build takes."""
 
+from __future__ import annotations
+
 import os
 import statistics
 import tempfile

@@ -1,5 +1,7 @@
 """``metronome bench --predict``: the hardware's simulation and the prediction of the same run, one after the other."""
 
+from __future__ import annotations
+
 import statistics
 from collections.abc import Iterator, Mapping
 from typing import Any

@@ -1,5 +1,7 @@
 """``metronome bench --trace``: what writing a trace costs, beside the same simulation without one."""
 
+from __future__ import annotations
+
 import statistics
 import tempfile
 import time

@@ -1,5 +1,7 @@
 """``metronome config``: every field of a machine, as a table or as a file for ``--config``."""
 
+from __future__ import annotations
+
 from typing import Annotated
 
 import typer

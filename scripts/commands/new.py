@@ -1,5 +1,7 @@
 """``metronome new``: a kernel of one's own to begin with."""
 
+from __future__ import annotations
+
 import shlex
 import shutil
 import tempfile

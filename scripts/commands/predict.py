@@ -1,5 +1,7 @@
 """``metronome predict``: a run, computed instead of simulated."""
 
+from __future__ import annotations
+
 from typing import Annotated
 
 import typer

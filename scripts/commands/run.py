@@ -1,5 +1,7 @@
 """``metronome run``: one program on the simulated SM."""
 
+from __future__ import annotations
+
 import typer
 
 from ..options.common import JsonOption

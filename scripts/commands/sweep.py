@@ -1,5 +1,7 @@
 """``metronome sweep``: one kernel on many front ends, a table row each."""
 
+from __future__ import annotations
+
 import functools
 from collections.abc import Sequence
 from pathlib import Path

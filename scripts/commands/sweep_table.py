@@ -1,5 +1,7 @@
 """The table of ``metronome sweep`` with a kernel."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from typing import Any
 

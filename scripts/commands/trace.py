@@ -1,5 +1,7 @@
 """``metronome trace``: what happened in every cycle of a run, in files."""
 
+from __future__ import annotations
+
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass

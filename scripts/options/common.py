@@ -1,5 +1,7 @@
 """What several subcommands take: the option types, and the checks of names, numbers and files."""
 
+from __future__ import annotations
+
 from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated

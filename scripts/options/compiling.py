@@ -1,5 +1,7 @@
 """The options of what is compiled, for the subcommands that compile."""
 
+from __future__ import annotations
+
 import sys
 from typing import Annotated
 

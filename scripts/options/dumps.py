@@ -1,5 +1,7 @@
 """The option ``--dump SYMBOL|ADDR:BYTES=FILE``: a piece of memory, written to a file after the run."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass

@@ -1,5 +1,7 @@
 """The option ``--load ADDR=FILE``: the bytes of a file, placed in memory before the start."""
 
+from __future__ import annotations
+
 import re
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,5 +1,7 @@
 """The machine that a command line asks for: a preset, fields of a file, ``--set``, ``--warps`` and ``--threads``."""
 
+from __future__ import annotations
+
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product

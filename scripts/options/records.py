@@ -4,6 +4,8 @@ A field is declared as typer declares a parameter, ``name: Annotated[type, typer
 the options is that of the command's parameters, and of the fields within each record; a record may hold others.
 """
 
+from __future__ import annotations
+
 import dataclasses
 import functools
 import inspect

@@ -1,5 +1,7 @@
 """The front ends that a command line asks for: the options, and their names checked (:mod:`sim.machine.schemes`)."""
 
+from __future__ import annotations
+
 import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import Annotated

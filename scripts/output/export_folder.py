@@ -1,5 +1,7 @@
 """A folder that a subcommand writes: whole or not at all, and never in place of what is not its own."""
 
+from __future__ import annotations
+
 import contextlib
 import os
 import shutil

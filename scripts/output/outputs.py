@@ -1,5 +1,7 @@
 """Files that a subcommand writes: refused early if they cannot be written, and whole or not at all."""
 
+from __future__ import annotations
+
 import json
 import os
 import sys

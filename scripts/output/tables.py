@@ -1,5 +1,7 @@
 """The one style of all tables: columns apart by space, a line below the headings, sections apart by a blank line."""
 
+from __future__ import annotations
+
 from rich import box
 from rich.table import Table
 

@@ -1,5 +1,7 @@
 """Ends the program at SIGINT while there is nothing to tidy up."""
 
+from __future__ import annotations
+
 import os
 
 from .errors import Exit

@@ -1,5 +1,7 @@
 """What a long step is doing, on standard error, where that is a terminal."""
 
+from __future__ import annotations
+
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

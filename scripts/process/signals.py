@@ -1,5 +1,7 @@
 """SIGINT, SIGTERM and SIGHUP end a command by an exception: what it has started ends, temporary folders go away."""
 
+from __future__ import annotations
+
 import contextlib
 import signal
 import threading

@@ -1,5 +1,7 @@
 """Standard output that may fail: a full disk is one line, a closed pipe is the reader's business, neither a defect."""
 
+from __future__ import annotations
+
 import contextlib
 import os
 import sys

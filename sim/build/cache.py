@@ -7,6 +7,8 @@ An entry is a folder ``KIND-KEY`` (a kernel's is ``kernels/KEY``) or a small fil
 A cache that cannot be written is read, and what it lacks is made in a folder of the user's (:func:`places`).
 """
 
+from __future__ import annotations
+
 import atexit
 import contextlib
 import fcntl

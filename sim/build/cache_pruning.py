@@ -3,6 +3,8 @@
 Nothing is removed that another process uses, or makes at the moment: it holds a lock (:mod:`sim.build.cache`).
 """
 
+from __future__ import annotations
+
 import contextlib
 import os
 import re

@@ -1,5 +1,7 @@
 """The header that tb/top.sv is compiled with: what it must know of the layouts of a configuration."""
 
+from __future__ import annotations
+
 from metronome.hdl.config import SmConfig
 from metronome.hdl.layouts.counters import REASON_BITS, StallReason
 from metronome.hdl.layouts.memory import memory_request_layout, memory_response_layout

@@ -5,6 +5,8 @@ tell). ``date`` is when the command began, ``command`` its words, ``platform`` t
 ``machines`` and ``programs`` have names and digests. Users' names and folders outside of the current one are left out.
 """
 
+from __future__ import annotations
+
 import datetime
 import functools
 import hashlib

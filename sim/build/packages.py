@@ -1,5 +1,7 @@
 """Versions of installed packages, from the names of their folders."""
 
+from __future__ import annotations
+
 import functools
 import os
 import re

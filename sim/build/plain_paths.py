@@ -1,5 +1,7 @@
 """Paths that make, a shell and Verilator take as they are: links to those with a space or the like in them."""
 
+from __future__ import annotations
+
 import atexit
 import functools
 import os

@@ -4,6 +4,8 @@
 and no syntax newer than Python 3.7.
 """
 
+from __future__ import annotations
+
 import os
 import shutil
 import sys

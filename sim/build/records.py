@@ -1,5 +1,7 @@
 """The records that cross from the simulation to Python: their layouts, and numpy decoding of whole arrays of them."""
 
+from __future__ import annotations
+
 from collections.abc import Collection, Iterator
 
 import numpy as np

@@ -3,6 +3,8 @@
 That content is the Verilog and not the sources it comes from (:mod:`sim.build.verilog`).
 """
 
+from __future__ import annotations
+
 import functools
 import hashlib
 import json

@@ -1,5 +1,7 @@
 """An entry of a list of accesses as it lies in memory (docs/memory.md, "Order from a list")."""
 
+from __future__ import annotations
+
 import struct
 
 __all__ = ["ENTRY", "ENTRY_BYTES", "LINE_BITS", "MOST_LINES", "MOST_WARPS", "WARP_BITS", "fields"]

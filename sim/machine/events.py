@@ -4,6 +4,8 @@ The records of the simulation (:mod:`sim.run.probe_events`) become EVENT, and th
 writes it. What compares or shows runs reads nothing else.
 """
 
+from __future__ import annotations
+
 from collections import namedtuple
 from collections.abc import Iterable
 from typing import Any

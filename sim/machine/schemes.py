@@ -1,5 +1,7 @@
 """Front ends by their names: who coordinates fetch and issue by which policies, and the configuration that has them."""
 
+from __future__ import annotations
+
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from itertools import product

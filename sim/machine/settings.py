@@ -3,6 +3,8 @@
 A name is that of the field; those of the memory map are ``memory_map.start`` and so on.
 """
 
+from __future__ import annotations
+
 import dataclasses
 import difflib
 import enum

@@ -1,5 +1,7 @@
 """What a simulation counts in the measured region beyond the SM's own counters (docs/counters.md)."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any

@@ -1,5 +1,7 @@
 """A policy in Python in place of those of the model: asked in every cycle for its pick, and told what it may see."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

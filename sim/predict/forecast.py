@@ -3,6 +3,8 @@
 Crouzet 2024 (section II-C) says why it need not: with two schedulers a warp is skipped when its buffer is empty.
 """
 
+from __future__ import annotations
+
 import time
 from dataclasses import dataclass, replace
 from typing import Any

@@ -1,5 +1,7 @@
 """The lists of accesses that a program names to the hardware (docs/memory.md, "Order from a list")."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from metronome.hdl.config import LINE_BYTES

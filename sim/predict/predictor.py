@@ -1,5 +1,7 @@
 """Predicts a run (:mod:`sim.predict.running`), and records programs for all that run them."""
 
+from __future__ import annotations
+
 import hashlib
 import time
 from collections.abc import Callable

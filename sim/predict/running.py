@@ -1,5 +1,7 @@
 """One prediction under way: the machine of :mod:`.model`, a memory model at its port, the golden model beside it."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any
 

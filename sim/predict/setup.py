@@ -1,5 +1,7 @@
 """The records of a machine, from a configuration and a request."""
 
+from __future__ import annotations
+
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -4,6 +4,8 @@ So the values are those of the machine even where warps race: loads and stores t
 (docs/memory.md, "Order").
 """
 
+from __future__ import annotations
+
 import numpy as np
 
 from metronome.hdl.config import FaultCause

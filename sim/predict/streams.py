@@ -4,6 +4,8 @@ One recording serves every configuration with as many warps and threads: policie
 change when an instruction issues, not which.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,5 +1,7 @@
 """What a prediction has counted, as the result of a run has it."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

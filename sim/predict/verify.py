@@ -4,6 +4,8 @@ Both sides say what each unit does in a cycle: the hardware by its probe, the pr
 which anything differs, the units are asked in the order in which one acts on the next.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, is_dataclass, replace
 from enum import Enum

@@ -3,6 +3,8 @@
 The header and segment checks are ours, so that every refusal says what is wrong in one line.
 """
 
+from __future__ import annotations
+
 import bisect
 import functools
 import itertools

@@ -4,6 +4,8 @@ Whatever goes wrong in it is one line with the file and the line of its author. 
 since standard output may be a JSON document.
 """
 
+from __future__ import annotations
+
 import contextlib
 import dataclasses
 import importlib

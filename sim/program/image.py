@@ -1,5 +1,7 @@
 """All that is in memory when a program starts, as a text that ``$readmemh`` reads: for testbenches of others."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterator
 

@@ -1,5 +1,7 @@
 """Functions of an ELF's debug information: where they are, and where those that were inlined are called from."""
 
+from __future__ import annotations
+
 import io
 from collections.abc import Iterator
 from typing import Any, NamedTuple

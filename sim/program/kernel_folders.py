@@ -4,6 +4,8 @@ A kernel is a folder with ``kernel.c`` or ``kernel.cl``, and ``host.py``. One of
 by its path. An OpenCL source of any name is one too, with the ``host.py`` beside it.
 """
 
+from __future__ import annotations
+
 import contextlib
 import difflib
 import os

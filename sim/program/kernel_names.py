@@ -1,5 +1,7 @@
 """The names of our own kernels. Asking for a name needs no kernel's host.py, and so no numpy."""
 
+from __future__ import annotations
+
 from ..build.sources import ROOT
 
 __all__ = ["KERNELS"]

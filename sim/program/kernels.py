@@ -6,6 +6,8 @@ A :class:`Launch` is everything that has to be in memory before the machine star
 image, the buffers, the argument block at the user area's start (whose address goes into mscratch).
 """
 
+from __future__ import annotations
+
 import dataclasses
 import itertools
 import shlex

@@ -1,5 +1,7 @@
 """A program with its inputs, ready to be loaded: what :mod:`sim.program.kernels` prepares and every engine runs."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path

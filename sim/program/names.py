@@ -1,5 +1,7 @@
 """Names of functions as their authors wrote them."""
 
+from __future__ import annotations
+
 __all__ = ["readable"]
 
 

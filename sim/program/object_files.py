@@ -1,5 +1,7 @@
 """What the sections of an object file ask of the start-up code."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 __all__ = ["runs_around_main"]

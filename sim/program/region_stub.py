@@ -8,6 +8,8 @@ open leaves it open.
 A function finds every register as its caller has left it, but for ``t0`` and ``ra``; ``sp`` is 16 bytes lower.
 """
 
+from __future__ import annotations
+
 import dataclasses
 import struct
 

@@ -3,6 +3,8 @@
 It is read by pyelftools, and only when a source line is asked for.
 """
 
+from __future__ import annotations
+
 import bisect
 import functools
 import io

@@ -4,6 +4,8 @@ A function may be called ``a0`` or ``größe``. The assembler takes both where t
 the second, and a reader takes the first for a register. So they have another name while the text is worked on.
 """
 
+from __future__ import annotations
+
 import re
 
 __all__ = ["as_named", "for_the_assembler", "plain_names"]

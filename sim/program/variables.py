@@ -1,5 +1,7 @@
 """Types of a program's variables, from the debug information of its ELF."""
 
+from __future__ import annotations
+
 import io
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,5 +1,7 @@
 """What each warp was doing when a program was cut off, in words."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 
 from metronome.hdl.config import SmConfig

@@ -1,5 +1,7 @@
 """The golden model in lock step with the SM: every instruction, register write and store, as the probe tells them."""
 
+from __future__ import annotations
+
 from collections import deque
 from dataclasses import dataclass
 

@@ -3,6 +3,8 @@
 So whoever looks at schedules (comparison, traces, profiles) reads one kind of record, wherever it is from.
 """
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

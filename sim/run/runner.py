@@ -1,5 +1,7 @@
 """Runs programs on the simulated SM: build cache, simulation process, results."""
 
+from __future__ import annotations
+
 import contextlib
 import os
 import re

@@ -1,5 +1,7 @@
 """Lists a program's accesses to global memory in the total order, from one run of the golden model."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 
 import numpy as np

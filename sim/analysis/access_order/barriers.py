@@ -1,5 +1,7 @@
 """The warps that meet at each barrier. A program is refused if the schedule decides which warps meet."""
 
+from __future__ import annotations
+
 from ..code.refusals import RefusedError
 from .happens_before import HappensBefore
 

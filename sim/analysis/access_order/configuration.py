@@ -1,5 +1,7 @@
 """The order as the reordering unit reads it from memory (docs/analyze.md, "The configuration")."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from dataclasses import dataclass
 

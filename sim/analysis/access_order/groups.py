@@ -1,5 +1,7 @@
 """The work-group, and the warp in it, that each hardware warp runs (riscv_kernels/runtime/spawn.S)."""
 
+from __future__ import annotations
+
 import struct
 
 from metronome.hdl.isa.ops import BranchOp, Unit

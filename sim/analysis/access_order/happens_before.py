@@ -1,5 +1,7 @@
 """Order of accesses independent of the schedule: races between warps, and the ends of the measured region."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 import numpy as np

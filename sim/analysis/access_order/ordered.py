@@ -1,5 +1,7 @@
 """Launches whose accesses reach the data cache in the order of a listing."""
 
+from __future__ import annotations
+
 import dataclasses
 from typing import Any
 

@@ -3,6 +3,8 @@
 docs/analyze.md, "The order".
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 __all__ = ["Epochs"]

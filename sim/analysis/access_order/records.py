@@ -1,5 +1,7 @@
 """A program's accesses to global memory, each with its place in the total order."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,5 +1,7 @@
 """The listing of Huangfu 2017, section III-D, extended for this machine (docs/analyze.md, "The listing")."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 

@@ -1,5 +1,7 @@
 """The assumptions of a bound about hardware and program, and the place where each is proved or checked."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,5 +1,7 @@
 """The longest time of a program on a machine, for all inputs: exact where time does not depend on them."""
 
+from __future__ import annotations
+
 import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field

@@ -1,5 +1,7 @@
 """The cost of each instruction in a bound or a run, for a table by source line."""
 
+from __future__ import annotations
+
 import dataclasses
 from collections import Counter
 from collections.abc import Iterable, Mapping

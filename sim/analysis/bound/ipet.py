@@ -4,6 +4,8 @@ The variables are the counts of the edges. Flow into a node equals flow out of i
 HiGHS maximises the sum of costs.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 

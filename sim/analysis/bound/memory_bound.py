@@ -1,5 +1,7 @@
 """Upper bounds of the latency of a memory model, for any requests."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from fractions import Fraction
 

@@ -5,6 +5,8 @@ ready, whichever is later. So when two paths join, the maximum of each time is a
 everything after it by no more than itself (docs/wcet.md, "A warp alone").
 """
 
+from __future__ import annotations
+
 import copy
 from collections.abc import Iterable
 from typing import Self

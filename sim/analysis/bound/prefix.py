@@ -1,5 +1,7 @@
 """The common beginning of all runs, up to the first instruction whose effect on time depends on the inputs."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from dataclasses import dataclass
 

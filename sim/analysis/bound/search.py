@@ -1,5 +1,7 @@
 """Search for slow inputs of a program, to find a run above its bound and to show how tight the bound is."""
 
+from __future__ import annotations
+
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field

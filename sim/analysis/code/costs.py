@@ -1,5 +1,7 @@
 """The cost of each instruction in the pipeline, from the predictor's tables (sim.predict.model)."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 from metronome.hdl.config import SmConfig

@@ -1,5 +1,7 @@
 """Instruction words decoded for analysis: unit, registers read and written, and size of a load or store."""
 
+from __future__ import annotations
+
 import functools
 from dataclasses import dataclass
 

@@ -6,6 +6,8 @@ instructions in each warp, with the same masks and addresses. Proof by induction
 same in all runs.
 """
 
+from __future__ import annotations
+
 import enum
 from dataclasses import dataclass, replace
 

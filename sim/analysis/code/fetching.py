@@ -1,5 +1,7 @@
 """Words fetched around an instruction, including wrong paths."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 
 from .costs import DEPTH

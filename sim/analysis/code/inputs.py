@@ -1,5 +1,7 @@
 """Inputs of a launch that may vary, and their ranges: buffers, files, arguments and variables."""
 
+from __future__ import annotations
+
 import dataclasses
 import itertools
 import struct

@@ -4,6 +4,8 @@ Each rule takes intervals of any form (sim.analysis.code.numbers) and returns th
 number if nothing better is known.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 
 import numpy as np

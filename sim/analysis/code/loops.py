@@ -5,6 +5,8 @@ loop comes before the code after it. A call is a step to the next instruction. R
 no successor.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator
 
 from metronome.hdl.isa.ops import BranchOp, SimtOp, Unit

@@ -1,5 +1,7 @@
 """Ranges by name: of buffers, files, the argument block, and variables with their types."""
 
+from __future__ import annotations
+
 import difflib
 import math
 from dataclasses import dataclass

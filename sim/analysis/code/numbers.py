@@ -10,6 +10,8 @@ An interval of one sign has the unsigned form. Each function takes any form, and
 least all possible words.
 """
 
+from __future__ import annotations
+
 import numpy as np
 
 __all__ = ["TOP", "Interval", "from_integers", "from_places", "hull", "meet", "normal", "places", "signed", "unsigned",

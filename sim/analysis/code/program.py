@@ -1,5 +1,7 @@
 """The analysed program: its instructions, decoded for the analysis and for the golden model, and its functions."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from dataclasses import dataclass
 

@@ -1,5 +1,7 @@
 """Ranges of inputs that a program reads before it overwrites them. A range of anything else has no effect."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 
 import numpy as np

@@ -4,6 +4,8 @@ Rounding is monotonic, so the ends of the operands determine the result. The gol
 computes with the ends. A result that may be a NaN is unknown.
 """
 
+from __future__ import annotations
+
 import itertools
 from collections.abc import Callable, Sequence
 

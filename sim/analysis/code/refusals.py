@@ -1,5 +1,7 @@
 """Reasons for which no statement about all runs of a program is possible."""
 
+from __future__ import annotations
+
 from ...machine.golden import EndStatus, IssEnd
 
 __all__ = ["INSTRUCTION_LIMIT", "RefusedError", "refuse_end"]

@@ -1,5 +1,7 @@
 """Loads and stores on a path, to addresses that are known exactly or only as intervals."""
 
+from __future__ import annotations
+
 from collections import Counter
 from dataclasses import replace
 

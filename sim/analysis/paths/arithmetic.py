@@ -1,5 +1,7 @@
 """Computational instructions on a path: results by the golden model where operands are known, else intervals."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from metronome.hdl.isa.ops import FLOAT_UNITS

@@ -1,5 +1,7 @@
 """Branches and jumps on a path, which forks if a branch may go both ways."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from metronome.hdl.isa.ops import BranchOp

@@ -1,5 +1,7 @@
 """CSR instructions on a path."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from metronome.hdl.isa.csrs import FLOAT_CSRS, PERFORMANCE_CSRS, Csr

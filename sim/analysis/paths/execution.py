@@ -3,6 +3,8 @@
 The golden model computes whatever is known. At a branch that could go both ways, the path forks.
 """
 
+from __future__ import annotations
+
 from metronome.hdl.config import SmConfig
 from metronome.hdl.isa.ops import Unit
 

@@ -1,5 +1,7 @@
 """Exploration of all paths of all warps, with a cost counted along each (abstract execution)."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias

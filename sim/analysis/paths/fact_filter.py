@@ -1,5 +1,7 @@
 """Paths that flow facts exclude, and the messages when no path is left."""
 
+from __future__ import annotations
+
 from ..code.loops import Function
 from ..code.program import AnalyzedProgram
 from ..code.refusals import RefusedError

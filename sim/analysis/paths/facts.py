@@ -1,5 +1,7 @@
 """Flow facts from the user: bounds of loops, and code that is never executed."""
 
+from __future__ import annotations
+
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence

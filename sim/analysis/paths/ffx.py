@@ -5,6 +5,8 @@ The format is FFX (sections 5 to 8): ``loop`` with ``maxcount`` and ``totalcount
 function around it, or a ``source`` with a ``line``.
 """
 
+from __future__ import annotations
+
 import os
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,5 +1,7 @@
 """Thread masks with unknown lanes, and refinement of a path by a condition."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from ..code.intervals import RULES

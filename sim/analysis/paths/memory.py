@@ -4,6 +4,8 @@ Each byte is known or unknown. If a warp may store to a word while another warp 
 the word is a race: it is unknown from the start. When the analysis finds new races, it runs again.
 """
 
+from __future__ import annotations
+
 import numpy as np
 
 from metronome.hdl.config import SmConfig

@@ -5,6 +5,8 @@ subtracts negative numbers from zero. An interval of both signs is split at zero
 cannot do.
 """
 
+from __future__ import annotations
+
 import numpy as np
 
 from ..code.intervals import RULES

@@ -1,5 +1,7 @@
 """Instructions of the SIMT extension on a path: thread masks, barriers and warp starts (docs/isa.md)."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from metronome.hdl.isa.ops import SimtOp, Unit

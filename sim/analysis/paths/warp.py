@@ -1,5 +1,7 @@
 """The state of one warp that the parts of its abstract execution share."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np

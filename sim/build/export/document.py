@@ -1,5 +1,7 @@
 """What goes with exported Verilog: everything that a user must know of the module, as JSON and as a page."""
 
+from __future__ import annotations
+
 import dataclasses
 import enum
 from collections.abc import Iterable, Sequence

@@ -1,5 +1,7 @@
 """The files of an export: the Verilog, the lists for the tools, and what goes with them."""
 
+from __future__ import annotations
+
 import hashlib
 import json
 import shlex

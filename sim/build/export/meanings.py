@@ -5,6 +5,8 @@ above it are about it and all that follow, up to the next comment. What has none
 first paragraph of the docstring of the function that makes the layout.
 """
 
+from __future__ import annotations
+
 import ast
 import inspect
 import io

@@ -1,5 +1,7 @@
 """A board's design as a bitstream: synthesised, placed and routed, packed; each step cached by what goes into it."""
 
+from __future__ import annotations
+
 import hashlib
 import json
 from dataclasses import dataclass, replace

@@ -1,5 +1,7 @@
 """The folder of a bitstream: what to load into the board, what it was made of, and what it is."""
 
+from __future__ import annotations
+
 import hashlib
 import json
 import re

@@ -1,5 +1,7 @@
 """Requests to a board over a serial line, and its answers (docs/board.md)."""
 
+from __future__ import annotations
+
 import binascii
 import struct
 from typing import Protocol

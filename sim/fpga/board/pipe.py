@@ -1,5 +1,7 @@
 """A board in simulation, as a serial line: a process that talks over pipes."""
 
+from __future__ import annotations
+
 import os
 import select
 import subprocess

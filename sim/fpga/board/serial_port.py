@@ -1,5 +1,7 @@
 """A board at a serial port of this computer, by way of pyserial."""
 
+from __future__ import annotations
+
 import os
 import time
 from typing import Any

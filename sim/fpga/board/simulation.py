@@ -1,5 +1,7 @@
 """A board in simulation: the same top level, its serial line as the pipes of a process (tb/board/serial.cpp)."""
 
+from __future__ import annotations
+
 import shutil
 from pathlib import Path
 

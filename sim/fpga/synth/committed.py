@@ -4,6 +4,8 @@
 tests.sim.fpga.synth.measure_synth --write`` measures all of them anew.
 """
 
+from __future__ import annotations
+
 import dataclasses
 import json
 from collections.abc import Iterable, Mapping

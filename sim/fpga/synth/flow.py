@@ -1,5 +1,7 @@
 """RTLIL of a unit -> yosys -> nextpnr, each step cached by the content of what goes into it."""
 
+from __future__ import annotations
+
 import hashlib
 import json
 from collections.abc import Sequence

@@ -1,5 +1,7 @@
 """What one unit takes and how fast it is: synthesis, and placement and routing from one seed or several."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Sequence
 from dataclasses import asdict

@@ -4,6 +4,8 @@
 folder has the names of an export, so that what simulates one (tb/examples/verilator) simulates the other.
 """
 
+from __future__ import annotations
+
 import argparse
 import re
 import shutil

@@ -3,6 +3,8 @@
 Also in cells that are no FPGA's (:class:`sim.fpga.synth.report.Cells`), of the parts and of a unit as a whole.
 """
 
+from __future__ import annotations
+
 import json
 import re
 from collections.abc import Mapping, Sequence

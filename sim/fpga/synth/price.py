@@ -3,6 +3,8 @@
 Every step is cached by content, so a table that was interrupted goes on where it was.
 """
 
+from __future__ import annotations
+
 import csv
 import dataclasses
 import fnmatch

@@ -1,5 +1,7 @@
 """The figure of :mod:`.price`: area and clock rate of the front ends by their warps, and those of the SMs."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from typing import Any
 

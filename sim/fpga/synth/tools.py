@@ -4,6 +4,8 @@ The folder is that of :func:`sim.build.cache.cache_folder`. The wheels run WebAs
 paths only, so every call runs in a folder of its own.
 """
 
+from __future__ import annotations
+
 import hashlib
 import importlib.metadata
 import os

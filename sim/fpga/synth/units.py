@@ -1,5 +1,7 @@
 """The units that can be synthesised on their own, by name."""
 
+from __future__ import annotations
+
 import dataclasses
 from collections.abc import Callable
 from typing import Any

@@ -1,5 +1,7 @@
 """Flip-flops around a unit, so that it can be placed and timed on its own."""
 
+from __future__ import annotations
+
 from collections.abc import Collection, Iterator
 
 from amaranth.hdl import Cat, Elaboratable, Module, Signal, Value

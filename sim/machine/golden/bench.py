@@ -1,5 +1,7 @@
 """How fast the golden model runs: warp-instructions a second on a sorting loop, all lanes busy."""
 
+from __future__ import annotations
+
 import time
 
 import numpy as np

@@ -4,6 +4,8 @@ The ``execute`` of a control instruction returns where its warps go on: one pc f
 bit mask of warps; a warp that is in none has ended or waits.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import NoReturn
 

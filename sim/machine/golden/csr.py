@@ -1,5 +1,7 @@
 """The CSRs (isa.md): what each number reads, and which writes have an effect."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 
 import numpy as np

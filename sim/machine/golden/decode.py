@@ -5,6 +5,8 @@ independent of ``hdl.isa``, so that lock step compares two readings of the text.
 implementations to ignore (``fence``, ``fence.i``), and fields that a SIMT instruction does not use, are not checked.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -1,5 +1,7 @@
 """The floating-point instructions: rounding mode and flags around :mod:`sim.machine.golden.fp`."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 
 import numpy as np

@@ -4,6 +4,8 @@ Every function takes two operands and ``out``, all of one shape; ``out`` may be 
 ``SIGNED`` see int32, those of ``UNSIGNED`` uint32.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 
 import numpy as np

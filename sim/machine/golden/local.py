@@ -1,5 +1,7 @@
 """Local memory: the scratchpad of the core."""
 
+from __future__ import annotations
+
 import numpy as np
 
 __all__ = ["LocalMemory"]

@@ -1,5 +1,7 @@
 """The golden model: single instructions in a given order, or whole programs."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from metronome.hdl.config import SmConfig

@@ -1,5 +1,7 @@
 """Loads and stores: every lane goes to local memory or to the backing store by its own address."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 
 import numpy as np

@@ -1,5 +1,7 @@
 """What the golden model hands out: commits, faults, the end of a run, and its exceptions."""
 
+from __future__ import annotations
+
 import enum
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field

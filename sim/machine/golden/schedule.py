@@ -1,5 +1,7 @@
 """The order in which a run of the golden model executes: groups of warps at one pc, fairly."""
 
+from __future__ import annotations
+
 from .decode import Instruction, fetch
 from .records import EndStatus, Fault, FaultError, IssEnd
 from .state import State

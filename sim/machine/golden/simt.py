@@ -1,5 +1,7 @@
 """The SIMT extension (isa.md): thread masks, divergence stack, barriers, warp spawning."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 
 import numpy as np

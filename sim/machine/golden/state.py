@@ -1,5 +1,7 @@
 """The architectural state of one SM, and what instructions do to its warps."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from metronome.hdl.config import SmConfig

@@ -1,5 +1,7 @@
 """The part of the machine that one operation works on: one warp, or all of them with a group selected."""
 
+from __future__ import annotations
+
 import numpy as np
 
 __all__ = ["DISCARD", "View"]

@@ -1,5 +1,7 @@
 """Who watches a machine that is stepped: what it is told of accesses and of what orders them."""
 
+from __future__ import annotations
+
 from typing import Protocol
 
 import numpy as np

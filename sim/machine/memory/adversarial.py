@@ -1,5 +1,7 @@
 """Memory at its worst, for tests: any latency, any order, pauses on both channels, late writes, injected errors."""
 
+from __future__ import annotations
+
 import random
 
 from .model import Console

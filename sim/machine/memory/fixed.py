@@ -1,5 +1,7 @@
 """Memory with a constant latency."""
 
+from __future__ import annotations
+
 from .model import Console, LatencyModel
 from .store import SparseMemory
 

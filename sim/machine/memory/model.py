@@ -4,6 +4,8 @@ A model is plain Python and knows nothing of a simulator: whoever owns the clock
 which they were accepted, and asks for the completions whose time has come. It runs only when something is pending.
 """
 
+from __future__ import annotations
+
 import heapq
 from abc import ABC, abstractmethod
 from collections.abc import Callable

@@ -1,5 +1,7 @@
 """The memory models by name: where each is, and what it is given. Without them, so that a command starts fast."""
 
+from __future__ import annotations
+
 from typing import NamedTuple
 
 __all__ = ["DRAM_MODELS", "MEMORY_MODELS", "Entry", "models_with"]

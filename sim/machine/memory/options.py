@@ -1,5 +1,7 @@
 """What a memory model is given, by the names that a user writes: checked, and as the model takes it."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Callable
 from fractions import Fraction

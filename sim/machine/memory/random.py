@@ -1,5 +1,7 @@
 """Memory of random latency, responses out of order, pauses in which nothing is accepted."""
 
+from __future__ import annotations
+
 import random
 
 from .model import Console, LatencyModel

@@ -1,5 +1,7 @@
 """Something about every byte of memory, in pages that are made when they are first touched."""
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
 
 import numpy as np

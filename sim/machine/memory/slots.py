@@ -1,5 +1,7 @@
 """The schedule of the TDM controller: which bank group has the channel when, and when the rank refreshes."""
 
+from __future__ import annotations
+
 from .dram.mapping import GROUPS
 from .dram.timing import DramTiming
 

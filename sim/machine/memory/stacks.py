@@ -4,6 +4,8 @@ Programs, the golden model, results and dumps know the program's addresses only;
 has the permuted ones (docs/memory.md, "Stacks").
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 
 import numpy as np

@@ -4,6 +4,8 @@ After the bank privatisation of the PRET DRAM controller (Reineke 2011): a resou
 each has its turn whether it is used or not, and nothing that happens in one is felt in another.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from fractions import Fraction
 

@@ -1,5 +1,7 @@
 """What the warp policies in plain Python have in common: their inputs, states, and sets of warps."""
 
+from __future__ import annotations
+
 import abc
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -3,6 +3,8 @@
 Sets of warps are integers, bit w for warp w. A policy is two pure functions of a state: ``pick`` and ``update``.
 """
 
+from __future__ import annotations
+
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,5 +1,7 @@
 """The warp policies with parameters as plain Python: two_level, variable_rate, variable_rate_strict and ccws."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product

@@ -3,6 +3,8 @@
 From the tables of the ISA (hdl.isa); design.md sections 3 and 4.
 """
 
+from __future__ import annotations
+
 import struct
 
 import numpy as np

@@ -1,5 +1,7 @@
 """How the model is compiled: by numba, to machine code that is kept in the build cache."""
 
+from __future__ import annotations
+
 import contextlib
 import functools
 import hashlib

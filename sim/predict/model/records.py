@@ -4,6 +4,8 @@ All fields are whole numbers (int64); sets are bit masks, flags 0 or 1, NONE is 
 configurations, because nothing here depends on one: what a configuration sizes freely (the caches) is an array.
 """
 
+from __future__ import annotations
+
 from typing import NamedTuple
 
 import numpy as np

@@ -6,6 +6,8 @@ instruction itself. Numbers out of range raise ``ValueError``. Written from the 
 (20191213, chapter 24; Zicond 1.0) and isa.md, independent of ``hdl``, so that both can be tested with it.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 
 from .formats import encode_b, encode_i, encode_r, encode_s, encode_u, field, signed

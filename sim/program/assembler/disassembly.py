@@ -3,6 +3,8 @@
 One form for each instruction: no aliases such as ``li`` or ``ret``.
 """
 
+from __future__ import annotations
+
 import functools
 
 from metronome.hdl.isa.csrs import Csr

@@ -1,5 +1,7 @@
 """The instruction formats that :mod:`.asm` writes its words in (unprivileged specification, chapter 2.2)."""
 
+from __future__ import annotations
+
 __all__ = ["encode_b", "encode_i", "encode_r", "encode_s", "encode_u", "field", "signed"]
 
 

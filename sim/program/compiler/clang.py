@@ -1,5 +1,7 @@
 """The cross compiler in the ziglang wheel: its flags for this machine, and one source through it."""
 
+from __future__ import annotations
+
 import functools
 import importlib.util
 import os

@@ -5,6 +5,8 @@ kernels and the runtime, all sources and headers; the linker script, the flags a
 time stamp, so a stale build cannot be picked up.
 """
 
+from __future__ import annotations
+
 import functools
 import hashlib
 import shutil

@@ -1,5 +1,7 @@
 """How a program is compiled: what a user can say of it."""
 
+from __future__ import annotations
+
 import re
 import shlex
 from collections.abc import Sequence

@@ -4,6 +4,8 @@ A program may use what the machine has no instruction for. The compiler then cal
 we do not have, and the linker reports a name that the user never wrote: the line says what that means here.
 """
 
+from __future__ import annotations
+
 import re
 
 __all__ = ["compile_failure", "link_failure"]

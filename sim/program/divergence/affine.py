@@ -4,6 +4,8 @@ A pointer that each lane begins at a place of its own and moves on by the same s
 same in all lanes`. So is the pointer at which it ends, and whether the two are equal is the same in all lanes.
 """
 
+from __future__ import annotations
+
 from collections.abc import Hashable, Sequence
 
 __all__ = ["NOTHING", "Affine", "alone", "computed", "multiplied"]

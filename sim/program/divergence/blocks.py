@@ -1,5 +1,7 @@
 """The blocks of a function, from its lines."""
 
+from __future__ import annotations
+
 from .assembly import Label, Lines
 from .graph import Block, Function
 from .instructions import Instruction

@@ -1,5 +1,7 @@
 """A function's stack frame: which word a register is saved in or loaded from."""
 
+from __future__ import annotations
+
 from .graph import Function
 from .instructions import SP, Instruction
 

@@ -1,5 +1,7 @@
 """The pass: assembly in, assembly with splits, joins and masks out."""
 
+from __future__ import annotations
+
 from collections.abc import Collection, Sequence
 
 from .assembly import Lines, assembled, split_source, write

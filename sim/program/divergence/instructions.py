@@ -1,5 +1,7 @@
 """What an assembly instruction of the machine (isa.md) reads, writes and does, from its text."""
 
+from __future__ import annotations
+
 import functools
 import re
 from collections.abc import Callable, Iterator

@@ -1,5 +1,7 @@
 """The code of an assembly file for people: functions with source lines, and what the pass has added marked as such."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterator
 

@@ -7,6 +7,8 @@ lane notes the number of its way out and goes to the loop's end, a new block, wh
 behind the loop sends each lane on its way, if there are several.
 """
 
+from __future__ import annotations
+
 from collections.abc import Collection
 
 from .graph import Block, Function, Loop, Made, Virtual, loops, post_dominators, reach

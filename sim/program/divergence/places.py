@@ -7,6 +7,8 @@ instructions, and so is gp: without relaxation by the linker no code has a use f
 the function's, saved and loaded again: a lane that waits at one pred may go on behind another one.)
 """
 
+from __future__ import annotations
+
 import itertools
 from collections.abc import Iterator, Sequence
 

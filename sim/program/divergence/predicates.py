@@ -1,5 +1,7 @@
 """What lanes of a warp disagree about, as bit 0 of a register."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 from .graph import Block, Made, Virtual

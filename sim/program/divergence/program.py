@@ -1,5 +1,7 @@
 """The functions of a program: who calls whom with what, who runs on one lane, where a barrier may be."""
 
+from __future__ import annotations
+
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 

@@ -6,6 +6,8 @@ while it is deeper, the entry on top is one of these splits. So a chain as long 
 them, the innermost first, and a way with fewer splits comes into the chain farther behind.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 from .graph import Block, Function, Made, Virtual, reach, reverse

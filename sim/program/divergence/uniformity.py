@@ -9,6 +9,8 @@ its end for the others, so each loop is looked at by itself, with one end that a
 that kind as one node: a level.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 

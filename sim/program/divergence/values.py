@@ -4,6 +4,8 @@ A value stays the same in copies, and saved and loaded again. What is computed f
 the same value, wherever that is done.
 """
 
+from __future__ import annotations
+
 import itertools
 import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence

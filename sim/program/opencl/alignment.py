@@ -1,5 +1,7 @@
 """Private objects of wide vectors: aligned as the stack is, since there is no frame pointer."""
 
+from __future__ import annotations
+
 import re
 
 __all__ = ["STACK_ALIGN", "on_the_stack"]

@@ -1,5 +1,7 @@
 """The argument block of an OpenCL kernel: its range, its local memory and its arguments (runtime/opencl/launch.h)."""
 
+from __future__ import annotations
+
 import json
 import math
 import struct

@@ -5,6 +5,8 @@ in LLVM's intermediate language; in the assembly its offset becomes a number, an
 entry.S sets tp to the local memory of the work-group.
 """
 
+from __future__ import annotations
+
 import re
 
 from .source import ENTRY

@@ -1,5 +1,7 @@
 """Options of the compiler for an OpenCL source: its macros are none of the built-in header's business."""
 
+from __future__ import annotations
+
 import hashlib
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,5 +1,7 @@
 """The kernels of an OpenCL source, from the metadata that clang writes, and the function that calls one of them."""
 
+from __future__ import annotations
+
 import json
 import re
 from dataclasses import dataclass

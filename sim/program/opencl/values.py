@@ -1,5 +1,7 @@
 """An argument that is no pointer, as the bytes that the kernel reads."""
 
+from __future__ import annotations
+
 import re
 import struct
 

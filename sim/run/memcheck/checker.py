@@ -1,5 +1,7 @@
 """The memory checker itself: watches the golden model in lock step, access by access."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from ...machine.golden import Commit

@@ -1,5 +1,7 @@
 """What the memory checker reports."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

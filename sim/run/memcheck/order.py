@@ -1,5 +1,7 @@
 """Happens-before between warps as vector clocks, and the history of accesses (FastTrack: Flanagan 2009)."""
 
+from __future__ import annotations
+
 import numpy as np
 
 __all__ = ["MAX_ACCESSES", "Order"]

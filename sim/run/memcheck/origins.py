@@ -1,5 +1,7 @@
 """Which accesses undefined values come from, and went through."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from .finding import Side

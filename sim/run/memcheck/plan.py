@@ -1,5 +1,7 @@
 """Where an instruction takes its operands from, and what it does with them: as the memory checker follows values."""
 
+from __future__ import annotations
+
 import enum
 from dataclasses import dataclass
 

@@ -5,6 +5,8 @@ are uint32 of one shape (lanes,), or broadcast to it. A result bit is undefined 
 values in the undefined bits of the operands; where that is costly to say, more bits are.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 
 import numpy as np

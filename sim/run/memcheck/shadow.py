@@ -1,5 +1,7 @@
 """What is known of each byte of memory."""
 
+from __future__ import annotations
+
 import bisect
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Whose stack an address is in, and where each lane's stack pointer is."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from metronome.hdl.config import SmConfig

@@ -1,5 +1,7 @@
 """Undefined bits in registers: carried along by copies and arithmetic, reported where they decide something."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 
 import numpy as np

@@ -4,6 +4,8 @@ A value is a mapping with the fields that the chart names. Each mark says its ow
 what a screen reader reads out, and what a test compares with the results.
 """
 
+from __future__ import annotations
+
 import math
 import re
 from collections.abc import Mapping, Sequence

@@ -4,6 +4,8 @@ A chart is drawn in the light colours. On the page these become variables, so th
 The hues are near those of Okabe 2008, which people with a colour vision deficiency can tell apart.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 
 __all__ = ["DOWN", "FAMILIES", "GREY", "INK", "LINE", "PALETTE", "PART_COLOURS", "SERIES", "SOFT", "UP",

@@ -1,5 +1,7 @@
 """What a trace says of its run besides the cycles."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 

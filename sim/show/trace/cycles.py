@@ -4,6 +4,8 @@ A selection shows its pc, word and lanes in stage X, two cycles later. A NOP sta
 selections of its warp earlier (docs/design.md section 3).
 """
 
+from __future__ import annotations
+
 import enum
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -5,6 +5,8 @@ instruction buffer, I issue, R operand read, X execution, W write of the registe
 instruction waits for. What never becomes an instruction is flushed: a NOP in its place, a wrong path.
 """
 
+from __future__ import annotations
+
 from collections import defaultdict, deque
 from typing import IO
 

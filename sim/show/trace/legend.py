@@ -1,5 +1,7 @@
 """Colours, textures and names of what a picture shows, for people. Colours are those of reports (sim.show.drawing)."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import NamedTuple
 

@@ -5,6 +5,8 @@ it is known how many of its cycles have which word, and the sum and the maximum 
 level 0, or 1024 bins.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 
 import numpy as np

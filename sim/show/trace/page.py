@@ -4,6 +4,8 @@ The page has the run in blocks (:mod:`sim.show.trace.levels`), each compressed b
 long the run was. The viewer is in ``viewer/``. It draws with D3, which is vendored there.
 """
 
+from __future__ import annotations
+
 import base64
 import functools
 import json

@@ -5,6 +5,8 @@ never overlap: each tag of the memory port has a track. Packets are not in the o
 them: what ends comes first, so that at the same time one slice ends before the next begins.
 """
 
+from __future__ import annotations
+
 from typing import IO
 
 import numpy as np

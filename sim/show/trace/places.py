@@ -1,5 +1,7 @@
 """Where in a program an instruction is, as people are shown it."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -3,6 +3,8 @@
 docs/looking.md ("Where did my cycles go") has the rules.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 

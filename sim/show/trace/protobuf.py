@@ -4,6 +4,8 @@ Source: protobuf.dev, "Encoding". A number can be padded with bytes that add not
 messages of one kind, each of the same length, are an array.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 
 import numpy as np

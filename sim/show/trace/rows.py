@@ -3,6 +3,8 @@
 docs/looking.md says what each kind means.
 """
 
+from __future__ import annotations
+
 import enum
 
 import numpy as np

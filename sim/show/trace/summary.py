@@ -1,5 +1,7 @@
 """A profile as a table and as JSON: cycles by source line, by function and by warp."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field

@@ -1,5 +1,7 @@
 """Events as CSV and Parquet."""
 
+from __future__ import annotations
+
 import functools
 from typing import IO, Any
 

@@ -3,6 +3,8 @@
 One row a warp, then the SM, its units, instruction fetch, the load/store unit and the memory port.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 

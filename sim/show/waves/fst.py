@@ -3,6 +3,8 @@
 It is written by GTKWave's own library (pylibfst): Verilator's writer needs headers that a computer may lack.
 """
 
+from __future__ import annotations
+
 import errno
 import re
 from collections.abc import Mapping, Sequence

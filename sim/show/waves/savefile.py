@@ -1,5 +1,7 @@
 """A save file for GTKWave: the front end's signals, grouped in the order in which to read them."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from pathlib import Path
 from typing import IO

@@ -1,5 +1,7 @@
 """The VCD that Verilator writes, read as it comes: names first, then changes."""
 
+from __future__ import annotations
+
 import os
 import re
 from collections.abc import Iterator

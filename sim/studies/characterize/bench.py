@@ -4,6 +4,8 @@ Every warp that takes part runs every piece; before each piece all of them meet 
 A piece runs more than once, and its last run counts: the first one brings in the code.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 

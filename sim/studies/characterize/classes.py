@@ -1,5 +1,7 @@
 """The classes of instructions that are measured: for each, one that needs the one before it, and one that does not."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass
 

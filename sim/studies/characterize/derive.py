@@ -1,5 +1,7 @@
 """The machine's latencies, told from measured cycles alone. Nothing here knows a configuration."""
 
+from __future__ import annotations
+
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass

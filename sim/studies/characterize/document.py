@@ -1,5 +1,7 @@
 """What was measured, as the JSON document of ``metronome characterize``."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,5 +1,7 @@
 """What the configuration and the documents say of the numbers that are measured. No measurement comes in here."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 from metronome.hdl.config import LINE_BYTES, Prediction, SmConfig

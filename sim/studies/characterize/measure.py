@@ -1,5 +1,7 @@
 """Runs the micro-benchmarks, on whatever executes them."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 

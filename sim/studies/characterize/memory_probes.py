@@ -1,5 +1,7 @@
 """What one warp alone is asked of memory: bank conflicts, lines of a load, and how much can be under way."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping, Sequence
 
 from metronome.hdl.config import LINE_BYTES

@@ -1,5 +1,7 @@
 """What one warp alone is asked: distances between instructions, writeback slots, control flow."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

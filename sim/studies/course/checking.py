@@ -1,5 +1,7 @@
 """Runs a submission case by case, each in a process that a submission may crash or block."""
 
+from __future__ import annotations
+
 import contextlib
 import os
 import signal

@@ -1,5 +1,7 @@
 """Points for what a submission has counted."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction

@@ -4,6 +4,8 @@ Elsewhere warp 0 starts all others at once, so that age and number give the same
 end, and the last of them starts all again: it is the oldest now. Then the last but one does so, and so on.
 """
 
+from __future__ import annotations
+
 import random
 from dataclasses import dataclass
 

@@ -1,5 +1,7 @@
 """Reference values: the statistics of the solution, which is the policy of the predictor."""
 
+from __future__ import annotations
+
 import dataclasses
 from collections.abc import Callable
 

@@ -1,5 +1,7 @@
 """What a submission is made of: the base class of its two policies, what they see, and helpers for sets of warps."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Loads the file of a submission, and says in one line what is wrong with it."""
 
+from __future__ import annotations
+
 import ast
 import sys
 import types

@@ -1,5 +1,7 @@
 """The models beside the machine: what each says of a kernel, and by how much it is wrong."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -6,6 +6,8 @@ costs no more than a store, in the worst its whole latency. Warps do not hinder 
 slots allow are outside the model (section 6.3).
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from enum import StrEnum
 

@@ -4,6 +4,8 @@ Memory warp parallelism (MWP) is how many warps wait for memory at once, computa
 can compute meanwhile. Which is greater decides whether memory or computation is hidden. The names are the paper's.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 __all__ = ["HongKim"]

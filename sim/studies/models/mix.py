@@ -1,5 +1,7 @@
 """What a kernel executes, warp by warp: all that a timing model is told of it."""
 
+from __future__ import annotations
+
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass

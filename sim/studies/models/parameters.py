@@ -1,5 +1,7 @@
 """What the models are told of the machine: measured numbers, and nothing else."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

@@ -1,5 +1,7 @@
 """How long a sweep may take, roughly: from the golden model's count of instructions, and speeds measured once."""
 
+from __future__ import annotations
+
 import dataclasses
 from collections.abc import Sequence
 from typing import Any

@@ -1,5 +1,7 @@
 """How far each warp has come over time: the curves of the Fermi study's figures 46 to 49."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

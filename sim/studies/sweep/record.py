@@ -1,5 +1,7 @@
 """One run of an experiment: everything that its result depends on, as plain data that can go to another process."""
 
+from __future__ import annotations
+
 import dataclasses
 import functools
 import hashlib

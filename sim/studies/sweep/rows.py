@@ -4,6 +4,8 @@ So ``pandas.json_normalize`` of that JSON has the same names. What has no fixed 
 column of text.
 """
 
+from __future__ import annotations
+
 import dataclasses
 import enum
 import functools

@@ -5,6 +5,8 @@ or a list of values; a table gives each kernel values of its own. A ``[[block]]`
 the axes of the block and of those above all blocks. Without a block the file is one.
 """
 
+from __future__ import annotations
+
 import dataclasses
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence

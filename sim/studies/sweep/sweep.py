@@ -1,5 +1,7 @@
 """A sweep: the runs of an experiment that are not done yet, executed, each result written as soon as it is there."""
 
+from __future__ import annotations
+
 import contextlib
 import dataclasses
 from collections.abc import Callable, Iterator

@@ -1,5 +1,7 @@
 """A warp's issue slots by implicit path enumeration on the graph of its control instructions."""
 
+from __future__ import annotations
+
 from ..counts import SharedState
 from ..ipet import Flow, longest
 from ..pipeline import Pipeline

@@ -3,6 +3,8 @@
 They leave out several effects of this machine (docs/wcet.md, "The published formulas"), so they do not bound it.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 
 from ...code.costs import LOAD

@@ -1,5 +1,7 @@
 """add, sub, mul, div, sqrt and fused multiply-add."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from .formats import (

@@ -1,5 +1,7 @@
 """Comparisons, min and max, classification, and conversions from and to 32-bit integers."""
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import NDArray
 

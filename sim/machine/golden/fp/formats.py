@@ -1,5 +1,7 @@
 """Binary32 encodings, exception flags, rounding modes, and the wrapper every public operation goes through."""
 
+from __future__ import annotations
+
 import functools
 from collections.abc import Callable
 from enum import IntEnum

@@ -6,6 +6,8 @@ to binary32, in any mode, exactly as the infinitely precise result would. How ea
 the operation (arithmetic.py); the float64 never overflows and is never subnormal.
 """
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,5 +1,7 @@
 """Cycles of the SM against clocks of the memory."""
 
+from __future__ import annotations
+
 from fractions import Fraction
 
 __all__ = ["ClockRatio"]

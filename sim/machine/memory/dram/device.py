@@ -1,5 +1,7 @@
 """One rank of DRAM: what its banks hold open, and from when on each command is allowed."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import NamedTuple
 

@@ -1,5 +1,7 @@
 """Where a line is: bank group, bank, row and column from its address."""
 
+from __future__ import annotations
+
 from metronome.hdl.config import LINE_NUMBER_BITS
 
 __all__ = ["BANKS", "BANKS_PER_GROUP", "BANK_HASHES", "COLUMNS", "DEFAULT_HASH", "DEFAULT_MAPPING", "GROUPS",

@@ -1,5 +1,7 @@
 """DDR4 behind the SM's port: bank by bank, FR-FCFS, refresh (design.md section 5)."""
 
+from __future__ import annotations
+
 from collections import deque
 from collections.abc import Callable
 from fractions import Fraction

@@ -1,5 +1,7 @@
 """The memory controller's choice of the next command: FR-FCFS, open page, refresh."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Callable
 

@@ -1,5 +1,7 @@
 """DRAM timing by name: the numbers between two commands, in memory clocks, each set with its source."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, fields, replace
 
 __all__ = ["DDR4_2400R", "DDR4_2400R_JEDEC", "DDR4_3200AA", "QUEUE_DEPTH", "TIMINGS", "DramTiming"]

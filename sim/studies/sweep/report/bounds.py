@@ -1,5 +1,7 @@
 """Bounds beside the longest runs that were found: the documents of ``metronome wcet --json`` (docs/wcet.md)."""
 
+from __future__ import annotations
+
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -1,5 +1,7 @@
 """Where the cycles go: what was issued, and why nothing was."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any
 

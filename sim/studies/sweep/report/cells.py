@@ -1,5 +1,7 @@
 """Cells of tables: a value, and how it is shown."""
 
+from __future__ import annotations
+
 from typing import Any
 
 from .model import Cell

@@ -1,5 +1,7 @@
 """Two sets of results beside each other: which runs they have in common, and how many cycles each takes in both."""
 
+from __future__ import annotations
+
 import dataclasses
 import json
 from collections.abc import Hashable, Mapping, Sequence

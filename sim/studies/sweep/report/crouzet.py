@@ -1,5 +1,7 @@
 """Crouzet 2024 beside our results: Tables I and II, figures 4 to 8, and the check that SWaS makes no error."""
 
+from __future__ import annotations
+
 import dataclasses
 from collections.abc import Sequence
 from typing import Any

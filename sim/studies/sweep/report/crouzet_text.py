@@ -1,5 +1,7 @@
 """The numbers in the running text of Crouzet 2024, section VI.B, beside ours."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 
 from . import cells

@@ -3,6 +3,8 @@
 All numbers come from the JSON document (:mod:`sim.studies.characterize.document`), so page and JSON cannot disagree.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any

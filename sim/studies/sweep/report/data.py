@@ -3,6 +3,8 @@
 The three names leave out what all rows have in common, so that they are short and still tell the rows apart.
 """
 
+from __future__ import annotations
+
 import dataclasses
 import json
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence

@@ -1,5 +1,7 @@
 """What differs between the papers and our results, and why: what is known of both, and what has been measured."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 from .model import Section

@@ -1,5 +1,7 @@
 """What was known of each run before it, beside what came: the columns ``forecast.*`` (docs/predict.md)."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 from ....show.drawing import charts

@@ -1,5 +1,7 @@
 """What every page has: the failed and missing runs, any other results, and the table of all runs."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any
 

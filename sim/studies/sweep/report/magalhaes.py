@@ -1,5 +1,7 @@
 """Magalhães 2025 beside our results: Table 2 in its colours, and figures 2 and 3."""
 
+from __future__ import annotations
+
 import dataclasses
 from collections.abc import Sequence
 from typing import Any

@@ -1,5 +1,7 @@
 """What a page is made of: sections of paragraphs, figures and tables. How they look is the template's matter."""
 
+from __future__ import annotations
+
 import csv
 import dataclasses
 import io

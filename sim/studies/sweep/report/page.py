@@ -1,5 +1,7 @@
 """The report as one HTML page that needs nothing else: drawings and numbers are in it."""
 
+from __future__ import annotations
+
 import base64
 import re
 from collections.abc import Callable, Mapping, Sequence

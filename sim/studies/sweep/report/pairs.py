@@ -1,5 +1,7 @@
 """Runs of the benchmarks of Crouzet 2024 on one machine: the baseline's and those of SWaS, found by what they are."""
 
+from __future__ import annotations
+
 import dataclasses
 from collections.abc import Sequence
 

@@ -1,5 +1,7 @@
 """What the papers report (papers.toml, which says where in the paper each number is)."""
 
+from __future__ import annotations
+
 import functools
 import tomllib
 from collections.abc import Mapping

@@ -1,5 +1,7 @@
 """Policies beside the Fermi study's Table 18, and how far each warp has come over time (its figures 46 to 49)."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any

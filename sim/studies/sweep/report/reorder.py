@@ -1,5 +1,7 @@
 """What an order of accesses to the data cache costs, and what it tells: Huangfu 2017, figures 12 to 15."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
