@@ -43,13 +43,24 @@ def rank(item):
     return LONG_BUILDS.index(build) if build in LONG_BUILDS else len(LONG_BUILDS) + (build is None)
 
 
+def shares(item):
+    """Whether the test uses a fixture that is made once a module."""
+    used = item._fixtureinfo.name2fixturedefs.values()
+    return any(fixture.scope == "module" for fixtures in used for fixture in fixtures)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """One group a build (pytest-xdist), so that no process waits for another's; simulations before all else."""
+    """One group a build (pytest-xdist), so that no process waits for another's; simulations before all else.
+
+    What a module makes once for all its tests, one process makes, too.
+    """
     for item in items:
         build = build_of(item)
         if build is not None:
             item.add_marker(pytest.mark.xdist_group(build))
+        elif item.get_closest_marker("xdist_group") is None and shares(item):
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))
             if build in LONG_BUILDS:
                 item.add_marker(pytest.mark.long)
             elif not item.get_closest_marker("long") and build != QUICK_BUILD:

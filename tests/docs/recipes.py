@@ -13,6 +13,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from metronome.sim.build.cache import cache_folder
 from tests.docs.pages import ROOT
 
 #: The sections that are recipes.
@@ -96,7 +97,9 @@ class Tree:
         names.mkdir(parents=True)
         for name in PACKAGES:
             (names / name).symlink_to(self.root / name)
-        self._environment = {**os.environ, "PYTHONPATH": str(names.parent), "COLUMNS": "200"}
+        # The copy shares the cache of this checkout; its own would be empty.
+        self._environment = {**os.environ, "PYTHONPATH": str(names.parent), "COLUMNS": "200",
+                             "METRONOME_CACHE": str(cache_folder())}
         for recipe in recipes:
             for step in steps(recipe):
                 apply(self.root, step)

@@ -19,7 +19,7 @@ def fresh_cache(tmp_path, monkeypatch):
     monkeypatch.setenv("METRONOME_CACHE", str(tmp_path / "cache"))
 
 
-@pytest.mark.slow
+@pytest.mark.more
 @pytest.mark.parametrize("seed", some_more(SEEDS, 1))
 def test_random_programs(seed, tmp_path):
     level = ("-O1", "-O2", "-Os")[seed % 3]

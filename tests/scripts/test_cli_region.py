@@ -102,7 +102,7 @@ def test_every_kind_of_program(run, elf, block, tmp_path):
         assert only_line(err).endswith("has no symbols: use --region whole")
 
 
-@pytest.mark.slow
+@pytest.mark.more
 def test_a_program_that_has_a_region_of_its_own(run, tmp_path):
     """Its writes act all the same: here it closes the region early."""
     source = tmp_path / "own.c"

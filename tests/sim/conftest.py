@@ -58,8 +58,9 @@ def fonts(tmp_path_factory):
     return {**os.environ, "FONTCONFIG_FILE": str(folder / "fonts.conf")}
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def browser(fonts):
+    """One for all tests that open pages: they are one group of pytest-xdist."""
     program = shutil.which("chromium")
     if program is None:
         pytest.skip("there is no chromium: apt-get install chromium")

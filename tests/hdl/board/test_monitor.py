@@ -142,6 +142,7 @@ def test_words_are_written_and_read(seed):
     assert found == [answer(), answer(words=[1, 0x80000000, 3, 0]), answer(), answer(words=[7]), answer(words=[0, 0])]
 
 
+@pytest.mark.more
 def test_as_many_words_as_a_frame_has():
     words = [random.Random(4).getrandbits(32) for _ in range(MAX_WORDS)]
     bench = Bench()

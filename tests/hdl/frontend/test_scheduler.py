@@ -15,7 +15,7 @@ from metronome.sim.machine.policies.plain import POLICIES as REFERENCES
 from metronome.sim.machine.policies.plain import PolicyInputs
 from tests.hdl.lib.simulate import bit_list, maybe, simulate
 from tests.hdl.policies.policy_reference import ReferenceScheduler
-from tests.support.tiers import more_but, some_slow
+from tests.support.tiers import more_but, slow_then_more
 
 CONFIGS = [
     BASE, replace(BASE, warps=1), replace(BASE, warps=3, policies=("gtlo", "lrr")), replace(BASE, warps=32),
@@ -28,7 +28,7 @@ def label(config: SmConfig) -> str:
     return f"{config.warps}-{'-'.join(config.policies)}"
 
 
-@pytest.mark.parametrize("config", some_slow(CONFIGS, 2), ids=label)
+@pytest.mark.parametrize("config", slow_then_more(CONFIGS, 2, 3), ids=label)
 def test_random(config):
     """All policies see what was selected, so that the strap may change; a reset puts ``last`` back to W-1."""
     seed = 10 * config.warps + len(config.policies)

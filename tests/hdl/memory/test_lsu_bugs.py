@@ -141,7 +141,7 @@ def test_without_a_bug_the_programs_run() -> None:
     run_random_programs()
 
 
-@pytest.mark.slow
+@pytest.mark.more
 @pytest.mark.parametrize("bug", some_more(some_long(BUGS, 5), 1))
 def test_bug_is_caught(bug: str, monkeypatch: pytest.MonkeyPatch) -> None:
     name = BUGS[bug].__bases__[0].__name__

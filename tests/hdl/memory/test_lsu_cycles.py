@@ -55,7 +55,7 @@ def local_cost(threads: int, op: LsuOp, address: list[int]) -> int:
         (4, 0, 1), (4, 8, 1), (4, 16, 1), (4, 64, 4), (4, 128, 4), (2, 4, 1), (2, 60, 1), (2, 64, 2), (1, 64, 1),
     ], []),
 ])
-@pytest.mark.parametrize("op", [LsuOp.LW, LsuOp.SW])
+@pytest.mark.parametrize("op", some_more([LsuOp.SW, LsuOp.LW], 1))
 def test_lines_of_a_stride(threads: int, stride: int, lines: int, op: LsuOp) -> None:
     """One request a line, in consecutive cycles, the first of them three or four cycles after stage X."""
     bench = LsuBench(config_for(threads))

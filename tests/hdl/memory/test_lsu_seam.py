@@ -94,6 +94,7 @@ def test_a_unit_in_between(cache: str, monkeypatch: pytest.MonkeyPatch) -> None:
     run(small(4, cache=cache), LsuWithHolder, monkeypatch)
 
 
+@pytest.mark.more
 def test_it_has_to_tell_of_its_stores(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(AssertionError, match="is not pending"):
         run(small(4, cache="tight"), ForgetsItsStores, monkeypatch)

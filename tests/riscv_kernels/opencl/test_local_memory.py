@@ -164,7 +164,7 @@ __kernel void shared(__global const int *in, __global int *out)
 """
 
 
-@pytest.mark.slow
+@pytest.mark.more
 def test_a_variable_of_the_whole_program(tmp_path):
     """OpenCL C 1.2 has none; 2.0 may be asked for."""
     source = tmp_path / "whole.cl"

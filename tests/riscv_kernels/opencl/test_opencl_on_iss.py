@@ -51,7 +51,7 @@ def test_kernel_passes_with_other_sizes(name):
         assert failures(name, BASE, size, seed=3) == []
 
 
-@pytest.mark.slow
+@pytest.mark.more
 @pytest.mark.parametrize("name", some_more(OTHERS, 1))
 def test_the_other_kernel_of_a_source(name):
     assert failures(name, BASE, function=OTHERS[name]) == []

@@ -118,7 +118,7 @@ def test_functions_have_the_names_of_the_source(tmp_path, name, shown):
     assert set(image.symbols) == {name}
 
 
-@pytest.mark.slow
+@pytest.mark.more
 def test_line_tables_of_every_dwarf_version(tmp_path):
     source = tmp_path / "old.c"
     source.write_text("int main(void)\n{\n    return 5;\n}\n")

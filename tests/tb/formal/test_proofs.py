@@ -71,7 +71,7 @@ CHANGES = [
 CHANGES += cases(["P3"], ["baseline", "vortex"], ["two_level", "ccws"], ["btfn"], [4], parameters={"policy_csr": True})
 
 
-@pytest.mark.slow
+@pytest.mark.more
 @pytest.mark.parametrize("case", some_more(some_long(CHANGES, 4), 1), ids=lambda case: f"{name(case)}-changes")
 def test_parameters_that_change(case):
     check(case)

@@ -84,6 +84,7 @@ def _saturated(encoding: int, rm: int, low: int, high: int) -> int:
     return min(max(rounded, low), high)
 
 
+@pytest.mark.more
 @pytest.mark.parametrize("op", TO_INTEGER)
 def test_to_integer_by_exact_rationals(op):
     low, high = (-(2**31), 2**31 - 1) if op == FcvtOp.W_S else (0, 2**32 - 1)

@@ -47,6 +47,7 @@ def test_division(mode, count):
                 label=f"division {mode}, seed {SEED}", reach=NX | UF | OF | DZ | NV)
 
 
+@pytest.mark.more
 @pytest.mark.parametrize("count", COUNTS)
 @pytest.mark.parametrize("mode", some_slow(MODES, 1))
 def test_square_root(mode, count):
@@ -60,6 +61,7 @@ def test_square_root(mode, count):
                 label=f"square root {mode}, seed {SEED}", reach=NX | NV)
 
 
+@pytest.mark.more
 @pytest.mark.parametrize("op", FdivOp)
 def test_nothing_is_there_a_cycle_early(op):
     """For all pairs of edges: a cycle before it is due, the result is still that of the operation before."""

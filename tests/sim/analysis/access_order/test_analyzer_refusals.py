@@ -110,6 +110,7 @@ def test_a_barrier_of_others_does_not_order(tmp_path):
     assert "warps race" in str(refused(tmp_path, body % 3, ONE_GROUP))
 
 
+@pytest.mark.more
 def test_who_meets_whom(tmp_path):
     assert "the schedule decides with whom warp 2 meets" in str(refused(tmp_path, "simt_bar(0, 2);"))
     assert "wait at one barrier for 2 and for 3 warps" in str(refused(tmp_path, "simt_bar(0, simt_warp_id() ? 3 : 2);"))

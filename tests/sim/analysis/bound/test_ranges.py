@@ -230,7 +230,7 @@ def test_turns_of_a_loop(tmp_path, name: str):
     assert all(max(one) < min(other) for one, other in itertools.pairwise(ordered))
 
 
-@pytest.mark.slow
+@pytest.mark.more
 @pytest.mark.parametrize("seed", [
     2, pytest.param(5, marks=pytest.mark.more), *(pytest.param(each, marks=pytest.mark.long) for each in (136, 191))
 ])

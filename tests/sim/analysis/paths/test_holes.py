@@ -268,6 +268,7 @@ def test_a_warp_that_is_started_often_begins_with_nops(policy):
         assert bound.parts["waits"] > 40 * 4 * 4
 
 
+@pytest.mark.more
 @pytest.mark.parametrize("policy", some_more(["lrr", "srr"], 1))
 def test_a_register_that_is_loaded_on_one_path_and_divided_on_the_other(policy):
     program = Assembled()

@@ -137,6 +137,7 @@ def test_a_branch_behind_pred_asks_other_lanes():
     assert longest > 600
 
 
+@pytest.mark.more
 def test_what_is_outside_of_a_split_on_two_paths():
     """What one of them does to a lane outside, behind the split, the other has not done."""
     program = Assembled(depends=False)
@@ -164,6 +165,7 @@ def test_what_is_outside_of_a_split_on_two_paths():
     assert longest > 600
 
 
+@pytest.mark.more
 @pytest.mark.parametrize("swapped", some_more([False, True], 1))
 def test_the_older_of_two_masks(swapped):
     """Which of two registers has it differs on two paths."""

@@ -180,6 +180,7 @@ def test_lanes_that_leave_a_loop_and_do_not_come_back():
     assert longest > 2 * LONG
 
 
+@pytest.mark.more
 def test_a_store_of_the_other_side():
     """Lanes of the first side store to a word of one that waits for its own."""
     program = Assembled()

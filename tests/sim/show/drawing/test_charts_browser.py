@@ -9,7 +9,7 @@ from metronome.sim.show.drawing.palette import PART_COLOURS, SERIES
 from tests.sim.studies.sweep.test_report_browser import OUTSIDE, OVERLAPS
 from tests.support.tiers import some_more
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
 
 SEED = 20_261_126
 #: Names as users give them: short ones, and wide letters.

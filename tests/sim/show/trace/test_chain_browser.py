@@ -6,7 +6,7 @@ from metronome.hdl.presets import BASE
 from metronome.sim.show.trace.chain import Chain
 from tests.sim.show.trace.pages import details, page_of, place, settle, show
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
 
 
 def test_the_critical_path_is_drawn(visit, tmp_path):

@@ -8,7 +8,7 @@ from metronome.sim.show.trace.difference import write_difference
 from metronome.sim.show.trace.profile import USES
 from tests.sim.show.trace.pages import details, domain, page_of, place, settle, show
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
 
 
 @pytest.fixture(scope="module")
@@ -122,6 +122,7 @@ def jump(tab, text):
     return tab.inner_text("#said")
 
 
+@pytest.mark.more
 def test_jumps(tab, run):
     issues = list(run[2].issues())
     jump(tab, "12,345")

@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.tiers import some_more
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
 
 #: That of Crouzet 2024 has three times as many figures, of the same kinds.
 PAGES = some_more(("magalhaes", "own", "bounds", "crouzet"), 1)
@@ -78,6 +78,7 @@ def test_a_page_in_light_dark_and_print(visit, page_file):
     assert complaints == []
 
 
+@pytest.mark.more
 def test_a_page_is_as_wide_as_the_screen(visit, page_file):
     tab, _, _ = visit(page_file)
     for width in (390, 800, 1400):
@@ -85,6 +86,7 @@ def test_a_page_is_as_wide_as_the_screen(visit, page_file):
         assert tab.evaluate("document.documentElement.scrollWidth") <= width
 
 
+@pytest.mark.more
 def test_the_downloads_are_whole(visit, page_file):
     tab, _, _ = visit(page_file)
     figure = tab.locator("figure:not(.of-table)").first

@@ -7,7 +7,8 @@ import pytest
 from metronome.sim.build.sources import ROOT
 from tests.sim.studies.sweep.page_reader import figure_problems, number
 
-pytestmark = pytest.mark.slow
+#: One process makes the page, which all tests here read.
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("crouzet")]
 
 NAMES = {"blackscholes": "blackscholes", "hotspot": "hotspot", "hotspot3d": "hotspot3D", "kmeans": "kmeans",
          "psort_group": "psort", "sgemm_group": "sgemm"}
@@ -31,7 +32,6 @@ def of_baseline(rows, value):
     }
 
 
-@pytest.mark.more
 def test_figure_4_has_the_ipc_of_each_pair(crouzet):
     page, _, rows = crouzet
     expected = of_baseline(rows, lambda row: row["committed_threads"] / row["cycles"])
