@@ -59,12 +59,12 @@ def pytest_collection_modifyitems(items):
         build = build_of(item)
         if build is not None:
             item.add_marker(pytest.mark.xdist_group(build))
-        elif item.get_closest_marker("xdist_group") is None and shares(item):
-            item.add_marker(pytest.mark.xdist_group(item.path.stem))
             if build in LONG_BUILDS:
                 item.add_marker(pytest.mark.long)
             elif not item.get_closest_marker("long") and build != QUICK_BUILD:
                 item.add_marker(pytest.mark.more if build in MORE_BUILDS else pytest.mark.slow)
+        elif item.get_closest_marker("xdist_group") is None and shares(item):
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))
     items.sort(key=rank)
 
 

@@ -99,6 +99,7 @@ def test_the_repeated_runs():
 
 
 @pytest.mark.more
+@pytest.mark.xdist_group("browser")
 def test_the_page_in_light_dark_and_print(visit, tmp_path):
     file = tmp_path / "page.html"
     file.write_text(render(curve_page(document(RUNS), "TINY")), "utf-8")
