@@ -65,6 +65,7 @@ def check_places(config, cells, size, label):
         assert ((top - 8192 < stack) & (stack <= top)).all(), label
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("preset", some_long(PRESETS, 1))
 def test_grids_of_single_threads(preset):
     config = PRESETS[preset]

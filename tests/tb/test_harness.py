@@ -247,6 +247,7 @@ def test_waves(tmp_path, monkeypatch):
     assert "$enddefinitions" in (tmp_path / "dump.vcd").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["nowhere/dump.vcd", "a file/dump.vcd", "."])
 def test_waves_that_cannot_be_written_are_refused_before_the_build(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)

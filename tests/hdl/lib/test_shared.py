@@ -81,6 +81,7 @@ def test_each_kind_is_elaborated_once(text):
     assert top.count("house_add_two part") == 3 and top.count("house_add_two_2 part2") == 1
 
 
+@pytest.mark.slow
 def test_clocks_go_where_they_are_needed(text):
     top, shared = text
     instances = [piece.split(");")[0] for piece in (top + shared).split("  house_")[1:]]

@@ -105,6 +105,7 @@ def test_python(name):
         assert stacks.to_program(config, expected) == address, f"seed {SEED}: {expected:#x}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["TINY", "3x2", "5x4", "small stacks at an odd place"])
 def test_bijection_over_the_whole_region(name):
     """Every byte of the stacks has a place of its own in them; the words of a warp's lanes are neighbours."""

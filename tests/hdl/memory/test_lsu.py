@@ -91,6 +91,7 @@ def test_thirty_two_lanes() -> None:
     bench.run(programs.random_program(rng, config, 12))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cache", some_more(["cached", "uncached"], 1))
 @pytest.mark.parametrize(("first", "second"), [(LsuOp.SH, LsuOp.LW), (LsuOp.LW, LsuOp.SW), (LsuOp.SW, LsuOp.SW)])
 def test_accesses_to_one_line_do_not_meet_in_memory(first: LsuOp, second: LsuOp, cache: str) -> None:
@@ -106,6 +107,7 @@ def test_accesses_to_one_line_do_not_meet_in_memory(first: LsuOp, second: LsuOp,
     assert bench.requests[1] > bench.answers[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("cache", "requests"), [("uncached", 2), ("cached", 1)])
 def test_loads_of_one_line_share_a_request_where_there_is_a_cache(cache: str, requests: int) -> None:
     bench = LsuBench(small(2, cache=cache), traffic=Traffic(latency=lambda rng, write: 25))
@@ -186,6 +188,7 @@ def test_stores_pending_from_take_to_answer() -> None:
     assert bench.pending == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["cancel", "misaligned", "local"])
 def test_stores_pending_without_memory(kind: str) -> None:
     """A store that never reaches memory stops counting when it leaves the unit."""

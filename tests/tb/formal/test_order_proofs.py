@@ -58,7 +58,7 @@ LINES = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.more
 @pytest.mark.parametrize("size", some_long(SIZES, 1), ids=str)
 def test_the_unit_is_proved(size):
     warps, depth, threads = size

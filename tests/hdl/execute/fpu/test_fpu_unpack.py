@@ -33,6 +33,7 @@ async def test_normalise(ctx, part, width):
                 f"seed {SEED}: {value:#x} of {width} bits, room {room}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("width", "bits"), [(1, 1), (7, 3), (25, 5), (50, 6), (64, 6), (9, 3)])
 def test_shift_right_sticky(width, bits):
     rng = random.Random(SEED)

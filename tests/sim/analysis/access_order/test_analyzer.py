@@ -88,6 +88,7 @@ def test_stacks_divergence_local_memory_and_what_is_not_cached(tmp_path, machine
     assert any(len(each.lines) > 1 for each in listing.accesses)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("machine", "seed"), [
     pytest.param(machine, seed, marks=[pytest.mark.more] * (machine != "TINY" or seed > 0))
     for machine in MACHINES for seed in range(3)

@@ -31,6 +31,7 @@ def test_the_time_is_exact_and_the_formulas_stand_beside_it():
     assert known.cycles < without.cycles and not known.holds
 
 
+@pytest.mark.slow
 def test_the_rate_is_what_counts():
     """Nothing misses, all does: the latter is the formula that knows no rate."""
     config, request, _ = ready()

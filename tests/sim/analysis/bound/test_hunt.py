@@ -21,6 +21,7 @@ def test_three_hundred(monkeypatch):
     assert hunt.main() == 0
 
 
+@pytest.mark.slow
 def test_a_run_above_its_bound_is_seen(monkeypatch):
     true = hunt.bound_of
 

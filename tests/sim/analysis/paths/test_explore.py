@@ -64,6 +64,7 @@ def _holds(config, launch, runs=RUNS):
     return explored, nearest
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [
     "psort", "psort_group", pytest.param("blackscholes", marks=pytest.mark.more),
     pytest.param("kmeans", marks=pytest.mark.more),

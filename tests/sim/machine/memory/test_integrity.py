@@ -34,6 +34,7 @@ def model_of(name, seed=1, memory=None):
     return create_model(kind, memory, None, latency=latency, seed=seed, options=options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", some_long(range(3), 1))
 @pytest.mark.parametrize("name", MODELS)
 def test_reads_see_completed_writes_and_no_others(name, seed):
@@ -157,6 +158,7 @@ def test_adversarial_latencies_and_pauses(seed):
     ), what
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("probability", [0.0, 0.02, 1.0])
 def test_injected_errors(probability):
     """As many as asked for; they change no timing, a failed write changes nothing, a failed read has no data."""

@@ -96,6 +96,7 @@ def test_nothing_orders():
     assert "race" in kinds(launch)
 
 
+@pytest.mark.slow
 def test_a_store_long_after_a_load_races_with_it():
     assert kinds(two_warps(words(LOAD), words(*[asm.nop()] * 400, STORE), place=START)) == {"race"}
     assert kinds(two_warps(words(LOAD), words(*[asm.nop()] * 400, LOAD), place=START)) == set()

@@ -34,6 +34,7 @@ def levels_of(part, tracks, size):
     return levels, {level: [content for _, content in blocks] for level, blocks in found.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("cycles", "size"), [(1, 1), (64, 7), (1000, 300), (3 * BLOCK + 777, 50_001)])
 def test_every_bin_is_what_its_cycles_are(cycles, size):
     tracks = Tracks(TINY)

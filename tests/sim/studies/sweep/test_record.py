@@ -80,6 +80,7 @@ def test_another_model_another_key_of_what_is_predicted(monkeypatch):
     assert [run.key() != key for run, key in zip(runs, usual, strict=True)] == [False, True, True]
 
 
+@pytest.mark.slow
 def test_where_the_command_runs_is_no_part_of_a_run(tmp_path, monkeypatch):
     folder = tmp_path / "sub" / "mine"
     folder.mkdir(parents=True)
