@@ -15,6 +15,8 @@ THREAD_ID, WARP_ID, REGION = 0xCC0, 0xCC1, 0x7C0
 #: Registers: addresses, all-ones, number of warps, 1, and what is free for results.
 BASE_REG, ONES, COUNT, ONE, LANE, WARP, ROUNDS = 5, 6, 7, 8, 9, 10, 11
 RESULTS = range(12, 28)
+#: Of memory, in cycles.
+LATENCY = 20
 
 
 def measured(config, base, strides, offsets, instruction, rounds):
@@ -44,7 +46,7 @@ def measured(config, base, strides, offsets, instruction, rounds):
     return program.assemble()
 
 
-def run(config, images, latency=20):
+def run(config, images, latency=LATENCY):
     """The cycles of each program's region."""
     results = run_many(config, [
         RunRequest(
@@ -85,8 +87,8 @@ CASES = {
         (USER, (64, 256), [4 * (number % 16) for number in range(64)], load), 0.9 / 4, 0.12,
     ),
     "stores, four warps to a line": ((USER, (4, 16), NEAR, store), 0.9, 0.49),
-    # As many as the write buffer holds in the time that memory takes.
-    "stores, a line each": ((2 * USER, (4, 64), [0, -2048] * 32, store), 0.9, None),
+    # As many as the write buffer holds in the time that memory takes (docs/memory.md, "Weak").
+    "stores, a line each": ((2 * USER, (4, 64), [0, -2048] * 32, store), CROWD.store_buffer / (LATENCY + 3), None),
     "local loads without a conflict": ((LOCAL, (4, 16), NEAR, load), 0.9, 0.26),
     "local stores without a conflict": ((LOCAL, (4, 16), NEAR, store), 0.9, None),
 }
@@ -94,13 +96,13 @@ CASES = {
 
 @on("crowd")
 def test_throughput():
-    """Between two barriers, memory latency 20."""
+    """Between two barriers."""
     found = rates(CROWD, [case for case, _, _ in CASES.values()])
     print("\nwarp-instructions a cycle:")
     low = []
     for (name, (_, least, vortex)), rate in zip(CASES.items(), found, strict=True):
         print(f"{name:34} {rate:.3f}" + (f" ({vortex})" if vortex else ""))
-        if least is not None and rate < least:
+        if least is not None and round(rate, 3) < round(least, 3):
             low.append(f"{name}: {rate:.3f} of {least}")
     assert not low
 
