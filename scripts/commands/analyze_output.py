@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
 from rich.markup import escape
 
 from metronome.sim.machine.engines import Engine
 
 from ..output.tables import new_table
+from ..process.terminal import Console
 from .wcet_lines import place_in
 
 if TYPE_CHECKING:

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from metronome.hdl.presets import PRESETS
@@ -26,6 +25,7 @@ from ..output.tables import new_table
 from ..process.backend import Backend, backend_of
 from ..process.errors import Exit, UsageError
 from ..process.progress import Report, show_progress
+from ..process.terminal import Console
 from .bench_predict import measure_prediction, prediction_table
 from .bench_trace import measure_traces, traces_table
 from .result import Outcome, print_outcome

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
 from rich.markup import escape
 
 from ..options.machine import Machine
@@ -19,6 +18,7 @@ from ..output.outputs import STDOUT, write_json
 from ..output.tables import new_table
 from ..process.errors import Exit, UsageError
 from ..process.progress import print_console, show_progress
+from ..process.terminal import Console
 from .result import Outcome, add_counters
 
 if TYPE_CHECKING:

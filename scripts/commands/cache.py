@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 
 from ..options.common import JsonOption, json_target
 from ..output.outputs import write_json
 from ..output.tables import new_table
 from ..process.errors import Exit, UsageError
+from ..process.terminal import Console
 
 if TYPE_CHECKING:
     from metronome.sim.build.cache_pruning import Entry

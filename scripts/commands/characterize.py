@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 
 from metronome.hdl.config import Coordination
@@ -33,6 +32,7 @@ from ..output.tables import new_table
 from ..process.backend import Backend, backend_of
 from ..process.errors import Exit, UsageError
 from ..process.progress import Report, show_progress
+from ..process.terminal import Console
 from .characterize_models import judge, kernels_of, print_judged
 
 if TYPE_CHECKING:

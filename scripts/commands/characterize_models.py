@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from rich.console import Console
-
 from metronome.sim.machine.engines import Engine
 
 from ..options.common import choose, listed
@@ -15,6 +13,7 @@ from ..output.tables import new_table
 from ..process.backend import Backend
 from ..process.errors import UsageError
 from ..process.progress import Report
+from ..process.terminal import Console
 
 if TYPE_CHECKING:
     from metronome.hdl.config import SmConfig

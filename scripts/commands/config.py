@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 
 from metronome.sim.machine.settings import FIELDS, as_text, to_toml, values_of
@@ -16,6 +15,7 @@ from ..options.schemes import SchemeOptions, check_scheme, coordinate
 from ..output.outputs import STANDARD_OUTPUT, STDOUT, refuse_shared, require_writable, write_file, write_json
 from ..output.tables import new_table
 from ..process.errors import Exit, UsageError
+from ..process.terminal import Console
 
 __all__ = ["config"]
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich import progress
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
@@ -25,6 +24,7 @@ from ..output.outputs import refuse_folder, warn_of_others
 from ..output.tables import new_table
 from ..process.errors import Exit, UsageError
 from ..process.progress import show_progress
+from ..process.terminal import Console
 
 if TYPE_CHECKING:
     from metronome.sim.studies.sweep.pools import Event, Pool

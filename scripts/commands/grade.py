@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 
 from ..options.common import JsonOption, input_file, json_target, within
@@ -15,6 +14,7 @@ from ..output.outputs import refuse_inputs, require_writable, write_json
 from ..output.tables import new_table
 from ..process.errors import Exit, UsageError
 from ..process.progress import show_progress
+from ..process.terminal import Console
 
 if TYPE_CHECKING:
     from metronome.sim.studies.course.cases import Kit

@@ -6,7 +6,6 @@ import sys
 from typing import TYPE_CHECKING
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 
 from ..options.common import JsonOption, json_target
@@ -14,6 +13,7 @@ from ..output.outputs import STDOUT, write_json
 from ..output.tables import new_table
 from ..process.backend import backend_of
 from ..process.errors import Exit
+from ..process.terminal import Console
 
 if TYPE_CHECKING:
     from metronome.sim.program.kernels import KernelInfo

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 
 from metronome.hdl.config import Coordination, Prediction
 from metronome.sim.machine.policies.plain import POLICIES
@@ -19,6 +18,7 @@ from ..output.outputs import STDOUT, write_json
 from ..output.tables import new_table
 from ..process.errors import Exit, UsageError
 from ..process.progress import show_progress
+from ..process.terminal import Console
 
 if TYPE_CHECKING:
     from metronome.tb.formal.flow import Case, Proof

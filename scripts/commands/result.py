@@ -7,7 +7,6 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
@@ -20,6 +19,7 @@ from metronome.sim.run import outcome as plain
 from ..output.region_table import region_rows, warp_table
 from ..output.tables import new_table
 from ..process.errors import Exit
+from ..process.terminal import Console
 
 if TYPE_CHECKING:
     from metronome.sim.program.kernels import Launch

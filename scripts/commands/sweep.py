@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
 from metronome.sim.machine.engines import Engine
 
@@ -21,6 +20,7 @@ from ..output.outputs import STDOUT, refuse_inputs, waves, write_json
 from ..process.backend import Backend, backend_of
 from ..process.errors import Exit, UsageError
 from ..process.progress import Report, show_progress
+from ..process.terminal import Console
 from .experiment import KeptOptions, carry_out, experiment_of, find, is_experiment, summary_table, with_engine
 from .result import Outcome, print_outcome
 from .sweep_runs import KernelRuns, SweepOptions

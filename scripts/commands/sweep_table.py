@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rich.console import Console
 from rich.table import Table
 
 from metronome.sim.machine.engines import Engine
 
 from ..output.tables import new_table
 from ..process.errors import Exit
+from ..process.terminal import Console
 from .result import Outcome, memory_of
 
 __all__ = ["print_sweep"]

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.console import Console
 from rich.markup import escape
 
 from ..options.common import listed
@@ -15,6 +14,7 @@ from ..output.outputs import STDOUT, refuse_shared, require_writable, write_file
 from ..output.tables import new_table
 from ..process.errors import Exit, UsageError
 from ..process.progress import show_progress
+from ..process.terminal import Console
 
 if TYPE_CHECKING:
     from metronome.sim.fpga.synth import Options

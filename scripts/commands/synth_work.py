@@ -9,13 +9,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 
 from metronome.hdl.config import SmConfig
 
 from ..output.outputs import STDOUT, write_file, write_json
 from ..process.errors import Exit, UsageError
 from ..process.progress import show_progress
+from ..process.terminal import Console
 from .synth_tables import clocked, compared, not_routed, parts
 
 if TYPE_CHECKING:

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 
 from metronome.sim.machine.engines import Engine
@@ -21,6 +20,7 @@ from ..output.tables import new_table
 from ..process.backend import backend_of
 from ..process.errors import Exit, UsageError
 from ..process.progress import show_progress
+from ..process.terminal import Console
 from .asking import AskedRun, RunOptions, SubjectOptions, asked_run
 from .tracing import TraceFile, about, trace_files, traced
 from .wcet_lines import described_lines, place_in, print_lines, refusal

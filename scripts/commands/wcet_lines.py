@@ -10,11 +10,11 @@ from rich.markup import escape
 from ..output.tables import new_table
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from metronome.sim.analysis.bound.bound import Bound
     from metronome.sim.analysis.code.refusals import RefusedError
     from metronome.sim.program.elf import ElfImage
+
+    from ..process.terminal import Console
 
 __all__ = ["described_lines", "place_in", "print_lines", "refusal"]
 

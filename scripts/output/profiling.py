@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 
+from ..process.terminal import Console
 from .tables import new_table
 
 if TYPE_CHECKING:

@@ -7,8 +7,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from rich.console import Console, ConsoleOptions
+from rich.console import ConsoleOptions
 from rich.segment import Segment
+
+from .terminal import Console
 
 __all__ = ["Report", "print_console", "show_progress"]
 
@@ -28,17 +30,19 @@ def show_progress(console: Console | None = None) -> Iterator[Report]:
         return
     from rich.progress import Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
-    columns = (SpinnerColumn(finished_text="[green]✓"), TextColumn("{task.description}"), TimeElapsedColumn())
+    # A step's name may have the name of a user's program in it.
+    step = TextColumn("{task.description}", markup=False)
+    columns = (SpinnerColumn(finished_text="[green]✓"), step, TimeElapsedColumn())
     with Progress(*columns, console=console) as display, _known(console):
         running: list[TaskID] = []
 
-        def report(step: str) -> None:
-            if running and display.tasks[-1].description.partition(" (")[0] == step.partition(" (")[0]:
-                display.update(running[-1], description=step)
+        def report(name: str) -> None:
+            if running and display.tasks[-1].description.partition(" (")[0] == name.partition(" (")[0]:
+                display.update(running[-1], description=name)
                 return
             if running:
                 display.update(running[-1], total=1, completed=1)
-            running.append(display.add_task(step, total=None))
+            running.append(display.add_task(name, total=None))
 
         yield report
         if running:

@@ -55,12 +55,9 @@ def _from(name: str, dots: int, module: str, names: str) -> Iterator[str]:
         yield from _files(f"{path}/{each}" if path else each)
 
 
-def _files(path: str) -> Iterator[str]:
+@functools.cache
+def _files(path: str) -> tuple[str, ...]:
     """The module of this path, and the packages around it, whose own modules are executed as well."""
-    parts = path.split("/")
-    for count in range(1, len(parts) + 1):
-        package = "/".join([*parts[:count], "__init__.py"])
-        if (ROOT / package).is_file():
-            yield package
-    if (ROOT / f"{path}.py").is_file():
-        yield f"{path}.py"
+    around = _files(path.rpartition("/")[0]) if "/" in path else ()
+    here = [name for name in (f"{path}/__init__.py", f"{path}.py") if (ROOT / name).is_file()]
+    return (*around, *here)

@@ -26,7 +26,6 @@ from .elf import ElfImage, ImageError, load_binary, load_elf, load_vxbin
 from .host import C_TYPES, Host, HostError, shown
 from .kernel_folders import KERNEL_FILES, KERNELS, KernelInfo, host_of, kernel_source, kernels, listing
 from .launch import Launch, Readable
-from .opencl import OpenClUnit, launch_arguments
 
 __all__ = ["KERNELS", "HostError", "KernelError", "KernelInfo", "Launch", "Readable", "build_kernel", "kernels",
            "listing", "load_into", "prepare", "prepare_binary", "prepare_elf", "prepare_source", "prepare_vxbin",
@@ -68,6 +67,8 @@ def _build(
     if isinstance(problem, OpenCl):
         if not compiling.simt:
             raise KernelError(f"{shown(source)}: --no-simt is for C: an OpenCL kernel has nothing but plain branches")
+        from .opencl import OpenClUnit
+
         return build_elf(
             [source], name=elf, flags=[*_options(source, problem), *compiling.flags], warn=warn,
             memory_map=memory_map, parts=OpenClUnit.parts(problem.kernel),
@@ -100,6 +101,14 @@ def _problem(name: str, host: Host, function: str | None, what: tuple[str, int, 
     if function is not None:
         raise KernelError(f"--kernel is for OpenCL C: {name} has one kernel")
     return made
+
+
+def _arguments(problem: Problem | OpenCl, image: ElfImage, config: SmConfig, host: Host) -> bytes:
+    if isinstance(problem, Problem):
+        return problem.arguments
+    from .opencl import launch_arguments
+
+    return launch_arguments(image, problem, config, host.file)
 
 
 def prepare(
@@ -143,8 +152,7 @@ def prepare(
         name=name,
         image=image,
         memory_map=config.memory_map,
-        arguments=problem.arguments if isinstance(problem, Problem)
-        else launch_arguments(image, problem, config, host.file),
+        arguments=_arguments(problem, image, config, host),
         buffers=problem.buffers,
         check=lambda memory: problem.check(memory.read),
         dtype=dtype,

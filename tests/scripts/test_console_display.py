@@ -3,9 +3,8 @@
 import io
 import sys
 
-from rich.console import Console
-
 from metronome.scripts.process.progress import print_console, show_progress
+from metronome.scripts.process.terminal import Console
 
 
 def test_on_a_terminal_they_are_written_above_the_display(monkeypatch):

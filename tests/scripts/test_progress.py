@@ -1,10 +1,14 @@
 """The progress display: there on a terminal, silent anywhere else."""
 
 import io
+import re
 
-from rich.console import Console
+from rich.markup import escape
 
+from metronome.scripts.output.tables import new_table
 from metronome.scripts.process.progress import show_progress
+from metronome.scripts.process.terminal import Console
+from metronome.sim.build.sources import ROOT
 
 
 def shown(terminal):
@@ -47,3 +51,19 @@ def test_an_error_ends_the_display():
         assert stream.getvalue().endswith("\x1b[?25h")
     else:
         raise AssertionError("the interrupt was swallowed")
+
+
+def test_names_stay_as_they_are():
+    """Whoever prints a name of the user's escapes what rich's markup is; emoji cannot be escaped."""
+    stream, name = io.StringIO(), "a/:bug:/[red]b.c"
+    console = Console(file=stream, width=80, force_terminal=True, color_system=None)
+    console.print(new_table("name", title=escape(name)), escape(name))
+    with show_progress(console) as report:
+        report(name)
+    assert stream.getvalue().count(name) >= 3
+
+
+def test_there_is_no_other_console():
+    for path in (ROOT / "scripts").rglob("*.py"):
+        assert path.name == "terminal.py" or not re.search(r"rich(\.console import .*Console\b|.* console$)",
+                                                           path.read_text("utf-8"), re.MULTILINE), path

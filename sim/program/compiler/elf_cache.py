@@ -21,9 +21,7 @@ from metronome.hdl.config import MemoryMap
 from ...build.cache import entry
 from ...build.processes import own_folder
 from ...build.sources import ROOT, closure, contents
-from ..divergence import SimtError, insert_divergence, listing
 from ..object_files import runs_around_main
-from ..symbols import as_named, for_the_assembler, plain_names
 from .clang import (
     COMPILE_FLAGS,
     DIVERGENCE_FLAGS,
@@ -238,6 +236,10 @@ def _assemble(
 
     ``machine`` has the flags that say what machine it is for, ``whole``: no assembly of the user's calls into it.
     """
+    # Not for a program that is in the cache.
+    from ..divergence import SimtError, insert_divergence
+    from ..symbols import as_named, for_the_assembler, plain_names
+
     try:
         changed = insert_divergence([plain_names(text) for text in texts.values()], whole=whole, kernels=kernels)
     except SimtError as error:
@@ -298,6 +300,9 @@ def _build_into(
     if kernels is not None:
         whole = all(unit.source.suffix != ".S" for unit in units)
         final = _assemble(work, texts, machine, whole=whole, kernels=kernels)
+        from ..divergence import listing
+        from ..symbols import as_named
+
         shown = "".join(listing(text) for number, text in final.items() if number >= len(before))
         (work / name).with_suffix(".s").write_text(as_named(shown), "latin-1")
     objects = [str(work / f"{position}.o") for position in range(len(before) + len(units))]

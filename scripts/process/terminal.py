@@ -1,0 +1,16 @@
+"""What prints tables and lines: rich's console, but names stay as they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich import console
+
+__all__ = ["Console"]
+
+
+class Console(console.Console):
+    """rich's, without its emoji: a path with ``:bug:`` in it is printed as that."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(emoji=False, **options)
