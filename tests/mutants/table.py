@@ -194,7 +194,7 @@ MUTANTS = (
     Mutant("a use in the cycle of a fill is lost", _TAGS,
            'lru_touch(Mux(both, touched, order["filled"]), self.victim, ways)',
            'lru_touch(order["filled"], self.victim, ways)',
-           ("tests/hdl/memory/test_dcache.py::test_every_access_is_what_the_reference_says[(512, 4, 3, 4)-4-0]",)),
+           ("tests/hdl/memory/test_dcache.py::test_every_access_is_what_the_reference_says[(512, 4, 3, 4)-4-3]",)),
     # The misses of the fetch.
     Mutant("a warp that is redirected as it asks gets no register", f"{_MISSES}._allocate",
            "Mux(warp.any(), Mux(same.any(), same, free), 0)",

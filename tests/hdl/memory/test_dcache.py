@@ -64,7 +64,7 @@ def follow(bench: LsuBench) -> ReferenceDataCache:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", some_long(range(5), 1))
+@pytest.mark.parametrize("seed", some_long([3, 0, 1, 2, 4], 1))
 @pytest.mark.parametrize(
     ("size", "threads"), more_but(long_but(itertools.product(SIZES, [1, 4]), BRIEF), BRIEF[1:2]), ids=str)
 def test_every_access_is_what_the_reference_says(size: tuple[int, int, int, int], threads: int, seed: int) -> None:
