@@ -123,10 +123,10 @@ class Outcome:
     @functools.cached_property
     def findings(self) -> list[Finding] | None:
         """What the memory checker has found, of results too; None if it was not asked for."""
-        from .memcheck import results
-
         if self.result.memcheck is None:
             return None
+        from .memcheck import results
+
         read = self._checked[1] + [(address, address + size) for address, size in self.dumped]
         return self.result.memcheck + results(self.result.leftovers, read, self.launch, self.config)
 

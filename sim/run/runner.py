@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,7 +18,6 @@ from ..build.simulator import Build, BuildError, Progress, build
 from ..machine.memory.names import MEMORY_MODELS
 from ..machine.memory.store import SparseMemory
 from ..program.kernels import Launch, load_into
-from .memcheck import declared
 from .probe_events import EVENT_PARTS, events_of
 from .process import Simulation, simulation
 from .types import (
@@ -33,6 +32,9 @@ from .types import (
     pack_memory,
     unpack_memory,
 )
+
+if TYPE_CHECKING:
+    from .memcheck import Declared
 
 __all__ = ["BuildError", "RunRequest", "RunResult", "SimulationError", "WarpState", "job_of", "run", "run_many"]
 
@@ -50,6 +52,12 @@ def _check_fetch_policy(config: SmConfig, name: str | None) -> None:
         raise ValueError(f"fetch_policy must be None, not {name!r}: swas has one scheduler for fetch and issue")
     if config.fetch_policies and name not in config.fetch_policies:
         raise ValueError(f"fetch_policy must be one of {', '.join(config.fetch_policies)}, not {name!r}")
+
+
+def _declared(launch: Any, config: SmConfig) -> Declared | None:
+    from .memcheck import declared
+
+    return declared(launch, config) if isinstance(launch, Launch) else None
 
 
 def job_of(config: SmConfig, request: RunRequest) -> Job:
@@ -82,7 +90,7 @@ def job_of(config: SmConfig, request: RunRequest) -> Job:
         seed=request.seed, check=request.check or request.memcheck, trace=request.trace,
         max_cycles=request.max_cycles,
         arrival=_arrival(request.launch) if isinstance(request.launch, Launch) else None,
-        memcheck=declared(request.launch, config) if request.memcheck and isinstance(request.launch, Launch) else None,
+        memcheck=_declared(request.launch, config) if request.memcheck else None,
         strict_races=request.strict_races,
         without_argument=isinstance(request.launch, Launch) and request.launch.without_argument,
     )

@@ -13,19 +13,20 @@ from metronome.hdl.config import SmConfig
 from metronome.hdl.layouts.counters import COUNTERS, StallReason
 from metronome.hdl.layouts.waits import STARVATION_CYCLES
 
-from ..machine.golden import Arrival, Fault, Iss
 from ..machine.memory.dram.device import Command
 from ..machine.memory.registry import MemoryOptions
 from ..machine.memory.store import PAGE_BYTES, SparseMemory
 from ..machine.statistics import RegionStatistics
 from .errors import SimulationError
-from .memcheck import Declared, Finding, Leftover
 
-if TYPE_CHECKING:  # see sim/run/memcheck/areas.py
+# A plain run imports neither the golden model nor the checker; of kernels see sim/run/memcheck/areas.py.
+if TYPE_CHECKING:
+    from ..machine.golden import Fault, Iss
     from ..program.kernels import Launch
+    from .memcheck import Declared, Finding, Leftover
 
-__all__ = ["Fault", "Job", "Program", "RunRequest", "RunResult", "SimulationError", "WarpState", "Watcher", "Waves",
-           "no_counts", "pack_memory", "unpack_memory"]
+__all__ = ["Job", "Program", "RunRequest", "RunResult", "SimulationError", "WarpState", "Watcher", "Waves", "no_counts",
+           "pack_memory", "unpack_memory"]
 
 DEFAULT_MAX_CYCLES = 10_000_000
 
@@ -207,6 +208,8 @@ class Job:
 
     def golden_model(self, memory: SparseMemory) -> Iss:
         """The golden model, launched; ``memory`` is the job's (:func:`unpack_memory`), and is changed."""
+        from ..machine.golden import Arrival, Iss
+
         iss = Iss(self.config, memory)
         iss.launch(self.start_pc, self.arg)
         if self.arrival is not None:

@@ -14,12 +14,13 @@ from metronome.hdl.layouts.probe import LookupWait
 from metronome.hdl.verilog import FlatVerilog, flat_top
 from metronome.scripts.cli import main
 from metronome.scripts.process.errors import UsageError
+from metronome.sim.machine.golden import Fault
 from metronome.sim.machine.memory.store import SparseMemory
 from metronome.sim.machine.statistics import REASONS, LineAccesses, LoadLatency, RegionStatistics, WarpCycles
 from metronome.sim.program.compiler.options import AS_USUAL
 from metronome.sim.program.elf import ElfImage
 from metronome.sim.program.kernels import KernelError, KernelInfo, Launch
-from metronome.sim.run.types import Fault, RunResult
+from metronome.sim.run.types import RunResult
 from tests.scripts.lines import only_line
 
 RESULT_ADDRESS = 0x0001_1000
