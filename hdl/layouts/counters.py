@@ -100,6 +100,17 @@ def counter_places() -> list[tuple[Counter, StallReason]]:
     ]
 
 
+def _check_numbers() -> None:
+    for place, (counter, reason) in enumerate(counter_places()):
+        csr = 0xB00 + place - max(reason - 1, 0)
+        if counter.csr not in (csr, None):
+            raise ValueError(f"hdl/layouts/counters.py: {counter.name} is number {place} of the counters: "
+                             f"its csr must be {csr:#x}, not {counter.csr:#x}")
+
+
+_check_numbers()
+
+
 def counter_names() -> list[str]:
     """Their names in the same order: ``cycles``, ``stalls_load``, ..."""
     return [f"{counter.name}_{reason.name.lower()}" if reason else counter.name for counter, reason in counter_places()]

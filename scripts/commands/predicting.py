@@ -118,7 +118,14 @@ def compute(ctx: typer.Context, options: RunOptions, wanted: Computed) -> int:
     if verification is not None:
         more |= verification.as_json()
     status = asked.finish(result, more, engine=Engine.PREDICT, finishes=finishes, profiled=counted)
-    return status if verification is None or verification.passed else _tell_differences(verification)
+    if verification is None:
+        return status
+    if not verification.passed:
+        return _tell_differences(verification)
+    if not asked.as_json or asked.target is not None:
+        left = ", ".join(name for name, value in result.counters.items() if value is None)
+        print("hardware and prediction agree in every cycle" + (f" (not predicted: {left})" if left else ""))
+    return status
 
 
 def _tell_differences(verification: Verification) -> int:

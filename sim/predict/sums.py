@@ -16,13 +16,17 @@ from ..machine.memory.store import SparseMemory
 from ..machine.statistics import REASONS, LineAccesses, LoadLatency, RegionStatistics, WarpCycles
 from ..run.hanging import hanging_warps
 from ..run.types import WarpState
-from .model.observer import INACTIVE, INSTRUCTION, NOP
+from .model.observer import COUNTED, INACTIVE, INSTRUCTION, NOP
 
 __all__ = ["counters", "fault", "hang", "read_counter", "region", "status"]
 
 _LINES = ("instructions", "accesses", "uncached", "hits", "merges", "forwards", "misses")
 #: The oracles see the same sets as the scheduler: in swas no buffer is ever empty.
 _ORACLES = ("discrepancies", "errors")
+# A name that is misspelled there and where it is counted would be "not predicted", and nobody would miss it.
+if _unknown := set(COUNTED) - {counter.name for counter in COUNTERS}:
+    raise ValueError("sim/predict/model/observer.py: COUNTED has names that hdl/layouts/counters.py has not: "
+                     + ", ".join(sorted(_unknown)))
 
 
 def counters(sums: np.void) -> dict[str, Any]:

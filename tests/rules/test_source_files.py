@@ -1,5 +1,6 @@
-"""Without git the same files are found."""
+"""Which files of the tree are found: without git the same as with it, and by pytest every test."""
 
+import fnmatch
 import shutil
 
 import pytest
@@ -23,3 +24,11 @@ def test_ignored_files_are_left_out_without_git(tmp_path, monkeypatch):
     for name in ("a.py", "a.pyc", "build/b.py"):
         (tmp_path / name).touch()
     assert [path.name for path in source_files(tmp_path)] == [".gitignore", "a.py"]
+
+
+def test_pytest_looks_into_every_folder_of_tests(request):
+    tests = ROOT / "tests"
+    folders = {name for path in tests.rglob("test_*.py") for name in path.relative_to(tests).parent.parts}
+    left_out = request.config.getini("norecursedirs")
+    assert "build" in folders and left_out
+    assert not [name for name in folders if any(fnmatch.fnmatch(name, pattern) for pattern in left_out)]

@@ -51,6 +51,8 @@ def test_hardware_and_prediction_are_compared(capsys):
     status, document = predicted(capsys, *VECADD, "--verify")
     assert (status, document["mismatches"], document["mismatching_cycles"]) == (0, [], 0)
     assert document["first_mismatch"] is None
+    assert main(["predict", *VECADD, "--verify"]) == 0
+    assert capsys.readouterr().out.endswith("\nhardware and prediction agree in every cycle\n")
 
 
 @on("TINY")

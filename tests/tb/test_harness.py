@@ -14,6 +14,7 @@ from metronome.hdl.layouts.probe import ASSERTIONS
 from metronome.hdl.presets import TINY
 from metronome.sim.build.simulator import BuildError, build
 from metronome.sim.machine.golden import Fault
+from metronome.sim.machine.memory.names import MEMORY_MODELS
 from metronome.sim.machine.memory.registry import MemoryOptions, create_model
 from metronome.sim.machine.memory.store import SparseMemory
 from metronome.sim.run.process import Simulation, simulation
@@ -203,7 +204,7 @@ def test_lock_step_stops_a_wrong_program():
 
 @pytest.mark.parametrize("values, text", [
     ({"policy": "round"}, "policy must be one of lrr, gtlrr, gtlo, not 'round'"),
-    ({"memory": "core"}, "memory must be one of fixed, dram, tdm, random, not 'core'"),
+    ({"memory": "core"}, f"memory must be one of {', '.join(MEMORY_MODELS)}, not 'core'"),
     ({"latency": 0}, "latency must be at least 1, not 0"),
     ({"max_cycles": 0}, "max_cycles must be at least 1, not 0"),
     ({"seed": -1}, "seed must be at least 0, not -1"),

@@ -165,6 +165,9 @@ class LatencyModel(MemoryModel):
     def request(self, cycle: int, tag: int, line: int, write: bool, byte_mask: int, data: bytes) -> None:
         """See :class:`MemoryModel`."""
         due = self.due(cycle, line, write)
+        if due < cycle + self.lookahead:
+            raise ValueError(f"{type(self).__name__}.due says cycle {due} to a request of cycle {cycle}: it must be at "
+                             f"least {cycle + self.lookahead} (lookahead is {self.lookahead})")
         heapq.heappush(self._pending, (due, tag, line, write, byte_mask, data, self.fails()))
 
     @property

@@ -94,6 +94,9 @@ def create_model(
         "mapping": AddressMapping(options.mapping, options.bank_hash),
         "outstanding": tags, "observer": observer,
     }
+    if unknown := [keyword for keyword in entry.keywords if keyword not in values]:
+        raise ValueError(f"sim/machine/memory/names.py: no value is called {unknown[0]!r}: the keywords of {name} must "
+                         f"be among {', '.join(values)}")
     kind: Any = getattr(importlib.import_module(f".{entry.module}", __package__), entry.kind)
     model: MemoryModel = kind(memory, console, **{keyword: values[keyword] for keyword in entry.keywords})
     return model

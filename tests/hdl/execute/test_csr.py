@@ -9,7 +9,7 @@ import pytest
 from metronome.hdl.config import Channels, SmConfig
 from metronome.hdl.execute.csr import CsrUnit
 from metronome.hdl.isa.ops import CsrOp
-from metronome.hdl.layouts.counters import counter_places
+from metronome.hdl.layouts.counters import COUNTERS, counter_places
 from tests.hdl.lib.simulate import drive, simulate, simulated
 
 CONFIG = SmConfig(warps=4, threads=4, core_id=1, cores=3)
@@ -21,10 +21,6 @@ ZERO = (0x300, 0x302, 0x303, 0x304, 0x305, 0x341, 0x342, 0x180, 0x3A0, 0x3B0, 0x
 READ_ONLY = (0xCC0, 0xCC1, 0xCC2, 0xCC3, 0xCC4, 0xF11, 0xF12, 0xF13, 0xF14, 0xFC0, 0xFC1, 0xFC2, 0xFC3)
 WINDOW = (*range(0xB00, 0xB20), *range(0xB80, 0xBA0))
 EXISTS = {FFLAGS, FRM, FCSR, 0x301, MSCRATCH, MREGION, *ZERO, *READ_ONLY, *WINDOW}
-
-#: The region's counters from 0xB03 on, in this order (isa.md).
-COUNTERS = ("committed", "nops", "discrepancies", "errors", "icache_misses", "taken_branches", "loads",
-            "load_wait_cycles")
 
 
 def _drive(ctx: Any, dut: CsrUnit, op: CsrOp, number: int, source: int = 0, **ports: int) -> None:
@@ -207,10 +203,9 @@ async def test_region_counters(ctx: Any, dut: CsrUnit):
     rng = random.Random(4)
     low: dict[int, int] = {}
     places: dict[tuple[str, int], int] = {}
-    for offset, name in enumerate(COUNTERS):
-        low[0xB03 + offset] = places[name, 0] = rng.getrandbits(48)
-    for reason in range(1, 12):
-        low[0xB0B + reason - 1] = places["stalls", reason] = rng.getrandbits(48)
+    for counter in COUNTERS:
+        for number, reason in counter.numbers():
+            low[number] = places[counter.name, int(reason)] = rng.getrandbits(48)
     for number in range(0xB01, 0xB20):
         if number == 0xB02:
             continue

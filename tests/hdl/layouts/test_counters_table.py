@@ -1,7 +1,11 @@
 """The table of the counters: its CSR numbers, and docs/counters.md, which repeats it."""
 
+from dataclasses import replace
+
+import pytest
 
 from metronome.hdl.isa.csrs import PERFORMANCE_CSRS, Csr
+from metronome.hdl.layouts import counters
 from metronome.hdl.layouts.counters import COUNTERS, StallReason, counter_places, counters_layout
 from metronome.sim.build.sources import ROOT
 
@@ -66,3 +70,11 @@ def test_the_doc_has_the_table_of_the_counters():
 
 def test_the_doc_has_the_table_of_the_reasons():
     assert table(DOC.read_text("utf-8"), "| CSR | reason | |") == reason_rows()
+
+
+def test_a_number_that_is_not_the_counters_place_is_told(monkeypatch):
+    """A csr that is taken, and a row before the stalls, which software reads by their numbers."""
+    for wrong, where in ((replace(COUNTERS[-2], name="stores"), len(COUNTERS)), (COUNTERS[3], 5)):
+        monkeypatch.setattr(counters, "COUNTERS", (*COUNTERS[:where], wrong, *COUNTERS[where:]))
+        with pytest.raises(ValueError, match=rf"counters\.py: {wrong.name} is number \d+ of the counters: its csr"):
+            counters._check_numbers()

@@ -74,7 +74,8 @@ async def test_random_cycles(ctx: Any, dut: Counters, warps: int, threads: int, 
             wanted = expected[str(int(reason)) if counter.by_reason else counter.name]
             ctx.set(dut.index, place)
             got = ctx.get(dut.value)
-            assert got == wanted, f"seed {seed}, cycle {cycle}: {counter.name} {reason!r} is {got}, not {wanted}"
+            assert got == wanted, (
+                f"seed {seed}, cycle {cycle}: {counter.name} {reason!r} is {got}, not {wanted} as steps() says")
             if at_once:
                 values = ctx.get(dut.values)
                 got = values.stalls[reason] if reason else values[counter.name]

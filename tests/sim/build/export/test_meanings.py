@@ -96,7 +96,7 @@ def test_the_document_has_every_field_counter_and_cause():
     assert all(row["about"] for row in what["fault_causes"])
     names = [row["name"] for row in what["counters"]]
     stalls = [f"stalls_{reason.name.lower()}" for reason in StallReason if reason]
-    assert names == [*(counter.name for counter in COUNTERS if not counter.by_reason), *stalls]
+    assert names == [name for each in COUNTERS for name in (stalls if each.by_reason else [each.name])]
     by_name = {row["name"]: row for row in what["counters"]}
     numbers = {"committed": 0xB03, "stalls_load": 0xB0B, "stalls_policy": 0xB15, "cycles": None}
     assert {name: by_name[name]["csr"] for name in numbers} == numbers

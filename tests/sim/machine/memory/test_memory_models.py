@@ -9,7 +9,8 @@ from metronome.hdl.config import MemoryMap
 from metronome.sim.machine.memory.adversarial import AdversarialMemory
 from metronome.sim.machine.memory.dram.model import DramMemory
 from metronome.sim.machine.memory.fixed import FixedMemory
-from metronome.sim.machine.memory.model import Completion, Console
+from metronome.sim.machine.memory.model import Completion, Console, LatencyModel
+from metronome.sim.machine.memory.names import MEMORY_MODELS, Entry
 from metronome.sim.machine.memory.random import RandomMemory
 from metronome.sim.machine.memory.registry import MemoryOptions, create_model
 from metronome.sim.machine.memory.store import SparseMemory
@@ -169,6 +170,31 @@ def test_a_watched_line_that_is_read_before_it_is_written(name, writes_first, to
         assert model.read_unwritten == (told and line == LINE + 1)
 
 
+class Hasty(LatencyModel):
+    """What a recipe's reader may forget: ``cycle +``."""
+
+    def due(self, cycle, line, write):
+        return 20
+
+
+def test_a_model_that_answers_too_early_is_told():
+    model = Hasty(SparseMemory())
+    model.request(3, 0, 0x1000, False, 0, b"")
+    with pytest.raises(ValueError, match=r"Hasty\.due says cycle 20 to a request of cycle 20: it must be at least 21"):
+        model.request(20, 1, 0x1000, False, 0, b"")
+
+
+@pytest.mark.parametrize("name", MEMORY_MODELS)
+def test_every_name_has_a_model(name):
+    create_model(name, SparseMemory(), None, latency=3, seed=1)
+
+
+def test_a_keyword_without_a_value_is_told(monkeypatch):
+    monkeypatch.setitem(MEMORY_MODELS, "fixed", Entry("fixed", "FixedMemory", "latency"))
+    with pytest.raises(ValueError, match=r"names\.py: no value is called 'l': the keywords of fixed must be among"):
+        create_model("fixed", SparseMemory(), None, latency=3, seed=1)
+
+
 def test_create_model_by_name():
     assert isinstance(create_model("fixed", SparseMemory(), None, latency=3, seed=1), FixedMemory)
     assert isinstance(create_model("random", SparseMemory(), None, latency=3, seed=1), RandomMemory)
@@ -179,7 +205,7 @@ def test_create_model_by_name():
         "random", SparseMemory(), None, latency=3, seed=1, options=MemoryOptions(adversarial=True)
     )
     assert isinstance(adversarial, AdversarialMemory)
-    with pytest.raises(ValueError, match="memory must be one of fixed, dram, tdm, random, not 'core'"):
+    with pytest.raises(ValueError, match=f"memory must be one of {', '.join(MEMORY_MODELS)}, not 'core'"):
         create_model("core", SparseMemory(), None, latency=3, seed=1)
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from metronome.hdl.presets import PAPER, TINY
+from metronome.sim.machine.memory.names import models_with
 from metronome.sim.program.compiler.options import Compiling
 from metronome.sim.studies.sweep.spec import NAMED, SpecError, expand, find_spec, named_specs
 
@@ -142,7 +143,7 @@ PSORT = 'kernel = "psort"\n'
     (PSORT + "size = {psort = '8'}", "size.psort must be a whole number, not '8'"),
     ("kernel = []", "kernel has no values: name one"),
     (PSORT + "latency = 0", "latency must be at least 1, not 0"),
-    (PSORT + "memory = 'dram'\nlatency = 5", "latency is for memory fixed and random, not for dram"),
+    (PSORT + "memory = 'dram'\nlatency = 5", f"latency is for memory {' and '.join(models_with('latency'))}, not for"),
     (PSORT + "timing = 'DDR4_2400R'", "timing is for memory dram and tdm, not for fixed"),
     (PSORT + "memory = 'dram'\nmemory_clock = 'x'", "memory_clock: not a ratio: 'x'"),
     (PSORT + "config = 'none.toml'", "config none.toml: cannot read it: No such file or directory"),
