@@ -110,7 +110,8 @@ def test_the_counter_counts_in_the_hardware_and_in_the_model(counting):
 def test_what_is_new_fails_no_test_that_has_nothing_to_do_with_it(shared, counting):
     """Of the tests that list what there is."""
     quietly = ("-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider")
-    assert " passed" in counting.python(*quietly, "tests/hdl/execute/test_csr.py", "tests/sim/build/export/test_meanings.py")
+    assert " passed" in counting.python(
+        *quietly, "tests/hdl/execute/test_csr.py", "tests/sim/build/export/test_meanings.py")
     assert " passed" in shared.python(
         *quietly, "tests/sim/machine/memory/test_memory_models.py", "tests/tb/test_harness.py",
         "tests/sim/studies/sweep/test_spec.py", "-k", "not build and (name or bad or refused or mistake)")

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from metronome.hdl.presets import BASE, TINY
-from metronome.sim.program.compiler import elf_cache as toolchain
+from metronome.sim.program import divergence
 from tests.riscv_kernels import plain_runs
 
 
@@ -49,7 +49,7 @@ def _check(task: tuple[int, bool, bool, bool]) -> list[str]:
 
 def measure_time(seeds: range) -> None:
     """Print the CPU time of the pass for each program and level, and the lines of assembly it has: code and labels."""
-    original, slowest = toolchain.insert_divergence, 0.0
+    original, slowest = divergence.insert_divergence, 0.0
 
     def timed(texts: Sequence[str], **options: Any) -> list[str]:
         nonlocal slowest
@@ -64,7 +64,7 @@ def measure_time(seeds: range) -> None:
 
     with tempfile.TemporaryDirectory() as folder:
         os.environ["METRONOME_CACHE"] = folder
-        toolchain.insert_divergence = timed
+        divergence.insert_divergence = timed
         for seed, level in itertools.product(seeds, plain_runs.LEVELS):
             plain_runs.launch_of(plain_runs.write_program(seed, Path(folder))[0], level, 0)
     print(f"at most {slowest:.2f} s for 2000 lines")

@@ -14,6 +14,7 @@ import numpy as np
 from metronome.hdl.config import SmConfig
 from metronome.hdl.presets import BASE, MID, TINY
 from metronome.sim.machine.golden import EndStatus
+from metronome.sim.program import divergence
 from metronome.sim.program.compiler import elf_cache as toolchain
 from metronome.sim.program.divergence import places
 from metronome.sim.program.elf import load_elf
@@ -133,7 +134,7 @@ def _wrong(launch: Launch, config: SmConfig, expected: np.ndarray) -> list[str]:
 @contextmanager
 def everything_divergent() -> Iterator[None]:
     """The pass takes every branch for divergent."""
-    with _replaced(toolchain, "insert_divergence", _with_everything):
+    with _replaced(divergence, "insert_divergence", _with_everything):
         yield
 
 

@@ -16,7 +16,7 @@ THREADS = 50
 SEEDS = range(1, 13)
 
 
-@pytest.mark.slow
+@pytest.mark.more
 @pytest.mark.parametrize("seed", more_then_long(SEEDS, 1, 4))
 def test_random_control_flow(seed, tmp_path, monkeypatch):
     """One lane at a time and unoptimized is what C says; every other machine and level must agree.

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from metronome.hdl.presets import BASE, MID, PAPER, TINY
+from metronome.sim.program import divergence
 from metronome.sim.program.compiler import elf_cache as toolchain
 from metronome.sim.program.divergence import insert_divergence
 from metronome.sim.program.elf import load_elf
@@ -69,7 +70,7 @@ def test_attack_on_every_machine(source, level, request):
 def test_attack_with_all_branches_divergent(source, tmp_path, monkeypatch):
     expected = results(source, ALONE, "-O0", simt=False)
     monkeypatch.setenv("METRONOME_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(toolchain, "insert_divergence", functools.partial(insert_divergence, everything=True))
+    monkeypatch.setattr(divergence, "insert_divergence", functools.partial(insert_divergence, everything=True))
     for level in ("-O2", "-Os"):
         assert (results(source, MID, level) == expected).all()
 

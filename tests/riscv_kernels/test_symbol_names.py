@@ -98,7 +98,7 @@ def built(tmp_path, names):
     return re.sub(" *# added", " # added", elf.with_suffix(".s").read_text())
 
 
-@pytest.mark.slow
+@pytest.mark.more
 @pytest.mark.parametrize("first", some_more([3, 5, 0, 1, 2, 4], 1))
 def test_an_opencl_kernel_too(tmp_path, first):
     odd = ["größe", "a0", "sp", "tp", "x$y", "ret"]

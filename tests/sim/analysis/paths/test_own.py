@@ -136,6 +136,7 @@ def loop_left(program, *body):
     program.add(asm.nop())
 
 
+@pytest.mark.more
 @pytest.mark.parametrize(("before", "body", "behind"), [
     ([asm.addi(T6, A3, 0)], [asm.addi(T6, A4, 0)], []),
     ([asm.sw(A3, 0, A1)], [asm.sw(A4, 0, A1)], [asm.lw(T6, 0, A1)]),

@@ -110,6 +110,7 @@ def lint(folder, module, *more):
     return subprocess.run(command, env=env, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.more
 @VARIANTS
 def test_verilator_warns_of_nothing(folder, module):
     done = lint(folder, module)

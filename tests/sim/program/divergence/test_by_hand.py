@@ -3,7 +3,7 @@
 import pytest
 
 from metronome.hdl.presets import BASE, MID, TINY
-from metronome.sim.program.compiler import elf_cache as toolchain
+from metronome.sim.program import divergence
 from metronome.sim.program.kernels import prepare
 from tests.riscv_kernels.iss_runs import RESULTS, run_program
 from tests.support.tiers import slow_then_more, some_more
@@ -136,8 +136,8 @@ def test_a_kernel_without_such_branches_stays_as_it_is(name, own_cache, monkeypa
         texts.extend(zip(before, after, strict=True))
         return after
 
-    original = toolchain.insert_divergence
-    monkeypatch.setattr(toolchain, "insert_divergence", recorded)
+    original = divergence.insert_divergence
+    monkeypatch.setattr(divergence, "insert_divergence", recorded)
     prepare(name)
     kernel, _ = texts
     assert kernel[0] == kernel[1] and "main:" in kernel[0]
