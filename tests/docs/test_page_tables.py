@@ -3,6 +3,7 @@
 import pytest
 
 from metronome.sim.fpga.synth.committed import read_figures
+from metronome.sim.machine.memory.names import MEMORY_MODELS
 from tests.docs.pages import ROOT
 from tests.docs.tables import TABLES, with_tables
 
@@ -33,3 +34,8 @@ def test_the_tools_are_those_that_measured_the_figures():
     said = " ".join(FPGA.split())
     for row in (each for rows in read_figures() for each in rows):
         assert all(f"{name} {number}" in said for name, number in row.tools.items()), row
+
+
+@pytest.mark.parametrize("name", MEMORY_MODELS)
+def test_every_memory_model_has_a_row(name):
+    assert f"\n| `{name}` | " in (ROOT / "docs" / "memory.md").read_text("utf-8").partition("## Memory models")[2]
