@@ -89,7 +89,9 @@ def simulated(make: Callable[..., Any], *, resets: bool = False) -> Callable[[Ca
     ``make`` gives the design from those of its names; or what has one as ``dut``: a bench. With ``resets`` the third
     parameter is the signal that resets it.
     """
-    wanted = {n: each for n, each in inspect.signature(make).parameters.items() if each.default is each.empty}
+    # Of a component's class some versions of Python say ``*args, **kwargs``.
+    wanted = {name: each for name, each in inspect.signature(make).parameters.items()
+              if each.default is each.empty and each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)}
 
     def decorate(testbench: Callable[..., Any]) -> Callable[..., None]:
         signature = inspect.signature(testbench)
