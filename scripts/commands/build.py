@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -113,7 +114,7 @@ def build(
         write_file(file, content)
         document |= {"output": str(file), "bytes": len(content)}
         shown = files.output or file.name
-        lines.append(f"{shown}: {len(content)} bytes; to run it: metronome run --elf {shown}")
+        lines.append(f"{shown}: {len(content)} bytes; to run it: metronome run --elf {shlex.quote(shown)}")
     if json_file is not None:
         write_json(target, document)
     if show_simt:

@@ -16,6 +16,7 @@ from metronome.hdl.config import SmConfig
 
 from ..build.simulator import Build, BuildError, Progress, build
 from ..machine.memory.names import MEMORY_MODELS
+from ..machine.memory.registry import MemoryOptions
 from ..machine.memory.store import SparseMemory
 from ..program.kernels import Launch, load_into
 from .probe_events import EVENT_PARTS, events_of
@@ -65,6 +66,8 @@ def job_of(config: SmConfig, request: RunRequest) -> Job:
     if request.policy not in config.policies:
         raise ValueError(f"policy must be one of {', '.join(config.policies)}, not {request.policy!r}")
     _check_fetch_policy(config, request.fetch_policy)
+    if not isinstance(request.memory_options, MemoryOptions):
+        raise ValueError(f"memory_options must be MemoryOptions, not {request.memory_options!r}")
     if request.memory not in MEMORY_MODELS:
         raise ValueError(f"memory must be one of {', '.join(MEMORY_MODELS)}, not {request.memory!r}")
     if request.latency < 1:

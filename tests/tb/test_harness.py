@@ -206,6 +206,7 @@ def test_lock_step_stops_a_wrong_program():
     ({"policy": "round"}, "policy must be one of lrr, gtlrr, gtlo, not 'round'"),
     ({"memory": "core"}, f"memory must be one of {', '.join(MEMORY_MODELS)}, not 'core'"),
     ({"latency": 0}, "latency must be at least 1, not 0"),
+    ({"memory_options": {"seed": 1}}, r"memory_options must be MemoryOptions, not \{'seed': 1\}"),
     ({"max_cycles": 0}, "max_cycles must be at least 1, not 0"),
     ({"seed": -1}, "seed must be at least 0, not -1"),
     ({"memcheck": True}, "memcheck needs a Launch, which says what memory the program has"),

@@ -16,7 +16,7 @@ from metronome.sim.predict.model import policies
 from metronome.sim.predict.model.compiled import is_compiled
 from metronome.sim.predict.predictor import Recordings, predict, refuse
 from metronome.sim.predict.predictor import prepare as compile_model
-from metronome.sim.predict.verify import RESULT_FIELDS
+from metronome.sim.predict.verify import RESULT_FIELDS, result_differences
 from metronome.sim.program.assembler import asm
 from metronome.sim.program.kernels import KERNELS, prepare
 from metronome.sim.run.runner import RunRequest
@@ -33,6 +33,19 @@ def test_the_model_is_compiled_once():
 
 def test_ages_and_totals_end_where_those_of_the_policies_do():
     assert (policies.OLDEST, policies.TOTAL) == ((1 << AGE_BITS) - 1, 1 << TOTAL_BITS)
+
+
+def test_memory_that_differs_is_a_difference():
+    """But for a run that was stopped."""
+    result = predict(TINY, RunRequest(launch=prepare("vecadd", size=4, config=TINY), policy="lrr")).result
+    memory = result.memory.copy()
+    memory.write(TINY.memory_map.user, bytes([memory.read_word(TINY.memory_map.user) & 0xFF ^ 1]))
+    changed = replace(result, memory=memory)
+    (told,) = result_differences(changed, result)
+    assert told.startswith(f"memory at {TINY.memory_map.user:#x}: measured ")
+    assert result_differences(result, result) == []
+    stopped = [replace(each, status="hang") for each in (changed, result)]
+    assert result_differences(*stopped) == []
 
 
 def comparable(prediction):
