@@ -1,4 +1,4 @@
-"""What fields of the configuration may be by name; and why the SM stops."""
+"""Named values of configuration fields, and the causes of faults."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ class Coordination(enum.StrEnum):
 class Prediction(enum.StrEnum):
     """Static branch prediction of the front end (design.md section 3)."""
 
-    #: Fetch goes on at pc + 4 (Crouzet 2024).
+    #: Fetch continues at pc + 4 (Crouzet 2024).
     NOT_TAKEN = "not_taken"
     #: Backward taken, forward not taken: a backward branch, and every ``jal``, redirects the fetch at decode.
     BTFN = "btfn"
 
 
 class Channels(enum.StrEnum):
-    """What stands between the coalescer and the data cache (memory.md, "Channels")."""
+    """The queues between the coalescer and the data cache (memory.md, "Channels")."""
 
     #: Nothing: accesses are looked up in the order of issue.
     NONE = "none"

@@ -1,4 +1,4 @@
-"""What the parts of the front end tell each other, as signatures seen from the part that tells: outputs only."""
+"""Signatures of the connections within the front end, seen from the sender: outputs only."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def turn_signature(config: SmConfig) -> wiring.Signature:
 
 
 def arrival_signature(config: SmConfig) -> wiring.Signature:
-    """What comes out of the fetch pipeline in this cycle, for the buffers."""
+    """The fetch that leaves the pipeline in this cycle, for the buffers."""
     return wiring.Signature({
         "valid": Out(1),  # a fetch comes out; it can be popped in the next cycle
         "squashed": Out(1),  # it missed or was squashed: a NOP in ``swas``, else dropped

@@ -49,7 +49,7 @@ def schedule_signature(config: SmConfig) -> wiring.Signature:
 
 
 def release_signature(config: SmConfig) -> wiring.Signature:
-    """What an instruction that is selected in the next cycle need not wait for any more, seen from the writeback."""
+    """The hazard that ends for instructions selected in the next cycle, seen from the writeback."""
     return wiring.Signature({
         "valid": Out(1),  # a register is written for the last time by its instruction in the next cycle
         "flags": Out(1),  # the same of an instruction that raises flags and writes no register; never with `valid`

@@ -1,4 +1,4 @@
-"""What the units of the SM tell each other, as signatures: both units of a connection take theirs from here."""
+"""Signatures of the connections between units of the SM. Both ends of a connection use the same one."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def selection_signature(config: SmConfig) -> wiring.Signature:
 
 
 def flow_signature(config: SmConfig) -> wiring.Signature:
-    """Which warps run and where they go on, seen from the control unit. Masks and arrays have one element a warp."""
+    """Running warps and the outcome of their control flow, seen from the control unit. One element of a mask a warp."""
     members: dict[str, Member] = {
         "masks": Out(data.ArrayLayout(config.threads, config.warps)),  # registers: each warp's thread mask
         "active": Out(config.warps),  # a register: warps that run

@@ -9,7 +9,8 @@ import typer
 
 from metronome.sim.machine.engines import Engine
 from metronome.sim.machine.limits import MAX_CYCLES, MAX_SEED
-from metronome.sim.machine.memory.names import MEMORY_MODELS
+from metronome.sim.machine.memory.names import DRAM_MODELS, MEMORY_MODELS
+from metronome.sim.program.kernel_names import C_TYPES
 
 from ..process.errors import UsageError
 from .common import choose, positive, within
@@ -17,14 +18,13 @@ from .common import choose, positive, within
 if TYPE_CHECKING:
     from metronome.sim.machine.memory import registry
 
-__all__ = ["TYPES", "CheckOption", "EngineOption", "InputOptions", "LatencyOption",
+__all__ = ["CheckOption", "EngineOption", "InputOptions", "LatencyOption",
            "MaxCyclesOption", "MemoryOptions", "SeedOption", "SizeOption", "TypeOption", "check_run_options",
            "engine_of", "memory_latency", "memory_options", "size_and_seed", "type_of"]
 
-TYPES = ("int32", "float32")
 
 TypeOption = Annotated[
-    str | None, typer.Option("--type", metavar="TYPE", help="int32 or float32; default: the kernel's first one.")
+    str | None, typer.Option("--type", metavar="TYPE", help=f"{' or '.join(C_TYPES)}; default: the kernel's first one.")
 ]
 SizeOption = Annotated[int | None, typer.Option("--size", metavar="N", help="The kernel's problem size.")]
 SeedOption = Annotated[int, typer.Option("--seed", metavar="N", help="For the inputs and for random memory.")]
@@ -59,7 +59,8 @@ class MemoryOptions:
     ] = "fixed"
     latency: LatencyOption = None
     timing: Annotated[
-        str | None, typer.Option("--timing", metavar="NAME", help="DRAM timing of dram and tdm (docs/memory.md).")
+        str | None,
+        typer.Option("--timing", metavar="NAME", help=f"DRAM timing of {' and '.join(DRAM_MODELS)} (docs/memory.md)."),
     ] = None
     memory_clock: Annotated[
         str | None,
@@ -94,7 +95,7 @@ def size_and_seed(size: int | None, seed: int) -> None:
 
 def type_of(name: str | None) -> str | None:
     """The type of ``--type``; None is the kernel's own. Raises UsageError for an unknown one."""
-    return None if name is None else choose("--type", name, TYPES)
+    return None if name is None else choose("--type", name, tuple(C_TYPES))
 
 
 def engine_of(name: str | None) -> Engine:

@@ -24,11 +24,10 @@ from metronome.riscv_kernels.opencl import OpenCl
 
 from ..build.sources import ROOT, closure
 from .host_modules import OwnModules, own_modules
+from .kernel_names import C_TYPES
 
-__all__ = ["C_TYPES", "Host", "HostError", "load_host", "shown"]
+__all__ = ["Host", "HostError", "load_host", "shown"]
 
-#: Element type -> its name in C.
-C_TYPES = {"int32": "int32_t", "float32": "float"}
 _SOURCE = "host.py"
 #: The parameters of ``make``.
 _MAKE = ("dtype", "size", "seed", "config")

@@ -1,10 +1,13 @@
-"""The names of our own kernels. Asking for a name needs no kernel's host.py, and so no numpy."""
+"""The names of our own kernels, and of element types. They need no kernel's host.py, and so no numpy."""
 
 from __future__ import annotations
 
 from ..build.sources import ROOT
 
-__all__ = ["KERNELS"]
+__all__ = ["C_TYPES", "KERNELS"]
+
+#: Element type -> its name in C.
+C_TYPES = {"int32": "int32_t", "float32": "float"}
 
 #: What ``metronome new`` copies, which is no kernel of the library.
 _SKELETON = "skeleton"

@@ -23,8 +23,9 @@ from ..machine.memory.store import PAGE_BYTES, SparseMemory
 from .compiler.elf_cache import Parts, build_elf
 from .compiler.options import AS_USUAL, Compiling
 from .elf import ElfImage, ImageError, load_binary, load_elf, load_vxbin
-from .host import C_TYPES, Host, HostError, shown
+from .host import Host, HostError, shown
 from .kernel_folders import KERNEL_FILES, KERNELS, KernelInfo, host_of, kernel_source, kernels, listing
+from .kernel_names import C_TYPES
 from .launch import Launch, Readable
 
 __all__ = ["KERNELS", "HostError", "KernelError", "KernelInfo", "Launch", "Readable", "build_kernel", "kernels",

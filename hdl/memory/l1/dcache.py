@@ -63,7 +63,7 @@ class DataCache(Component):
         super().__init__({
             **members,
             #: The access that is looked up. A use counts for lines chosen to go two cycles later or later (CacheTags).
-            #: What a hit writes a read in the next cycle sees.
+            #: A read in the next cycle sees the bytes that a hit writes.
             "lookup": In(lookup_signature(config)),
             #: The line that comes in, in place of the least recently used line of its set.
             "fill": In(fill_signature(config)),

@@ -30,7 +30,7 @@ class FillStage(Component):
         super().__init__({
             #: From memory, with the LSU's tags (:class:`LineRequests`).
             "response": In(stream.Signature(memory_response_layout(config, tag_bits=config.l1_tag_bits))),
-            #: What comes, and what becomes of it.
+            #: The answer that arrives, and the line in the register.
             "out": Out(fill_signature(config)),
             "lookup": In(lookup_signature(config)),  # from the lookup stage
             "mshrs": In(mshrs_signature(config)),  # of the line that memory offers

@@ -1,6 +1,6 @@
-"""What the parts of the L1 tell each other: one signature for each part that tells, seen from that part.
+"""Signatures of the connections within the L1: one for each sender, seen from it.
 
-Each has outputs only, and any number of parts may listen. A part that listens calls the port by the name of the teller.
+Each has outputs only, and any number of parts may receive it. The port of a receiver has the name of the sender.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def fill_signature(config: SmConfig) -> wiring.Signature:
 
 
 def mshrs_signature(config: SmConfig) -> wiring.Signature:
-    """What the MSHRs say of the line that is looked up, and of the one that memory answers (:class:`Mshrs`)."""
+    """The state of the MSHRs for the line in the lookup, and for the one that memory answers (:class:`Mshrs`)."""
     return wiring.Signature({
         #: Combinational, one bit an MSHR: those that hold the line; if it is uncached, all with an uncached line.
         "same": Out(config.line_requests),
@@ -67,7 +67,7 @@ def mshrs_signature(config: SmConfig) -> wiring.Signature:
 
 
 def write_buffer_signature(config: SmConfig) -> wiring.Signature:
-    """What the write buffer has of the line that is looked up, and of the one that memory sent."""
+    """The contents of the write buffer for the line in the lookup, and for the one that memory sent."""
     return wiring.Signature({
         "holds": Out(1),  # combinational: an entry has the line
         "covers": Out(1),  # combinational: the youngest such entry has all bytes that the access touches
