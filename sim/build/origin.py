@@ -7,7 +7,6 @@ tell). ``date`` is when the command began, ``command`` its words, ``platform`` t
 
 from __future__ import annotations
 
-import datetime
 import functools
 import hashlib
 import json
@@ -17,6 +16,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -43,7 +43,7 @@ class _Command:
 
     def __init__(self, words: Sequence[str] | None = None) -> None:
         self.words, self.machines, self.programs = words, {}, {}
-        self.date = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+        self.date = time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime())
 
 
 _current = _Command()

@@ -11,7 +11,6 @@ import enum
 import functools
 import json
 import re
-import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -263,6 +262,8 @@ def from_toml(text: str) -> dict[str, Any]:
     ConfigError
         If it is no TOML, or has a table that is none of a configuration.
     """
+    import tomllib  # for the few machines that come from a file
+
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
