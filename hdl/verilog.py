@@ -49,27 +49,31 @@ def _woken(text: str) -> str:
     return _MODULE.sub(woken, text)
 
 
-def convert(component: Component, *, name: str, prefix: str) -> str:
+def convert(
+    component: Component, *, name: str, prefix: str, sharing: type[SharedModules] = SharedModules,
+) -> str:
     """The Verilog of ``component`` as module ``name``, and of those it shares, whose names begin with ``prefix``.
 
-    Signals without a bit are left out: Verilog has no word for them, and reads ``[-1:0]`` as two bits.
+    Signals without a bit are left out: Verilog has no word for them, and reads ``[-1:0]`` as two bits. ``sharing``
+    writes the modules that are shared.
     """
-    shared = SharedModules(prefix=prefix)
+    shared = sharing(prefix=prefix)
     with collector_paused():
         text = to_verilog(component, name=name, platform=shared)
     return _EMPTY.sub("", text + shared.text)
 
 
-def _sm_text(component: Component) -> str:
-    return convert(component, name=TOP, prefix=TOP.removesuffix("_sm"))
+def _sm_text(component: Component, sharing: type[SharedModules] = SharedModules) -> str:
+    return convert(component, name=TOP, prefix=TOP.removesuffix("_sm"), sharing=sharing)
 
 
-def generate(config: SmConfig) -> str:
+def generate(config: SmConfig, sharing: type[SharedModules] = SharedModules) -> str:
     """The Verilog of the SM, module :data:`TOP`, with packed ports (``mem__req__payload``, ...).
 
-    Clock ``clk`` and synchronous reset ``rst``. Takes some seconds at the PAPER size.
+    Clock ``clk`` and synchronous reset ``rst``. Takes half a minute at the PAPER size. ``sharing`` writes the modules
+    of the lanes.
     """
-    return _sm_text(Sm(config))
+    return _sm_text(Sm(config), sharing)
 
 
 def flat_top(config: SmConfig, bus: str = "line", **sizes: int) -> Flat:

@@ -4,9 +4,11 @@ Started by sim/run/process.py. ``METRONOME_JOBS_FD`` is the file descriptor of a
 :class:`sim.run.types.Job`; messages go, pickled one after the other, to the file descriptor
 ``METRONOME_RESULTS_FD``: ("console", job, text), ("cycles", job, cycles so far, seconds), ("records", job,
 bytes of uint32), ("result", job, fields), ("error", traceback) and, as the last one, ("done",). It stops after a
-program that did not end by itself.
+program that did not end by itself. ``METRONOME_PROFILE`` is the file to which a build that counts what runs writes its
+counts in the end (tb/profile.cpp).
 """
 
+import ctypes
 import os
 import pickle
 import time
@@ -203,4 +205,6 @@ async def run_jobs(dut: Any) -> None:
         await _run_all(dut, out)
     if "METRONOME_WAVES" not in os.environ:
         # Nobody needs what cocotb and Verilator do at the end, a fifth of a short run, unless a file has to be closed.
+        if path := os.environ.get("METRONOME_PROFILE"):
+            ctypes.CDLL(None).profile_write(path.encode())
         os._exit(0)

@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 from ..config import SmConfig
 from ..isa.ops import OP_BITS, AluOp
 from ..lib.component import Component
-from ..lib.shared import share
+from ..lib.shared import share_lanes
 from .lanes import unit_ports
 
 __all__ = ["AluLane", "AluUnit"]
@@ -94,8 +94,7 @@ class AluUnit(Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        for i in range(self._config.threads):
-            lane = share(m, platform, f"lane{i}", AluLane)
+        for i, lane in enumerate(share_lanes(m, platform, AluLane, self._config.threads)):
             m.d.comb += [
                 lane.enable.eq(self.valid & self.mask[i]),
                 lane.op.eq(self.op),

@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 from ..config import SmConfig
 from ..isa.ops import DivOp
 from ..lib.component import Component
-from ..lib.shared import share
+from ..lib.shared import share_lanes
 from .lanes import unit_ports
 
 __all__ = ["DivLane", "DivUnit"]
@@ -126,8 +126,7 @@ class DivUnit(Component):
         with m.Elif(self.busy):
             m.d.sync += left.eq(left - 1)
 
-        for i in range(self._config.threads):
-            lane = share(m, platform, f"lane{i}", DivLane)
+        for i, lane in enumerate(share_lanes(m, platform, DivLane, self._config.threads)):
             m.d.comb += [
                 lane.start.eq(self.valid & self.mask[i]),
                 lane.step.eq(step & live[i]),

@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 from ..config import SmConfig
 from ..isa.ops import MulOp
 from ..lib.component import Component
-from ..lib.shared import share
+from ..lib.shared import share_lanes
 from .lanes import unit_ports
 
 __all__ = ["MulLane", "MulUnit"]
@@ -83,8 +83,7 @@ class MulUnit(Component):
         m.d.sync += high.eq(Cat(self.op != MulOp.MUL, high))
         for before, after in pairwise([Mux(self.valid, self.mask, 0), *masks]):
             m.d.sync += after.eq(before)
-        for i in range(self._config.threads):
-            lane = share(m, platform, f"lane{i}", MulLane, stages=stages)
+        for i, lane in enumerate(share_lanes(m, platform, MulLane, self._config.threads, stages=stages)):
             m.d.comb += [
                 lane.enable.eq(self.valid & self.mask[i]),
                 lane.advance.eq(Cat(mask[i] for mask in masks)),

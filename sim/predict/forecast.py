@@ -13,7 +13,7 @@ import numpy as np
 
 from metronome.hdl.config import Coordination, SmConfig
 
-from ..run.runner import job_of
+from ..run.jobs import job_of
 from ..run.types import RunRequest, RunResult, unpack_memory
 from .predictor import Recordings, predict, prepare, result_of
 from .running import Running

@@ -18,7 +18,7 @@ from ..machine.memory.stacks import restore
 from ..machine.memory.store import SparseMemory
 from ..machine.policies.base import Policy
 from ..machine.policies.plain import POLICIES, from_outside
-from ..run.runner import job_of
+from ..run.jobs import job_of
 from ..run.types import Job, RunRequest, RunResult, Watcher, unpack_memory
 from . import sums
 from .model import machine

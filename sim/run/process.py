@@ -148,8 +148,10 @@ class Simulation:
 
 
 @contextlib.contextmanager
-def simulation(executable: Path, waves: Waves | None = None) -> Iterator[Simulation]:
-    """Start a simulation, which ends with the block at the latest.
+def simulation(
+    executable: Path, waves: Waves | None = None, profile: Path | None = None,
+) -> Iterator[Simulation]:
+    """Start a simulation, which ends with the block at the latest. ``profile``: the file for what it counts, if it does.
 
     Raises
     ------
@@ -166,6 +168,9 @@ def simulation(executable: Path, waves: Waves | None = None) -> Iterator[Simulat
             "METRONOME_JOBS_FD": str(jobs_fd), "METRONOME_RESULTS_FD": str(results_fd),
             **_wanted(waves),
         }
+        environ.pop("METRONOME_PROFILE", None)
+        if profile is not None:
+            environ["METRONOME_PROFILE"] = str(profile)
         log = folder / "log"
         log_file = stack.enter_context(log.open("wb"))
         try:

@@ -14,15 +14,14 @@ import numpy as np
 
 from metronome.hdl.config import SmConfig
 
+from ..build.by_profile import note_seconds
 from ..build.simulator import Build, BuildError, Progress, build
-from ..machine.memory.names import MEMORY_MODELS
-from ..machine.memory.registry import MemoryOptions
-from ..machine.memory.store import SparseMemory
-from ..program.kernels import Launch, load_into
+from ..program.kernels import Launch
+from .jobs import job_of
 from .probe_events import EVENT_PARTS, events_of
 from .process import Simulation, simulation
+from .profiling import when_it_pays
 from .types import (
-    Job,
     ResultCallback,
     RunRequest,
     RunResult,
@@ -30,14 +29,10 @@ from .types import (
     WarpState,
     Watcher,
     Waves,
-    pack_memory,
     unpack_memory,
 )
 
-if TYPE_CHECKING:
-    from .memcheck import Declared
-
-__all__ = ["BuildError", "RunRequest", "RunResult", "SimulationError", "WarpState", "job_of", "run", "run_many"]
+__all__ = ["BuildError", "RunRequest", "RunResult", "SimulationError", "WarpState", "run", "run_many"]
 
 #: Called with the position of a request and a line (with its newline) that its program has printed.
 ConsoleCallback = Callable[[int, str], None]
@@ -45,65 +40,6 @@ ConsoleCallback = Callable[[int, str], None]
 
 def _silent(step: str) -> None:
     """Progress that nobody watches."""
-
-
-def _check_fetch_policy(config: SmConfig, name: str | None) -> None:
-    """ValueError for a fetch policy that this build does not have, or for none where one is needed."""
-    if not config.fetch_policies and name is not None:
-        raise ValueError(f"fetch_policy must be None, not {name!r}: swas has one scheduler for fetch and issue")
-    if config.fetch_policies and name not in config.fetch_policies:
-        raise ValueError(f"fetch_policy must be one of {', '.join(config.fetch_policies)}, not {name!r}")
-
-
-def _declared(launch: Any, config: SmConfig) -> Declared | None:
-    from .memcheck import declared
-
-    return declared(launch, config) if isinstance(launch, Launch) else None
-
-
-def job_of(config: SmConfig, request: RunRequest) -> Job:
-    """The request as plain data; ValueError for what this configuration cannot run."""
-    if request.policy not in config.policies:
-        raise ValueError(f"policy must be one of {', '.join(config.policies)}, not {request.policy!r}")
-    _check_fetch_policy(config, request.fetch_policy)
-    if not isinstance(request.memory_options, MemoryOptions):
-        raise ValueError(f"memory_options must be MemoryOptions, not {request.memory_options!r}")
-    if request.memory not in MEMORY_MODELS:
-        raise ValueError(f"memory must be one of {', '.join(MEMORY_MODELS)}, not {request.memory!r}")
-    if request.latency < 1:
-        raise ValueError(f"latency must be at least 1, not {request.latency!r}")
-    if request.seed < 0:
-        raise ValueError(f"seed must be at least 0, not {request.seed!r}")
-    if request.max_cycles < 1:
-        raise ValueError(f"max_cycles must be at least 1, not {request.max_cycles!r}")
-    if (request.check or request.memcheck or request.trace) and not config.probe:
-        raise ValueError("check, memcheck and trace need a configuration with probe")
-    if request.memcheck and not isinstance(request.launch, Launch):
-        raise ValueError("memcheck needs a Launch, which says what memory the program has")
-    memory = SparseMemory(config.memory_map)
-    if isinstance(request.launch, Launch):
-        load_into(request.launch, memory)
-    else:
-        request.launch.load_into(memory)
-    return Job(
-        config=config, pages=pack_memory(memory), start_pc=request.launch.entry, arg=request.launch.argument_address,
-        policy=config.policies.index(request.policy),
-        fetch_policy=config.fetch_policies.index(request.fetch_policy) if request.fetch_policy else 0,
-        memory=request.memory, latency=request.latency, memory_options=request.memory_options,
-        seed=request.seed, check=request.check or request.memcheck, trace=request.trace,
-        max_cycles=request.max_cycles,
-        arrival=_arrival(request.launch) if isinstance(request.launch, Launch) else None,
-        memcheck=_declared(request.launch, config) if request.memcheck else None,
-        strict_races=request.strict_races,
-        without_argument=isinstance(request.launch, Launch) and request.launch.without_argument,
-    )
-
-
-def _arrival(launch: Launch) -> tuple[int, tuple[tuple[int, bytes], ...]] | None:
-    """What memory holds again when ``main`` is entered."""
-    if not launch.at_main or launch.main is None:
-        return None
-    return launch.main, tuple(launch.at_main.values())
 
 
 def _with_source(report: str, source: Callable[[int], str | None]) -> str:
@@ -283,8 +219,10 @@ def run_many(
     if any(job.arrival is not None for job in jobs):
         raise ValueError("a run of the hardware cannot set variables when main is entered")
     waves = _waves_asked(requests)
-    built = build(config, verilog=verilog, waves=waves is not None, progress=progress)
     report = progress or _silent
+    built = build(config, verilog=verilog, waves=waves is not None, progress=progress)
+    if verilog is None and waves is None:
+        built = when_it_pays(config, built, report)
     report("simulate")
     results: dict[int, RunResult] = {}
     for check in (False, True):
@@ -302,4 +240,5 @@ def run_many(
             if ended == 0:
                 raise SimulationError("the simulation process ended without a result")
             waiting = waiting[ended:]
+    note_seconds(built.executable, sum(result.sim_seconds - result.python_seconds for result in results.values()))
     return [results[position] for position in range(len(jobs))]

@@ -11,7 +11,7 @@ from amaranth.lib.wiring import In, Out
 from ...config import SmConfig
 from ...isa.ops import OP_BITS, FmiscOp
 from ...lib.component import Component
-from ...lib.shared import share
+from ...lib.shared import share_lanes
 from .formats import CANONICAL_NAN
 from .ports import fpu_ports
 
@@ -24,8 +24,7 @@ class FmiscLane(Component):
     """One lane of ``stages`` registers: operands, result (any number of times).
 
     Each register keeps its value in a cycle in which its enable is 0. The result of what is enabled in cycle c, and
-    advanced by bit k in c+1+k, is there in c + ``stages``; there may be one in every cycle. Only ``invalid`` has a
-    reset.
+    advanced by bit k in c+1+k, is there in c + ``stages``; there may be one in every cycle. Nothing is reset.
     """
 
     def __init__(self, *, stages: int):
@@ -37,7 +36,7 @@ class FmiscLane(Component):
             "a": In(32),  # rs1
             "b": In(32),  # rs2
             "result": Out(32),  # from the cycle after the highest bit of `advance`, until the next; from a register
-            "invalid": Out(1),  # NV of that result; 0 after a cycle in which the last register did not advance
+            "invalid": Out(1),  # NV of that result, as long as it stays
         })
 
     def elaborate(self, platform: object) -> Module:
@@ -57,10 +56,9 @@ class FmiscLane(Component):
             value, invalid = value_register, invalid_register
 
         last = Signal(32, reset_less=True)
-        last_invalid = Signal()
-        m.d.sync += last_invalid.eq(self.advance[-1] & invalid)
+        last_invalid = Signal(reset_less=True)
         with m.If(self.advance[-1]):
-            m.d.sync += last.eq(value)
+            m.d.sync += [last.eq(value), last_invalid.eq(invalid)]
         m.d.comb += [self.result.eq(last), self.invalid.eq(last_invalid)]
         return m
 
@@ -145,18 +143,18 @@ class FmiscUnit(Component):
         m = Module()
         stages = self._config.latency_fmisc
         # Element k belongs to the operation that has passed k + 1 registers; its mask is 0 if there is none.
-        masks = [Signal(self._config.threads, name=f"mask{k}") for k in range(stages - 1)]
+        masks = [Signal(self._config.threads, name=f"mask{k}") for k in range(stages)]
         for before, after in pairwise([Mux(self.valid, self.mask, 0), *masks]):
             m.d.sync += after.eq(before)
-        for i in range(self._config.threads):
-            lane = share(m, platform, f"lane{i}", FmiscLane, stages=stages)
+        for i, lane in enumerate(share_lanes(m, platform, FmiscLane, self._config.threads, stages=stages)):
             m.d.comb += [
                 lane.enable.eq(self.valid & self.mask[i]),
-                lane.advance.eq(Cat(mask[i] for mask in masks)),
+                lane.advance.eq(Cat(mask[i] for mask in masks[:-1])),
                 lane.op.eq(self.op),
                 lane.a.eq(self.a[i]),
                 lane.b.eq(self.b[i]),
                 self.result[i].eq(lane.result),
-                self.flags[i].eq(lane.invalid << 4),
+                # The lane's register keeps the flag of its last operation.
+                self.flags[i].eq((masks[-1][i] & lane.invalid) << 4),
             ]
         return m

@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 from ...config import SmConfig
 from ...isa.ops import FdivOp, Unit
 from ...lib.component import Component
-from ...lib.shared import share
+from ...lib.shared import share_lanes
 from ..lanes import lane_words
 from .lane import DIVIDE_CYCLES, FloatLane, back_registers, conversion_delay, front_registers
 from .ports import fpu_ports
@@ -58,9 +58,9 @@ class FloatUnit(Component):
         for before, after in zip([front[-1] | convert[-1], *enables[:-1]], back, strict=True):
             m.d.sync += after.eq(before)
         step, passed = self._steps(m, left, live, arriving)
-        for i in range(config.threads):
-            lane = share(m, platform, f"lane{i}", FloatLane, latency_fma=fma, latency_fcvt=fcvt,
-                         latency_fdiv=config.latency_fdiv)
+        lanes = share_lanes(m, platform, FloatLane, config.threads, latency_fma=fma, latency_fcvt=fcvt,
+                            latency_fdiv=config.latency_fdiv)
+        for i, lane in enumerate(lanes):
             m.d.comb += [
                 lane.front.eq(Cat(mask[i] for mask in front)),
                 lane.convert.eq(Cat(mask[i] for mask in convert)),

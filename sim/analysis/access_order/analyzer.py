@@ -15,7 +15,7 @@ from ...machine.golden.state import warps_of
 from ...machine.memory.stacks import to_bus_all
 from ...program.elf import ElfImage
 from ...program.kernels import Launch
-from ...run.runner import job_of
+from ...run.jobs import job_of
 from ...run.types import RunRequest, unpack_memory
 from ..code.decoding import Decoded
 from ..code.dependence import DependenceKind, InputTracker

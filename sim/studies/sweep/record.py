@@ -15,7 +15,7 @@ from ...analysis.access_order.ordered import ordered_launch
 from ...analysis.access_order.records import Listing
 from ...analysis.code.refusals import RefusedError
 from ...build.origin import note_program
-from ...build.simulator import versions
+from ...build.verilating import versions
 from ...build.verilog import Design, model_digest, outside, sources_digest
 from ...machine.engines import Engine
 from ...machine.memory.registry import MemoryOptions

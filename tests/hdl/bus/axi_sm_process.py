@@ -17,7 +17,7 @@ from metronome.hdl.config import SmConfig
 from metronome.hdl.lib.collector import collector_paused
 from metronome.hdl.lib.shared import SharedModules
 from metronome.sim.build.cache import entry
-from metronome.sim.build.simulator import call, digest, make, verilator, versions
+from metronome.sim.build.verilating import call, digest, make, verilator, versions
 from metronome.sim.run.process import environment
 from metronome.tb.axi_rules import MASTER_RULES, SLAVE_RULES, AxiRules
 from tests.hdl.bus.axi_sm_tb import AxiJob, AxiResult

@@ -3,7 +3,7 @@
 import pytest
 
 from metronome.sim.build.cache import entry
-from metronome.sim.build.simulator import digest, versions
+from metronome.sim.build.verilating import digest, versions
 from metronome.sim.fpga.synth import netlist
 from metronome.sim.fpga.synth import versions as synthesis_versions
 from tests.support.builds import on

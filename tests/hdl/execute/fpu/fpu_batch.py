@@ -13,7 +13,7 @@ from amaranth.lib import wiring
 from numpy.typing import NDArray
 
 from metronome.sim.build.cache import entry
-from metronome.sim.build.simulator import call, digest, make, verilator, versions
+from metronome.sim.build.verilating import call, digest, make, verilator, versions
 
 U32 = NDArray[np.uint32]
 

@@ -16,7 +16,7 @@ from metronome.hdl.config import Channels, Coordination, Prediction
 from metronome.hdl.policies import POLICIES
 from metronome.hdl.verilog import BUSES, _woken
 from metronome.sim.build.export.files import WAIVERS, export_files
-from metronome.sim.build.simulator import verilator
+from metronome.sim.build.verilating import verilator
 from metronome.sim.build.verilog import elaborate_flat
 from tests.support.builds import BARE, TINY, UNCACHED
 

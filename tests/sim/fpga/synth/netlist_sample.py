@@ -11,7 +11,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from metronome.sim.build.cache import entry
-from metronome.sim.build.simulator import call, digest, make, verilator, versions
+from metronome.sim.build.verilating import call, digest, make, verilator, versions
 from metronome.sim.fpga.synth.flow import rtlil_text
 from metronome.sim.fpga.synth.netlist import CELLS, STATISTICS, mapped
 

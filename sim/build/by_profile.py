@@ -1,0 +1,103 @@
+"""A simulation compiled by a profile of its own: seldom executed code is moved out of the way of the rest.
+
+It is made once, when that pays, and then :func:`sim.build.simulator.build` finds it in place of the usual one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from metronome.hdl.config import SmConfig
+
+from . import compilers
+from .cache import entry
+from .executables import EXECUTABLE, about, describe, is_whole, key_of, name_by_profile
+from .generated import unpack
+from .profile import ProfileError, indexed
+from .simulator import Build, build_usual
+from .verilating import PREFIX, BuildError, make, make_design
+from .verilog import Design, Progress
+
+__all__ = ["build_by_profile", "note_seconds", "pays", "seconds_until_it_pays"]
+
+#: In an entry: the seconds that its simulations have run, a line for each command.
+_SECONDS = "seconds"
+#: A build by profile takes two compilations and the runs that are counted; a run is a tenth faster then. So it has paid
+#: when the simulations have run thirty times as long as the compilation.
+_PAYS_AFTER = 30
+_PROFILE = "machine.profdata"
+
+
+def build_by_profile(config: SmConfig, count: Callable[[Path], bytes], progress: Progress | None = None) -> Build:
+    """The executable of ``config`` that is compiled by its profile, from the cache or made now.
+
+    Parameters
+    ----------
+    count
+        Runs programs on an executable that counts what runs; returns what tb/profile.cpp writes.
+
+    Raises
+    ------
+    BuildError
+        As :func:`sim.build.simulator.build`, and if clang cannot be used here, or has no profile of it.
+    """
+    report = progress or (lambda step: None)
+    compiler = compilers.chosen()
+    if compiler is compilers.GCC:
+        raise BuildError("the compiler of the Python package ziglang, which builds by profile, cannot be used here")
+    design = Design(config, progress=report)
+    usual = build_usual(design, progress=report)
+    seconds = 0.0
+
+    def make_entry(folder: Path) -> None:
+        nonlocal seconds
+        started = time.perf_counter()
+        sources = unpack(usual.executable.parent, folder)
+        report("compile, to count what runs")
+        make(folder, PREFIX, sources, fast=compilers.COUNTING)
+        report("count what runs")
+        try:
+            profile = indexed(count(folder / EXECUTABLE))
+        except ProfileError as error:
+            raise BuildError(str(error)) from None
+        report("compile by profile")
+        objects = folder / "obj"
+        (objects / _PROFILE).write_bytes(profile)
+        for path in (*objects.glob(f"{PREFIX}_fast_*.o"), *objects.glob(f"{PREFIX}__ALL.a"), folder / EXECUTABLE):
+            path.unlink()
+        make_design(folder, PREFIX, compiler, fast=f"-fprofile-use={_PROFILE}")
+        shutil.rmtree(objects)
+        seconds = time.perf_counter() - started
+        describe(folder, config=repr(config), build_seconds=seconds, by_profile=True)
+
+    made = entry(name_by_profile(key_of(design, waves=False)), make_entry, is_whole)
+    return Build(made / EXECUTABLE, usual.elaborate_seconds, usual.build_seconds + seconds)
+
+
+def note_seconds(executable: Path, seconds: float | None) -> None:
+    """Note that simulations by the executable have run for ``seconds``; None: begin again."""
+    mode = "w" if seconds is None else "a"
+    # In a cache that may only be read nobody counts.
+    with contextlib.suppress(OSError), (executable.parent / _SECONDS).open(mode) as file:
+        file.write("" if seconds is None else f"{seconds:.1f}\n")
+
+
+def seconds_until_it_pays(executable: Path) -> float | None:
+    """For how long the executable has to run until a build by profile would have paid; None if there is no need.
+
+    That is so for one that is built by profile, and where the cache can only be read.
+    """
+    compiling = about(executable.parent).get("compile_seconds")
+    if not isinstance(compiling, int | float) or compilers.clang() is None:
+        return None
+    try:
+        noted = [float(line) for line in (executable.parent / _SECONDS).read_text().splitlines()]
+    except FileNotFoundError:
+        noted = []
+    except (OSError, ValueError):
+        return None
+    return max(0.0, _PAYS_AFTER * compiling - sum(noted))

@@ -1,0 +1,118 @@
+"""The C++ compiler of a simulation: clang of the ziglang wheel, or g++ where it has none for this machine.
+
+Clang takes two thirds of g++'s time, and what it makes of a large design runs a third faster. It has headers of its own,
+but not those of the C++ library: g++ brings these, and links.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import platform
+import shlex
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from .packages import version
+from .plain_paths import plain
+from .processes import run, tool_environment
+
+__all__ = ["CLANG_FLAGS", "COUNTING", "GCC", "Compiler", "chosen", "clang", "identity", "level", "refusal"]
+
+#: What the generated C++ and its library use of the C++ library.
+_TRIAL = "#include <coroutine>\n#include <map>\n#include <string>\nint main() { return std::string(1, 'x').size() - 1; }\n"
+#: Linux calls the features of the level x86-64-v3 so: AVX2 and what came with it. Such code runs a tenth faster.
+_V3 = {"avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe", "xsave"}
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """A compiler and its flags for parts that run in every cycle, that run once, and for Verilator's library."""
+
+    name: str
+    command: tuple[str, ...]
+    flags: str
+    fast: str
+    slow: str = "-O0"
+    library: str = "-O2"
+
+    @property
+    def invocation(self) -> str:
+        """The command as a word of a makefile."""
+        return shlex.join([*self.command, *self.flags.split()]).replace("$", "$$")
+
+    def settings(self, fast: str = "") -> list[str]:
+        """Variables of Verilator's makefile; ``fast``: more flags for what runs in every cycle."""
+        return [f"CXX={self.invocation}", "LINK=g++", f"OPT_FAST={self.fast} {fast}".rstrip(), f"OPT_SLOW={self.slow}",
+                f"OPT_GLOBAL={self.library}"]
+
+
+#: For parts that run in every cycle. With -O2 they run 6 % slower, and take as long to compile.
+CLANG_FLAGS = "-O3"
+#: More of them for a build that counts what runs; without the values of arguments, in which nobody is interested.
+COUNTING = "-fprofile-generate -mllvm -disable-vp"
+#: -O1: with -O2 g++ takes twice as long for the PAPER size, and every size runs less than 5 % faster.
+GCC = Compiler("g++", ("g++",), "", "-O1")
+
+
+@functools.cache
+def _gcc_version() -> str:
+    """The version of g++; nothing where there is none."""
+    if shutil.which("g++") is None:
+        return ""
+    return run(["g++", "--version"], cwd=Path("/"), env=tool_environment()).stdout.partition("\n")[0]
+
+
+@functools.cache
+def level() -> str:
+    """The flag for the instructions that this machine has; what is compiled so does not run on any other."""
+    if platform.machine() != "x86_64":
+        return ""
+    try:
+        text = Path("/proc/cpuinfo").read_text()
+    except OSError:
+        return ""
+    flags = next((line for line in text.splitlines() if line.startswith("flags")), "")
+    return "-march=x86-64-v3" if set(flags.split()) >= _V3 else ""
+
+
+@functools.cache
+def clang() -> Compiler | None:
+    """Clang for this machine, if the wheel is installed and its linker's output is what Linux loads."""
+    package = importlib.util.find_spec("ziglang")
+    if sys.platform != "linux" or package is None or package.origin is None:
+        return None
+    folder = plain(Path(package.origin).parent)
+    flags = f"--target={platform.machine()}-linux-gnu -isystem {folder}/lib/include {level()}"
+    name = f"clang of ziglang {version('ziglang')} {level()}"
+    return Compiler(name.strip(), (str(folder / "zig"), "clang", "--driver-mode=g++"), flags.strip(), CLANG_FLAGS)
+
+
+def identity() -> str:
+    """What a build by the compiler of this machine depends on; nothing where there is no C++ library."""
+    compiler = clang()
+    return _gcc_version() and f"{_gcc_version()}, {(compiler or GCC).name}"
+
+
+def refusal(compiler: Compiler) -> str | None:
+    """The first line of what the compiler has against a program that uses the C++ library; None if it takes it."""
+    command = [*compiler.command, *compiler.flags.split(), "-std=c++20", "-x", "c++", "-fsyntax-only", "-"]
+    done = run(["sh", "-c", f'printf %s "$0" | {shlex.join(command)}', _TRIAL], cwd=Path("/"), env=tool_environment())
+    if done.returncode == 0:
+        return None
+    return next((line for line in done.stderr.splitlines() if "error" in line), f"exit status {done.returncode}")
+
+
+@functools.cache
+def chosen() -> Compiler:
+    """The compiler to use now. Says so in a line if it is not clang although the wheel is there."""
+    compiler = clang()
+    if compiler is None:
+        return GCC
+    if (reason := refusal(compiler)) is None:
+        return compiler
+    print(f"metronome: {compiler.name} cannot compile for this machine ({reason}): g++ does, and what it makes is slower",
+          file=sys.stderr)
+    return GCC

@@ -1,0 +1,61 @@
+"""The C++ of a simulation: what Verilator writes, kept for another compilation, and what of the testbench goes in."""
+
+from __future__ import annotations
+
+import re
+import tarfile
+from pathlib import Path
+
+from .executables import TB_SOURCES
+from .plain_paths import plain
+from .verilating import PREFIX, BuildError
+
+__all__ = ["cocotb_library", "pack", "testbench_sources", "unpack"]
+
+_ARCHIVE = "sources.tar.gz"
+
+
+def cocotb_library() -> str:
+    """The linker's flags for cocotb's library."""
+    import cocotb_tools.config as cocotb_config
+
+    return f"-L{plain(Path(cocotb_config.libs_dir))} -lcocotbvpi_verilator"
+
+
+def testbench_sources() -> list[Path]:
+    """cocotb's main program, and the sources of the testbench."""
+    import cocotb_tools.config as cocotb_config
+
+    main = plain(Path(cocotb_config.share_dir)) / "lib" / "verilator" / "verilator.cpp"
+    return [main, *(plain(path.parent) / path.name for path in TB_SOURCES)]
+
+
+def pack(folder: Path) -> None:
+    """Keep the C++ of ``folder``/obj in ``folder``: elaborating and verilating take longer than all that follows."""
+    with tarfile.open(folder / _ARCHIVE, "w:gz", compresslevel=3) as archive:
+        for path in sorted((folder / "obj").iterdir()):
+            if path.suffix in (".cpp", ".h", ".mk"):
+                archive.add(path, f"obj/{path.name}")
+
+
+def unpack(entry: Path, folder: Path) -> list[Path]:
+    """Bring what :func:`pack` has kept in ``entry`` to ``folder``/obj; returns the C++ sources of the testbench.
+
+    Raises
+    ------
+    BuildError
+        If the cache's copy is damaged.
+    """
+    try:
+        with tarfile.open(entry / _ARCHIVE) as archive:
+            archive.extractall(folder, filter="data")
+        makefile = folder / "obj" / f"{PREFIX}.mk"
+        text = makefile.read_text()
+    except (OSError, tarfile.TarError, EOFError, ValueError) as error:
+        raise BuildError(f"the build cache is damaged: delete {entry}, and it is built again ({error})") from None
+    # The makefile has the paths of the installation by which it was made.
+    sources = [path for path in testbench_sources() if path.suffix == ".cpp"]
+    for path in sources:
+        text = re.sub(rf"^{path.stem}\.o: .*$", lambda match: f"{path.stem}.o: {path}", text, flags=re.MULTILINE)
+    makefile.write_text(re.sub(r"-L\S+ -lcocotbvpi_verilator", lambda match: cocotb_library(), text))
+    return sources

@@ -1,0 +1,118 @@
+"""One lane as a netlist of word-level cells: the JSON of Yosys."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from amaranth._toolchain.yosys import find_yosys
+from amaranth.back import rtlil
+from amaranth.lib import wiring
+
+__all__ = ["WORD_BITS", "Bit", "Cell", "Netlist", "Register", "netlist_of"]
+
+#: A port of so many bits is data. Enables are narrower.
+WORD_BITS = 32
+
+#: The number of a net, or a constant: "0", "1" or "x".
+Bit = int | str
+
+#: A register gets an enable where the process that writes it has one; a reset is a part of its next value.
+_PASSES = ("proc", "flatten", "opt_expr", "opt_clean", "opt_dff -nosdff", "opt_expr", "opt_merge", "opt_clean")
+_CLOCK = ("clk", "rst")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A combinational cell of Yosys' library: one output ``Y``."""
+
+    name: str  # unique in the netlist, and a name in Verilog
+    kind: str  # as Yosys has it, e.g. "$add"
+    signed: bool  # all operands are two's complement
+    inputs: dict[str, list[Bit]]
+    output: list[Bit]
+
+
+@dataclass(frozen=True)
+class Register:
+    """A register that takes ``data`` at the end of a cycle in which ``enable`` is 1, and else keeps its value."""
+
+    name: str
+    enable: Bit
+    data: list[Bit]
+    output: list[Bit]
+
+
+@dataclass
+class Netlist:
+    """A lane: ports but for clock and reset, cells and registers. All words are lists of bits, the lowest first."""
+
+    inputs: dict[str, list[Bit]]
+    outputs: dict[str, list[Bit]]
+    cells: dict[str, Cell] = field(default_factory=dict)
+    registers: dict[str, Register] = field(default_factory=dict)
+    #: The net -> what drives it (the name of an input, a cell or a register), and which of its bits.
+    drivers: dict[int, tuple[str, int]] = field(default_factory=dict)
+
+    def driving(self, bits: list[Bit]) -> Iterator[str]:
+        """The names of what drives the bits that are not constant, each once."""
+        yield from dict.fromkeys(self.drivers[bit][0] for bit in bits if isinstance(bit, int))
+
+
+def _text(component: wiring.Component) -> str:
+    """The JSON that Yosys writes of the component."""
+    source = rtlil.convert(component, name="lane", emit_src=False)
+    script = "\n".join([f"read_rtlil <<rtlil\n{source}\nrtlil", *_PASSES, "write_json"])
+    # Amaranth has no public way to the Yosys that it brings.
+    text: str = find_yosys(lambda version: version >= (0, 40)).run(["-q", "-"], script, ignore_warnings=True)
+    return text[text.index("{"):]
+
+
+def netlist_of(component: wiring.Component) -> Netlist:
+    """Elaborate ``component``, a lane, and read its netlist.
+
+    Raises
+    ------
+    ValueError
+        If a register has no enable, or one that is active low: then the lane is never idle.
+    """
+    module = next(iter(json.loads(_text(component))["modules"].values()))
+    ports = {name: port for name, port in module["ports"].items() if name not in _CLOCK}
+    netlist = Netlist(*(
+        {name: port["bits"] for name, port in ports.items() if port["direction"] == direction and port["bits"]}
+        for direction in ("input", "output")))
+    for name, bits in netlist.inputs.items():
+        _drive(netlist, name, bits)
+    found = [cell for cell in module["cells"].values() if cell["type"] != "$scopeinfo"]
+    for number, cell in enumerate(found):
+        if "ff" in cell["type"]:
+            _add_register(netlist, f"q{number}", cell)
+        else:
+            _add_cell(netlist, f"c{number}", cell)
+    return netlist
+
+
+def _drive(netlist: Netlist, name: str, bits: list[Bit]) -> None:
+    netlist.drivers.update({bit: (name, position) for position, bit in enumerate(bits) if isinstance(bit, int)})
+
+
+def _parameters(cell: dict[str, Any]) -> dict[str, int]:
+    return {name: int(value, 2) for name, value in cell["parameters"].items() if set(value) <= {"0", "1"}}
+
+
+def _add_register(netlist: Netlist, name: str, cell: dict[str, Any]) -> None:
+    if cell["type"] != "$dffe" or not _parameters(cell)["EN_POLARITY"]:
+        raise ValueError(f"a lane with a {cell['type']} without an enable that is active high is never idle")
+    nets = cell["connections"]
+    netlist.registers[name] = Register(name, nets["EN"][0], nets["D"], nets["Q"])
+    _drive(netlist, name, nets["Q"])
+
+
+def _add_cell(netlist: Netlist, name: str, cell: dict[str, Any]) -> None:
+    parameters, nets = _parameters(cell), dict(cell["connections"])
+    output = nets.pop("Y")
+    signed = all(parameters.get(f"{port}_SIGNED", 0) for port in nets if port != "S")
+    netlist.cells[name] = Cell(name, cell["type"], signed, nets, output)
+    _drive(netlist, name, output)

@@ -1,0 +1,134 @@
+"""When a cell of a lane is evaluated: under the enables of the registers that need it, in an order without waits."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+
+from .netlist import WORD_BITS, Bit, Netlist
+
+__all__ = ["Block", "blocks", "idle_inputs"]
+
+#: Enables of which one is 1 where the cells are needed, and the cells in the order of their evaluation. Without an
+#: enable they are needed whenever the lane is not idle.
+Block = tuple[frozenset[Bit], list[str]]
+
+
+def _sorted(netlist: Netlist) -> list[str]:
+    """The names of all cells; each stands behind those whose outputs it reads."""
+    done: dict[str, None] = {}
+    for start in netlist.cells:
+        waiting = [start]
+        while waiting:
+            name = waiting[-1]
+            missing = [other for other in _read_by(netlist, name) if other not in done]
+            waiting += missing
+            if not missing:
+                done[waiting.pop()] = None
+    return list(done)
+
+
+def _read_by(netlist: Netlist, name: str) -> list[str]:
+    """The cells whose outputs the cell ``name`` reads."""
+    bits = [bit for word in netlist.cells[name].inputs.values() for bit in word]
+    return [other for other in netlist.driving(bits) if other in netlist.cells]
+
+
+def _enables(netlist: Netlist, in_order: list[str]) -> dict[str, frozenset[Bit]]:
+    """Cell -> the enables of all registers that need it; empty where an enable or an output does, too."""
+    needed: dict[str, set[Bit]] = defaultdict(set)
+    always: set[str] = set()
+    for register in netlist.registers.values():
+        for name in netlist.driving(register.data):
+            needed[name].add(register.enable)
+        always.update(netlist.driving([register.enable]))
+    for word in netlist.outputs.values():
+        always.update(netlist.driving(word))
+    for name in reversed(in_order):
+        for other in _read_by(netlist, name):
+            needed[other] |= needed[name]
+            if name in always:
+                always.add(other)
+    return {name: frozenset() if name in always else frozenset(needed[name]) for name in in_order}
+
+
+def blocks(netlist: Netlist) -> list[Block]:
+    """All cells, in few blocks: each runs on as long as there is a cell of its enables whose inputs are there."""
+    in_order = _sorted(netlist)
+    enables = _enables(netlist, in_order)
+    waits = {
+        name: {*_read_by(netlist, name), *(set(netlist.driving(list(enables[name]))) & set(netlist.cells))}
+        for name in in_order
+    }
+    found: list[Block] = []
+    left = dict.fromkeys(in_order)
+    while left:
+        ready = [name for name in left if not waits[name]]
+        # Those without a condition first: among them are the enables of others.
+        chosen = min((enables[name] for name in ready), key=lambda bits: (len(bits) > 0, sorted(map(str, bits))))
+        block: list[str] = []
+        for name in in_order:
+            if name in left and enables[name] == chosen and waits[name] <= set(block):
+                block.append(name)
+                del left[name]
+        for wait in waits.values():
+            wait.difference_update(block)
+        found.append((chosen, block))
+    return found
+
+
+def idle_inputs(netlist: Netlist) -> list[Bit]:
+    """Bits of the inputs; while they are 0, no register is enabled. As few as can be dropped one by one.
+
+    Raises
+    ------
+    ValueError
+        If there are none, as far as ANDs, ORs and multiplexers show.
+    """
+    enables = {register.enable for register in netlist.registers.values()}
+    chosen = [bit for word in netlist.inputs.values() if len(word) < WORD_BITS for bit in word]
+
+    def suffices(bits: Iterable[Bit]) -> bool:
+        zero = _zero_test(netlist, frozenset(bits))
+        return all(map(zero, enables))
+
+    if not suffices(chosen):
+        raise ValueError("a lane with an enable that is not 0 for inputs of 0 is never idle")
+    for bit in list(chosen):
+        rest = [other for other in chosen if other != bit]
+        if suffices(rest):
+            chosen = rest
+    return chosen
+
+
+def _zero_test(netlist: Netlist, zeros: frozenset[Bit]) -> Callable[[Bit], bool]:
+    """Whether a bit is 0 while ``zeros`` are, whatever the others."""
+    known: dict[Bit, bool] = {}
+
+    def is_zero(bit: Bit) -> bool:
+        if bit not in known:
+            known[bit] = bit == "0" or bit in zeros or (isinstance(bit, int) and cell_is_zero(*netlist.drivers[bit]))
+        return known[bit]
+
+    def cell_is_zero(name: str, position: int) -> bool:
+        cell = netlist.cells.get(name)
+        if cell is None:
+            return False
+        words = cell.inputs
+        column = [word[position] if position < len(word) else "0" for port, word in words.items() if port in "AB"]
+        match cell.kind:
+            case "$and":
+                return any(map(is_zero, column))
+            case "$or":
+                return all(map(is_zero, column))
+            case "$reduce_or" | "$reduce_bool":
+                return position > 0 or all(map(is_zero, words["A"]))
+            case "$reduce_and":
+                return position > 0 or any(map(is_zero, words["A"]))
+            case "$mux":
+                return all(map(is_zero, column)) or (is_zero(words["S"][0]) and is_zero(words["A"][position]))
+            case "$ne":
+                return all(map(is_zero, (*words["A"], *words["B"])))
+        return False
+
+    return is_zero

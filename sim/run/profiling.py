@@ -1,0 +1,74 @@
+"""Builds by profile: the programs whose runs are counted, and when a simulation is built so by itself."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from metronome.hdl.config import SmConfig
+
+from ..build.by_profile import build_by_profile, note_seconds, seconds_until_it_pays
+from ..build.cache import try_lock
+from ..build.simulator import Build, BuildError, Progress
+from ..program.kernels import prepare
+from .jobs import job_of
+from .process import simulation
+from .types import RunRequest
+
+__all__ = ["built_by_profile", "when_it_pays"]
+
+#: Kernels and sizes: whole numbers, and numbers with a point. What they leave out runs as in the usual build, or slower.
+PROGRAMS = (("psort", 128), ("sgemm", 16), ("blackscholes", 64))
+
+
+def built_by_profile(config: SmConfig, progress: Progress | None = None) -> Build:
+    """The simulation of ``config``, compiled by a profile of :data:`PROGRAMS`, from the cache or made now.
+
+    Raises
+    ------
+    BuildError
+        As :func:`sim.build.by_profile.build_by_profile`, and if a program does not end on the machine.
+    """
+    return build_by_profile(config, lambda executable: _counts(config, executable), progress)
+
+
+def _counts(config: SmConfig, executable: Path) -> bytes:
+    """What tb/profile.cpp writes after a run of all programs."""
+    jobs = [
+        job_of(config, RunRequest(
+            launch=prepare(name, None, size, 1, config), policy=config.policies[0],
+            fetch_policy=config.fetch_policies[0] if config.fetch_policies else None))
+        for name, size in PROGRAMS
+    ]
+    # A folder that is gone when the build ends.
+    profile = executable.parent / "obj" / "counts"
+    with simulation(executable, profile=profile) as process:
+        for kind, index, *content in process.messages(jobs):
+            if kind == "result" and content[0]["status"] != "ended":
+                raise BuildError(f"{PROGRAMS[index][0]} does not end on this machine: there is no profile of it")
+    try:
+        return profile.read_bytes()
+    except FileNotFoundError:
+        raise BuildError("the simulation has written no counts") from None
+
+
+def when_it_pays(config: SmConfig, built: Build, report: Progress) -> Build:
+    """``built``, or one by profile where the usual one has run for so long that this would have paid.
+
+    Nothing comes of it if another process is at it already, or if it cannot be done, about which there is a line.
+    """
+    left = seconds_until_it_pays(built.executable)
+    if left is None or left > 0:
+        return built
+    with try_lock(built.executable.parent / "seconds") as free:
+        if not free:
+            return built
+        # If this is interrupted, or fails, the next command does not try it again at once.
+        note_seconds(built.executable, None)
+        print("metronome: this machine has been simulated for so long that a build by its profile pays: it is made once, "
+              "now, and makes every further run faster", file=sys.stderr)
+        try:
+            return built_by_profile(config, report)
+        except (BuildError, OSError) as error:
+            print(f"metronome: no build by profile: {str(error).splitlines()[0]}: the usual one does", file=sys.stderr)
+            return built
