@@ -20,6 +20,7 @@ from .progress import Report
 if TYPE_CHECKING:
     from metronome.hdl.config import SmConfig
     from metronome.hdl.verilog import FlatVerilog
+    from metronome.sim.build.simulator import Build
     from metronome.sim.predict.predictor import Prediction, Recordings, Watcher
     from metronome.sim.predict.verify import Verification
     from metronome.sim.program.kernels import KernelInfo, Launch, Readable
@@ -165,6 +166,16 @@ class Backend:
                 config, request, progress=progress, on_console=lambda position, line: console(line), watcher=watcher,
                 begun=begun,
             )
+        except BuildError as error:
+            raise UsageError(str(error)) from error
+
+    def build_by_profile(self, config: SmConfig, progress: Report) -> Build:
+        """Build the simulation by a profile of its own, unless the cache has it."""
+        from metronome.sim.build.simulator import BuildError
+        from metronome.sim.run.profiling import built_by_profile
+
+        try:
+            return built_by_profile(config, progress)
         except BuildError as error:
             raise UsageError(str(error)) from error
 

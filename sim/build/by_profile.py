@@ -22,7 +22,7 @@ from .simulator import Build, build_usual
 from .verilating import PREFIX, BuildError, make, make_design
 from .verilog import Design, Progress
 
-__all__ = ["build_by_profile", "note_seconds", "pays", "seconds_until_it_pays"]
+__all__ = ["build_by_profile", "note_seconds", "seconds_until_it_pays"]
 
 #: In an entry: the seconds that its simulations have run, a line for each command.
 _SECONDS = "seconds"

@@ -24,8 +24,8 @@ from typing import IO
 from .processes import own_folder, surely, undisturbed
 from .sources import ROOT
 
-__all__ = ["MAKING", "cache_folder", "entry", "found", "held", "hold", "locked", "places", "remember", "try_lock", "used",
-           "workplace"]
+__all__ = ["MAKING", "cache_folder", "entry", "found", "held", "hold", "locked", "places", "remember", "try_lock",
+           "used", "workplace"]
 
 #: Whoever makes a temporary folder holds this lock until he has locked the folder; whoever looks for old ones too.
 MAKING = "making.lock"

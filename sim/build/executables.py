@@ -12,8 +12,18 @@ from .sources import ROOT
 from .verilating import digest, versions
 from .verilog import Design
 
-__all__ = ["EXECUTABLE", "TB_SOURCES", "WAVES_MAIN", "about", "describe", "is_whole", "key_of", "kept", "name_by_profile",
-           "usual_name"]
+__all__ = [
+    "EXECUTABLE",
+    "TB_SOURCES",
+    "WAVES_MAIN",
+    "about",
+    "describe",
+    "is_whole",
+    "kept",
+    "key_of",
+    "name_by_profile",
+    "usual_name",
+]
 
 EXECUTABLE = "metronome_top"
 TB_SOURCES = tuple(ROOT / "tb" / name for name in ("mailbox.cpp", "statistics.cpp", "profile.cpp", "top.sv"))

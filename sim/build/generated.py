@@ -55,7 +55,7 @@ def unpack(entry: Path, folder: Path) -> list[Path]:
         raise BuildError(f"the build cache is damaged: delete {entry}, and it is built again ({error})") from None
     # The makefile has the paths of the installation by which it was made.
     sources = [path for path in testbench_sources() if path.suffix == ".cpp"]
-    for path in sources:
-        text = re.sub(rf"^{path.stem}\.o: .*$", lambda match: f"{path.stem}.o: {path}", text, flags=re.MULTILINE)
+    rules = {path.stem: f"{path.stem}.o: {path}" for path in sources}
+    text = re.sub(r"^(\w+)\.o: .*$", lambda match: rules.get(match[1], match[0]), text, flags=re.MULTILINE)
     makefile.write_text(re.sub(r"-L\S+ -lcocotbvpi_verilator", lambda match: cocotb_library(), text))
     return sources

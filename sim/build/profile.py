@@ -113,7 +113,7 @@ def _profile(functions: Sequence[_Function]) -> bytes:
 
 
 def _summary(functions: Sequence[_Function]) -> bytes:
-    """What is hot: for each cutoff the smallest of the largest counts that make up this share, and how many they are."""
+    """What is hot: for each cutoff the smallest of the largest counts that make up this share, and their number."""
     counts = sorted(itertools.chain.from_iterable(function.counts for function in functions), reverse=True)
     inner = [count for function in functions for count in function.counts[1:]]
     total = sum(counts)

@@ -13,19 +13,10 @@ from pathlib import Path
 from metronome.hdl.config import SmConfig
 
 from .cache import entry, held
-from .executables import (
-    EXECUTABLE,
-    WAVES_MAIN,
-    describe,
-    is_whole,
-    kept,
-    key_of,
-    name_by_profile,
-    usual_name,
-)
+from .executables import EXECUTABLE, WAVES_MAIN, describe, is_whole, kept, key_of, name_by_profile, usual_name
+from .generated import cocotb_library, pack, testbench_sources
 from .plain_paths import plain
 from .preflight import missing_for_simulation
-from .generated import cocotb_library, pack, testbench_sources
 from .verilating import FLAGS, PREFIX, WAVES_FLAGS, BuildError, call, make, verilator
 from .verilog import Design, Progress
 

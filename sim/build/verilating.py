@@ -107,7 +107,8 @@ def _make(folder: Path, prefix: str, settings: Sequence[str], *goals: str) -> No
     # The wheel's makefile names programs of the machine that it was made on; a bare Debian has no `python`.
     python = shlex.quote(sys.executable).replace("$", "$$")
     # It refuses a current folder with a space in its path, and uses the path for nothing else.
-    command = ["make", "-j", "2", f"PYTHON3={python}", "CURDIR=obj", *settings, "-C", "obj", "-f", f"{prefix}.mk", *goals]
+    command = ["make", "-j", "2", f"PYTHON3={python}", "CURDIR=obj", *settings, "-C", "obj", "-f", f"{prefix}.mk",
+               *goals]
     call(command, folder, verilator()[1])
 
 

@@ -151,7 +151,7 @@ class Simulation:
 def simulation(
     executable: Path, waves: Waves | None = None, profile: Path | None = None,
 ) -> Iterator[Simulation]:
-    """Start a simulation, which ends with the block at the latest. ``profile``: the file for what it counts, if it does.
+    """Start a simulation, which ends with the block at the latest. ``profile``: the file for its counts, if it counts.
 
     Raises
     ------

@@ -17,7 +17,7 @@ from .types import RunRequest
 
 __all__ = ["built_by_profile", "when_it_pays"]
 
-#: Kernels and sizes: whole numbers, and numbers with a point. What they leave out runs as in the usual build, or slower.
+#: Kernels and sizes. Integer and floating point; stores, barriers and divergence.
 PROGRAMS = (("psort", 128), ("sgemm", 16), ("blackscholes", 64))
 
 
@@ -65,8 +65,8 @@ def when_it_pays(config: SmConfig, built: Build, report: Progress) -> Build:
             return built
         # If this is interrupted, or fails, the next command does not try it again at once.
         note_seconds(built.executable, None)
-        print("metronome: this machine has been simulated for so long that a build by its profile pays: it is made once, "
-              "now, and makes every further run faster", file=sys.stderr)
+        print("metronome: this machine is simulated often: its simulation is built once more, by a profile, and is "
+              "faster from now on", file=sys.stderr)
         try:
             return built_by_profile(config, report)
         except (BuildError, OSError) as error:

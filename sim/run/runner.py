@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -21,16 +21,7 @@ from .jobs import job_of
 from .probe_events import EVENT_PARTS, events_of
 from .process import Simulation, simulation
 from .profiling import when_it_pays
-from .types import (
-    ResultCallback,
-    RunRequest,
-    RunResult,
-    SimulationError,
-    WarpState,
-    Watcher,
-    Waves,
-    unpack_memory,
-)
+from .types import Job, ResultCallback, RunRequest, RunResult, SimulationError, WarpState, Watcher, Waves, unpack_memory
 
 __all__ = ["BuildError", "RunRequest", "RunResult", "SimulationError", "WarpState", "run", "run_many"]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from amaranth._toolchain.yosys import find_yosys
-from amaranth.back import rtlil
+from amaranth.back import rtlil  # type: ignore[attr-defined]  # the stubs lack it
 from amaranth.lib import wiring
 
 __all__ = ["WORD_BITS", "Bit", "Cell", "Netlist", "Register", "netlist_of"]

@@ -5,9 +5,15 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 
-from .netlist import WORD_BITS, Bit, Netlist
+from .netlist import WORD_BITS, Bit, Cell, Netlist
 
 __all__ = ["Block", "blocks", "idle_inputs"]
+
+#: Cells -> whether all bits that they read must be 0 for their output to be, or any: bit by bit, or of whole words.
+_BITWISE: dict[str, Callable[[Iterable[bool]], bool]] = {"$and": any, "$or": all}
+_OF_WORDS: dict[str, Callable[[Iterable[bool]], bool]] = {
+    "$reduce_or": all, "$reduce_bool": all, "$reduce_and": any, "$ne": all,
+}
 
 #: Enables of which one is 1 where the cells are needed, and the cells in the order of their evaluation. Without an
 #: enable they are needed whenever the lane is not idle.
@@ -88,9 +94,8 @@ def idle_inputs(netlist: Netlist) -> list[Bit]:
     enables = {register.enable for register in netlist.registers.values()}
     chosen = [bit for word in netlist.inputs.values() if len(word) < WORD_BITS for bit in word]
 
-    def suffices(bits: Iterable[Bit]) -> bool:
-        zero = _zero_test(netlist, frozenset(bits))
-        return all(map(zero, enables))
+    def suffices(bits: list[Bit]) -> bool:
+        return all(map(_Zeros(netlist, bits).has, enables))
 
     if not suffices(chosen):
         raise ValueError("a lane with an enable that is not 0 for inputs of 0 is never idle")
@@ -101,34 +106,29 @@ def idle_inputs(netlist: Netlist) -> list[Bit]:
     return chosen
 
 
-def _zero_test(netlist: Netlist, zeros: frozenset[Bit]) -> Callable[[Bit], bool]:
-    """Whether a bit is 0 while ``zeros`` are, whatever the others."""
-    known: dict[Bit, bool] = {}
+class _Zeros:
+    """Which bits are 0 while some are, whatever the others."""
 
-    def is_zero(bit: Bit) -> bool:
-        if bit not in known:
-            known[bit] = bit == "0" or bit in zeros or (isinstance(bit, int) and cell_is_zero(*netlist.drivers[bit]))
-        return known[bit]
+    def __init__(self, netlist: Netlist, zeros: list[Bit]) -> None:
+        self._netlist = netlist
+        self._known: dict[Bit, bool] = dict.fromkeys(zeros, True) | {"0": True, "1": False, "x": False}
 
-    def cell_is_zero(name: str, position: int) -> bool:
-        cell = netlist.cells.get(name)
-        if cell is None:
-            return False
+    def has(self, bit: Bit) -> bool:
+        """Whether the bit is 0, as far as ANDs, ORs and multiplexers show."""
+        if bit not in self._known:
+            assert isinstance(bit, int)
+            name, position = self._netlist.drivers[bit]
+            cell = self._netlist.cells.get(name)
+            self._known[bit] = cell is not None and self._cell_has(cell, position)
+        return self._known[bit]
+
+    def _cell_has(self, cell: Cell, position: int) -> bool:
         words = cell.inputs
-        column = [word[position] if position < len(word) else "0" for port, word in words.items() if port in "AB"]
-        match cell.kind:
-            case "$and":
-                return any(map(is_zero, column))
-            case "$or":
-                return all(map(is_zero, column))
-            case "$reduce_or" | "$reduce_bool":
-                return position > 0 or all(map(is_zero, words["A"]))
-            case "$reduce_and":
-                return position > 0 or any(map(is_zero, words["A"]))
-            case "$mux":
-                return all(map(is_zero, column)) or (is_zero(words["S"][0]) and is_zero(words["A"][position]))
-            case "$ne":
-                return all(map(is_zero, (*words["A"], *words["B"])))
+        column = [word[position] if position < len(word) else "0" for port, word in words.items() if port != "S"]
+        if cell.kind == "$mux":
+            return all(map(self.has, column)) or (self.has(words["S"][0]) and self.has(words["A"][position]))
+        if cell.kind in _BITWISE:
+            return _BITWISE[cell.kind](map(self.has, column))
+        if cell.kind in _OF_WORDS:
+            return position > 0 or _OF_WORDS[cell.kind](self.has(bit) for word in words.values() for bit in word)
         return False
-
-    return is_zero

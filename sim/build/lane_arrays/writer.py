@@ -9,8 +9,9 @@ from .order import blocks, idle_inputs
 
 __all__ = ["array_ports", "write_array"]
 
-_TWO = {"$add": "+", "$sub": "-", "$mul": "*", "$and": "&", "$or": "|", "$xor": "^", "$eq": "==", "$ne": "!=", "$lt": "<",
-        "$le": "<=", "$gt": ">", "$ge": ">=", "$shl": "<<", "$shr": ">>", "$logic_and": "&&", "$logic_or": "||"}
+_TWO = {"$add": "+", "$sub": "-", "$mul": "*", "$and": "&", "$or": "|", "$xor": "^", "$eq": "==", "$ne": "!=",
+        "$lt": "<", "$le": "<=", "$gt": ">", "$ge": ">=", "$shl": "<<", "$shr": ">>",
+        "$logic_and": "&&", "$logic_or": "||"}
 _ONE = {"$not": "~", "$neg": "-", "$reduce_or": "|", "$reduce_bool": "|", "$reduce_and": "&", "$reduce_xor": "^",
         "$logic_not": "!"}
 
@@ -34,7 +35,8 @@ class _Expressions:
             **dict.fromkeys(netlist.registers, register),
         }
         self._widths = {name: len(bits) for name, bits in netlist.inputs.items()}
-        self._widths |= {name: len(driver.output) for name, driver in (*netlist.cells.items(), *netlist.registers.items())}
+        self._widths |= {name: len(cell.output) for name, cell in netlist.cells.items()}
+        self._widths |= {name: len(each.output) for name, each in netlist.registers.items()}
 
     def word(self, bits: list[Bit]) -> str:
         """The bits, the lowest first, as one expression of so many bits."""

@@ -11,8 +11,8 @@ from metronome.hdl.board.protocol import FILL_WORDS, MAX_WORDS
 from ...build.cache import entry
 from ...build.plain_paths import plain
 from ...build.processes import children_ended
-from ...build.verilating import call, digest, make, verilator, versions
 from ...build.sources import ROOT
+from ...build.verilating import call, digest, make, verilator, versions
 from ...build.verilog import Progress
 from ..synth.flow import TOP
 from .bitstream import netlist_texts

@@ -16,8 +16,8 @@ from .pools import Task
 __all__ = ["Estimate", "estimate"]
 
 #: Seconds for a cycle and for a build: of the smallest machine, and for each lane of each warp (docs/performance.md).
-_CYCLE_SECONDS, _CYCLE_SECONDS_A_LANE = 4.1e-6, 1.6e-8
-_BUILD_SECONDS, _BUILD_SECONDS_A_LANE = 28.0, 0.07
+_CYCLE_SECONDS, _CYCLE_SECONDS_A_LANE = 2.8e-6, 5.8e-9
+_BUILD_SECONDS, _BUILD_SECONDS_A_LANE = 18.0, 0.07
 #: Cycles for an instruction, about; seconds to start a simulation.
 _CYCLES_AN_INSTRUCTION, _START_SECONDS = 2.5, 2.0
 #: Seconds for a prediction and for each of its cycles; the machine hardly counts.

@@ -13,6 +13,7 @@ from ...program.compiler.elf_cache import ToolchainError
 from ...program.elf import ImageError
 from ...program.kernels import KernelError
 from ...run.outcome import Outcome
+from ...run.profiling import built_by_profile
 from ...run.runner import SimulationError
 from ...run.runner import run as simulate
 from ...run.types import RunRequest, RunResult
@@ -27,6 +28,8 @@ __all__ = ["TRIES", "build_machine", "execute"]
 
 #: So often a run is begun whose process dies, be it that of the simulation or the worker's own.
 TRIES = 3
+#: A build by profile takes as long as this many short runs save by it.
+_MANY_RUNS = 200
 #: What says in a line for people what is wrong.
 _PLAIN = (BuildError, CannotPredictError, ImageError, KernelError, SimulationError, ToolchainError)
 
@@ -83,15 +86,21 @@ def _recordings() -> Recordings:
     return Recordings()
 
 
-def build_machine(run: Run) -> str | None:
-    """Build the simulation of the run's machine, or the model, unless the cache has it; what went wrong, if it did."""
+def build_machine(run: Run, runs: int) -> str | None:
+    """Build the simulation of the run's machine, or the model, unless the cache has it; what went wrong, if it did.
+
+    ``runs``: how many of them follow. For many, the simulation is built by its profile.
+    """
     if run.engine is Engine.PREDICT:
         from ...predict.predictor import prepare
 
         prepare()
         return None
     try:
-        build(run.config)
+        if runs < _MANY_RUNS:
+            build(run.config)
+        else:
+            built_by_profile(run.config)
     except BuildError as error:
         return " ".join(str(error).split())
     return None

@@ -93,7 +93,7 @@ class LocalPool:
             return future
 
         # Future -> the task, or those that wait for a build.
-        builds = {pool.schedule(build_machine, args=[group[0].run]): group for group in groups.values()}
+        builds = {pool.schedule(build_machine, args=[group[0].run, len(group)]): group for group in groups.values()}
         self._titles |= {future: f"build {_machine_of(group[0].run)}" for future, group in builds.items()}
         runs: dict[Any, Task] = {}
         while builds or runs:
@@ -170,7 +170,7 @@ class DaskPool:
         with client:
             running: dict[Any, Task | list[Task]] = {}
             for group in _by_build(tasks).values():
-                running[client.submit(build_machine, group[0].run, pure=False)] = group
+                running[client.submit(build_machine, group[0].run, len(group), pure=False)] = group
             queue = as_completed(list(running), loop=client.loop)
             try:
                 for future in queue:

@@ -12,8 +12,8 @@ import pytest
 
 from metronome.sim.build.cache import entry
 from metronome.sim.build.export.files import export_files
-from metronome.sim.build.verilating import digest, verilator, versions
 from metronome.sim.build.sources import ROOT
+from metronome.sim.build.verilating import digest, verilator, versions
 from metronome.sim.build.verilog import elaborate_flat
 from metronome.sim.machine.memory.stacks import restore
 from metronome.sim.machine.memory.store import SparseMemory
