@@ -32,12 +32,24 @@ class Build:
     build_seconds: float = 0.0
 
 
-def _verilate(config: SmConfig, verilog: str, folder: Path, waves: bool) -> list[Path]:
-    """Verilog -> C++ in ``folder``/obj; returns the C++ sources of the testbench, which other designs share."""
+def _compile(config: SmConfig, verilog: str, folder: Path, waves: bool, progress: Progress) -> float:
+    """Verilog -> ``folder``/metronome_top; returns the seconds that compiling has taken."""
     from .layout_header import layout_header
 
     (folder / "metronome_sm.v").write_text(verilog)
     (folder / "layout.svh").write_text(layout_header(config))
+    progress("verilate")
+    shared = _verilate(folder, waves)
+    if not waves:
+        pack(folder)
+    progress("compile")
+    started = time.perf_counter()
+    make(folder, PREFIX, shared)
+    return time.perf_counter() - started
+
+
+def _verilate(folder: Path, waves: bool) -> list[Path]:
+    """Verilog -> C++ in ``folder``/obj; returns the C++ sources of the testbench, which other designs share."""
     script, env = verilator()
     main, *sources = testbench_sources()
     folders: list[str] = []
@@ -111,17 +123,10 @@ def build_usual(design: Design, waves: bool = False, progress: Progress | None =
         nonlocal seconds
         text = design.verilog
         started = time.perf_counter()
-        report("verilate")
-        shared = _verilate(design.config, text, folder, waves)
-        if not waves:
-            pack(folder)
-        report("compile")
-        compiling = time.perf_counter()
-        make(folder, PREFIX, shared)
-        ended = time.perf_counter()
+        compiling = _compile(design.config, text, folder, waves, report)
         shutil.rmtree(folder / "obj")
-        seconds = ended - started
-        describe(folder, config=repr(design.config), build_seconds=seconds, compile_seconds=ended - compiling, key=key)
+        seconds = time.perf_counter() - started
+        describe(folder, config=repr(design.config), build_seconds=seconds, compile_seconds=compiling, key=key)
 
     key = key_of(design, waves)
     made = entry(usual_name(key), make_entry, is_whole)

@@ -11,10 +11,13 @@ from amaranth._toolchain.yosys import find_yosys
 from amaranth.back import rtlil  # type: ignore[attr-defined]  # the stubs lack it
 from amaranth.lib import wiring
 
-__all__ = ["WORD_BITS", "Bit", "Cell", "Netlist", "Register", "netlist_of"]
+__all__ = ["SHIFTS", "WORD_BITS", "Bit", "Cell", "Netlist", "Register", "netlist_of"]
 
 #: A port of so many bits is data. Enables are narrower.
 WORD_BITS = 32
+
+#: Cells whose second operand, by how much, is never negative.
+SHIFTS = ("$shl", "$shr", "$sshr")
 
 #: The number of a net, or a constant: "0", "1" or "x".
 Bit = int | str
@@ -30,7 +33,7 @@ class Cell:
 
     name: str  # unique in the netlist, and a name in Verilog
     kind: str  # as Yosys has it, e.g. "$add"
-    signed: bool  # all operands are two's complement
+    signed: bool  # all operands are two's complement; of a shift, the one that is shifted
     inputs: dict[str, list[Bit]]
     output: list[Bit]
 
@@ -76,7 +79,7 @@ def netlist_of(component: wiring.Component) -> Netlist:
     Raises
     ------
     ValueError
-        If a register has no enable, or one that is active low: then the lane is never idle.
+        If a register has no enable, or one that is active low, or a reset: then the lane is never idle.
     """
     module = next(iter(json.loads(_text(component))["modules"].values()))
     ports = {name: port for name, port in module["ports"].items() if name not in _CLOCK}
@@ -91,7 +94,17 @@ def netlist_of(component: wiring.Component) -> Netlist:
             _add_register(netlist, f"q{number}", cell)
         else:
             _add_cell(netlist, f"c{number}", cell)
+    _require_drivers(netlist)
     return netlist
+
+
+def _require_drivers(netlist: Netlist) -> None:
+    """ValueError if something reads what nothing drives here, which is the reset."""
+    words = [word for cell in netlist.cells.values() for word in cell.inputs.values()]
+    words += [[register.enable, *register.data] for register in netlist.registers.values()]
+    words += netlist.outputs.values()
+    if any(isinstance(bit, int) and bit not in netlist.drivers for word in words for bit in word):
+        raise ValueError("a lane with a reset is never idle")
 
 
 def _drive(netlist: Netlist, name: str, bits: list[Bit]) -> None:
@@ -113,6 +126,6 @@ def _add_register(netlist: Netlist, name: str, cell: dict[str, Any]) -> None:
 def _add_cell(netlist: Netlist, name: str, cell: dict[str, Any]) -> None:
     parameters, nets = _parameters(cell), dict(cell["connections"])
     output = nets.pop("Y")
-    signed = all(parameters.get(f"{port}_SIGNED", 0) for port in nets if port != "S")
+    signed = all(parameters.get(f"{port}_SIGNED", 0) for port in ("A" if cell["type"] in SHIFTS else nets))
     netlist.cells[name] = Cell(name, cell["type"], signed, nets, output)
     _drive(netlist, name, output)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .netlist import WORD_BITS, Bit, Cell, Netlist, Register
+from .netlist import SHIFTS, WORD_BITS, Bit, Cell, Netlist, Register
 from .order import blocks, idle_inputs
 
 __all__ = ["array_ports", "write_array"]
 
 _TWO = {"$add": "+", "$sub": "-", "$mul": "*", "$and": "&", "$or": "|", "$xor": "^", "$eq": "==", "$ne": "!=",
-        "$lt": "<", "$le": "<=", "$gt": ">", "$ge": ">=", "$shl": "<<", "$shr": ">>",
+        "$lt": "<", "$le": "<=", "$gt": ">", "$ge": ">=", "$shl": "<<", "$shr": ">>", "$sshr": ">>>",
         "$logic_and": "&&", "$logic_or": "||"}
 _ONE = {"$not": "~", "$neg": "-", "$reduce_or": "|", "$reduce_bool": "|", "$reduce_and": "&", "$reduce_xor": "^",
         "$logic_not": "!"}
@@ -81,7 +81,8 @@ class _Expressions:
         """The value of the cell."""
         words = {port: self.word(bits) for port, bits in cell.inputs.items()}
         if cell.signed:
-            words = {port: f"$signed({word})" for port, word in words.items()}
+            shifted = cell.kind in SHIFTS
+            words = {port: word if shifted and port == "B" else f"$signed({word})" for port, word in words.items()}
         if cell.kind in _TWO:
             return f"{words['A']} {_TWO[cell.kind]} {words['B']}"
         if cell.kind in _ONE:
@@ -116,10 +117,11 @@ def write_array(name: str, netlist: Netlist, lanes: int) -> str:
     ports += [(f"output reg [{lanes * len(bits) - 1}:0]", port) for port, bits in netlist.outputs.items()]
     lines = [f"module {name}(clk, {', '.join(port for _, port in ports)});", "  input clk;"]
     lines += [f"  {kind} {port};" for kind, port in ports]
-    # Verilator 5.48 would make such an array a variable of the block, which forgets it: it does not see that a function
-    # reads it. It must not for one that is public.
+    # Verilator 5.48 made such an array a variable of the block, which forgets it. It does not for one that is public.
     lines += [f"  reg {_range(register)} {each} [{lanes}] /* verilator public_flat_rd */;"
               for each, register in netlist.registers.items()]
+    lines += [f"  reg {_range(register)} new_{each};" for each, register in netlist.registers.items()]
+    lines += [f"  reg [{len(bits) - 1}:0] lane_{port};" for port, bits in netlist.outputs.items()]
     lines += [f"  reg [{lanes * len(bits) - 1}:0] next_{port};" for port, bits in netlist.outputs.items()]
     return "\n".join([*lines, *_function(netlist), *_loop(netlist, lanes), "endmodule\n"])
 
@@ -132,12 +134,13 @@ def _function(netlist: Netlist) -> list[str]:
     """One lane in one cycle. Its variables are those of a function in C++, too, and not members of the whole design."""
     say, after = _Expressions(netlist, register="old_"), _Expressions(netlist, register="")
     arguments = [f"input logic [{len(bits) - 1}:0] i_{port}" for port, bits in netlist.inputs.items()]
-    arguments += [f"inout logic {_range(register)} {name}" for name, register in netlist.registers.items()]
+    # Not inout: of an element of an array that Verilator checks the bounds of, 5.48 takes another value.
+    arguments += [f"input logic {_range(register)} old_{name}" for name, register in netlist.registers.items()]
+    arguments += [f"output logic {_range(register)} {name}" for name, register in netlist.registers.items()]
     arguments += [f"output logic [{len(bits) - 1}:0] o_{port}" for port, bits in netlist.outputs.items()]
     lines = [f"  function automatic void lane({', '.join(arguments)});", "    /* verilator no_inline_task */"]
-    lines += [f"    automatic logic {_range(register)} old_{name};" for name, register in netlist.registers.items()]
     lines += [f"    automatic logic {_range(cell)} {name};" for name, cell in netlist.cells.items()]
-    lines += [f"    old_{name} = {name};" for name in netlist.registers]
+    lines += [f"    {name} = old_{name};" for name in netlist.registers]
     for enables, names in blocks(netlist):
         lines += _under(say.any_of(enables), [f"{name} = {say.of(netlist.cells[name])};" for name in names])
     by_enable: dict[Bit, list[str]] = {}
@@ -165,13 +168,17 @@ def _loop(netlist: Netlist, lanes: int) -> list[str]:
         words = len(bits) == WORD_BITS
         arguments.append(f"{port}[{WORD_BITS} * i +: {WORD_BITS}]" if words else f"{{{', '.join(pieces)}}}")
     arguments += [f"{name}[i]" for name in netlist.registers]
-    arguments += [f"next_{port}[{len(bits)} * i +: {len(bits)}]" for port, bits in netlist.outputs.items()]
+    arguments += [f"new_{name}" for name in netlist.registers] + [f"lane_{port}" for port in netlist.outputs]
     return [
         f"  always @(posedge clk) if ({' | '.join(f'(|{port})' for port in needed)}) begin",
         "    /* verilator unroll_disable */",
         f"    for (int i = 0; i < {lanes}; ++i)",
-        f"      if ({' | '.join(f'{port}[i]' for port in needed)})",
+        f"      if ({' | '.join(f'{port}[i]' for port in needed)}) begin",
         f"        lane({', '.join(arguments)});",
+        *(f"        {name}[i] = new_{name};" for name in netlist.registers),
+        *(f"        next_{port}[{len(bits)} * i +: {len(bits)}] = lane_{port};"
+          for port, bits in netlist.outputs.items()),
+        "      end",
         *(f"    {port} <= next_{port};" for port in netlist.outputs),
         "  end",
     ]

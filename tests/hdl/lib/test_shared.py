@@ -6,7 +6,7 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from metronome.hdl.lib.shared import SharedModules, share
+from metronome.hdl.lib.shared import SharedModules, share_lanes
 from tests.hdl.lib.simulate import simulated
 
 
@@ -22,7 +22,7 @@ class AddTwo(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         AddTwo.elaborations += 1
         m = Module()
-        adder = share(m, platform, "adder", PlainAdder, width=self._width)
+        (adder,) = share_lanes(m, platform, PlainAdder, 1, width=self._width)
         m.d.comb += [adder.a.eq(self.words[0]), adder.b.eq(self.words[1])]
         m.d.sync += self.sum.eq(adder.sum + 2)
         return m
@@ -46,8 +46,9 @@ class Top(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        for i, width in enumerate((8, 8, 5, 8)):
-            part = share(m, platform, f"part{i}", AddTwo, width=width)
+        m.submodules.narrow = narrow = Module()
+        lanes = [*share_lanes(m, platform, AddTwo, 3, width=8), *share_lanes(narrow, platform, AddTwo, 1, width=5)]
+        for i, (part, width) in enumerate(zip(lanes, (8, 8, 8, 5), strict=True)):
             taken = Signal(width, name=f"taken{i}")
             m.d.comb += [
                 part.words[0].eq(self.words[0] + i), part.words[1].eq(self.words[1]),
@@ -60,7 +61,7 @@ class Top(wiring.Component):
 async def test_ordinary_submodules_elsewhere(ctx, dut):
     ctx.set(dut.words, [100, 50])
     await ctx.tick()
-    assert [ctx.get(dut.result[i]) for i in range(4)] == [152, 153, 154 % 32, 155]
+    assert [ctx.get(dut.result[i]) for i in range(4)] == [152, 153, 154, 155 % 32]
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +79,7 @@ def test_each_kind_is_elaborated_once(text):
     assert [line.split("(")[0] for line in shared.splitlines() if line.startswith("module ")] == [
         "module house_plain_adder", "module house_add_two", "module house_plain_adder_2", "module house_add_two_2",
     ]
-    assert top.count("house_add_two part") == 3 and top.count("house_add_two_2 part2") == 1
+    assert top.count("house_add_two lane") == 3 and top.count("house_add_two_2 lane0") == 1
 
 
 @pytest.mark.slow

@@ -1,0 +1,180 @@
+"""Arrays of lanes: when a cell is evaluated, what is refused, and that all lanes of the SM do as they do alone."""
+
+import random
+import subprocess
+
+import pytest
+from amaranth.back import verilog
+from amaranth.hdl import Module
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from metronome.hdl.execute.alu import AluLane
+from metronome.hdl.execute.div import DivLane
+from metronome.hdl.execute.fpu.lane import FloatLane
+from metronome.hdl.execute.fpu.misc import FmiscLane
+from metronome.hdl.execute.mul import MulLane
+from metronome.hdl.lib.shared import SharedModules, share_lanes
+from metronome.hdl.presets import PRESETS
+from metronome.sim.build.lane_arrays.netlist import netlist_of
+from metronome.sim.build.lane_arrays.order import blocks, idle_inputs
+from metronome.sim.build.lane_arrays.platform import LaneArrays
+from metronome.sim.build.lane_arrays.writer import write_array
+from metronome.sim.build.verilating import call, make, verilator
+from tests.sim.build.lane_arrays.lanes import Direct, Free, Reset, Small, Unless
+
+FLOAT = {"front", "convert", "back", "divide", "start", "step", "clear"}
+#: Lane, arguments, and the enables that keep it idle while they are 0.
+LANES = [
+    (Small, {}, {"take", "advance"}),
+    (AluLane, {}, {"enable"}),
+    (MulLane, {"stages": 2}, {"enable", "advance"}),
+    (MulLane, {"stages": 4}, {"enable", "advance"}),
+    (DivLane, {}, {"start", "step", "finish"}),
+    (FmiscLane, {"stages": 2}, {"enable", "advance"}),
+    (FmiscLane, {"stages": 4}, {"enable", "advance"}),
+    (FloatLane, {"latency_fma": 4, "latency_fcvt": 5, "latency_fdiv": 16}, FLOAT),
+    (FloatLane, {"latency_fma": 6, "latency_fcvt": 5, "latency_fdiv": 17}, FLOAT),
+    (FloatLane, {"latency_fma": 8, "latency_fcvt": 8, "latency_fdiv": 20}, FLOAT),
+]
+
+
+@pytest.mark.parametrize(("lane", "arguments", "enables"), LANES)
+def test_a_lane_is_idle_while_its_enables_are_0(lane, arguments, enables):
+    netlist = netlist_of(lane(**arguments))
+    found = {netlist.drivers[bit][0] for bit in idle_inputs(netlist)}
+    assert found == enables
+
+
+@pytest.mark.parametrize(("lane", "arguments", "enables"), LANES)
+def test_a_cell_stands_behind_what_it_reads_and_runs_when_it_is_needed(lane, arguments, enables):
+    netlist = netlist_of(lane(**arguments))
+    evaluated, allowed = set(), {}
+    for condition, names in blocks(netlist):
+        assert {name for name in netlist.driving(list(condition)) if name in netlist.cells} <= evaluated
+        for name in names:
+            bits = [bit for word in netlist.cells[name].inputs.values() for bit in word]
+            read = {other for other in netlist.driving(bits) if other in netlist.cells}
+            assert read <= evaluated
+            evaluated.add(name)
+            allowed[name] = condition
+            # What it reads is evaluated whenever it is itself.
+            assert all(not allowed[other] or (condition and condition <= allowed[other]) for other in read)
+    assert evaluated == set(netlist.cells)
+    for register in netlist.registers.values():
+        for name in netlist.driving(register.data):
+            assert name not in allowed or not allowed[name] or register.enable in allowed[name]
+
+
+@pytest.mark.parametrize(("lane", "reason"), [
+    (Free, "without an enable that is active high is never idle"),
+    (Unless, "an enable that is not 0 for inputs of 0 is never idle"),
+    (Reset, "with a reset is never idle"),
+    (Direct, "the output result of a lane must come from registers alone"),
+])
+def test_a_lane_that_is_never_idle_is_refused(lane, reason):
+    with pytest.raises(ValueError, match=reason):
+        write_array("lanes", netlist_of(lane()), 4)
+
+
+class Unit(wiring.Component):
+    """Lanes of one kind, with the ports of each: so the same for arrays and for instances."""
+
+    def __init__(self, lane, arguments, count):
+        self._lane, self._arguments, self._count = lane, arguments, count
+        members = {}
+        one = lane(**arguments)
+        for path, member, value in one.signature.flatten(one):
+            width = len(value.as_value()) if hasattr(value, "as_value") else len(value)
+            flow = In if member.flow is wiring.In else Out
+            members |= {f"{'__'.join(map(str, path))}_{i}": flow(width) for i in range(count) if width}
+        super().__init__(members)
+
+    def elaborate(self, platform):
+        m = Module()
+        for i, lane in enumerate(share_lanes(m, platform, self._lane, self._count, **self._arguments)):
+            for path, member, value in lane.signature.flatten(lane):
+                port = getattr(self, f"{'__'.join(map(str, path))}_{i}", None)
+                if port is not None:
+                    m.d.comb += value.eq(port) if member.flow is wiring.In else port.eq(value)
+        return m
+
+
+def ports_of(unit, flow):
+    return {path[0]: len(value) for path, member, value in unit.signature.flatten(unit) if member.flow is flow}
+
+
+KINDS = {"array": LaneArrays, "plain": SharedModules}
+
+
+def top(units):
+    """Verilog with both kinds of each unit, which have the same inputs; and the texts of their modules."""
+    ports, instances, texts = ["input clk"], [], []
+    for name, (lane, arguments) in units.items():
+        unit = Unit(lane, arguments, 3)
+        inputs, outputs = ports_of(unit, wiring.In), ports_of(unit, wiring.Out)
+        ports += [f"input [{width - 1}:0] {name}_{port}" for port, width in inputs.items()]
+        for kind, sharing in KINDS.items():
+            platform = sharing(prefix=f"{name}_{kind}")
+            text = verilog.convert(Unit(lane, arguments, 3), name=f"{name}_{kind}", platform=platform)
+            texts += [text, platform.text]
+            ports += [f"output [{width - 1}:0] {name}_{port}_{kind}" for port, width in outputs.items()]
+            names = [".clk(clk)", ".rst(1'b0)"] if "rst" in text.partition(";")[0] else [".clk(clk)"]
+            names += [f".{port}({name}_{port})" for port in inputs]
+            names += [f".{port}({name}_{port}_{kind})" for port in outputs]
+            instances.append(f"{name}_{kind} {name}_{kind} ({', '.join(names)});")
+    return "\n".join([f"module top({', '.join(ports)});", *instances, "endmodule", *texts])
+
+
+def harness(units, seed):
+    """A program that compares the outputs of both kinds in every cycle."""
+    drive, compare = [], []
+    for name, (lane, arguments) in units.items():
+        unit = Unit(lane, arguments, 3)
+        drive += [f"    top.{name}_{port} = pick({width});" for port, width in ports_of(unit, wiring.In).items()]
+        compare += [f'    if (top.{name}_{port}_array != top.{name}_{port}_plain) return fail("{name} {port}", cycle);'
+                    for port in ports_of(unit, wiring.Out)]
+    return f"""#include <cstdint>
+#include <cstdio>
+#include "Vtop.h"
+static uint64_t state = {seed | 1}u;
+static bool busy;
+static uint32_t next() {{ state ^= state << 13; state ^= state >> 7; state ^= state << 17; return state >> 16; }}
+// Words are often small, or those of special numbers; enables are 0 for some time, and then seldom or often 1.
+static uint32_t pick(int width) {{
+  if (width < 32) return busy && next() % 3 ? next() & ((1u << width) - 1) : 0;
+  return next() % 4 ? next() : next() % 3 ? next() % 5 << (next() % 2 * 23) : 0x7f800000u + next() % 3 - 1;
+}}
+static int fail(const char *port, int cycle) {{ std::printf("%s differs in cycle %d\\n", port, cycle); return 1; }}
+int main() {{
+  static Vtop top;
+  for (int cycle = 0; cycle < 5000; ++cycle) {{
+    busy = cycle / 50 % 3 != 2;
+{chr(10).join(drive)}
+    for (int edge = 0; edge < 2; ++edge) {{ top.clk = edge; top.eval(); }}
+{chr(10).join(compare)}
+  }}
+  return 0;
+}}
+"""
+
+
+@pytest.mark.more
+def test_an_array_does_what_its_lanes_do(tmp_path):
+    seed = random.randrange(1 << 32)
+    units = {f"u{number}": (lane, arguments) for number, (lane, arguments, _) in enumerate(LANES)}
+    (tmp_path / "top.sv").write_text(top(units))
+    (tmp_path / "main.cpp").write_text(harness(units, seed))
+    script, env = verilator()
+    call([str(script), "--cc", "--exe", "-O3", "--x-assign", "fast", "--x-initial", "0", "-Wno-fatal", "-Wno-lint",
+          "-Wno-style", "--prefix", "Vtop", "--top-module", "top", "-Mdir", "obj", "-o", "../program", "main.cpp",
+          "top.sv"], tmp_path, env)
+    make(tmp_path, "Vtop")
+    done = subprocess.run([tmp_path / "program"], capture_output=True, text=True)
+    assert done.returncode == 0, f"seed {seed}: {done.stdout}"
+
+
+def test_every_preset_has_lanes_that_can_be_arrays():
+    """Their parameters; those of the others are above."""
+    assert {(config.latency_mul, config.latency_fmisc, config.latency_fma, config.latency_fcvt, config.latency_fdiv)
+            for config in PRESETS.values()} == {(4, 2, 4, 5, 16), (4, 2, 6, 5, 17)}
