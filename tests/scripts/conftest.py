@@ -78,6 +78,8 @@ class FakeBackend:
         self.compiling = AS_USUAL
         self.problems = []
         self.error = None
+        #: The next times of the loop; half a second after them.
+        self.loop_times = []
         memory = SparseMemory()
         memory.write(RESULT_ADDRESS, RESULT_BYTES)
         self.result = RunResult(
@@ -164,6 +166,9 @@ class FakeBackend:
     def flat_verilog(self, config, bus):
         self.verilog_configs.append(config)
         return FlatVerilog(f"module metronome_sm;  // {bus}\nendmodule\n", flat_top(config, bus).ports)
+
+    def loop_time(self):
+        return self.loop_times.pop(0) if self.loop_times else 0.5
 
     def iss_speed(self):
         return 2e6
