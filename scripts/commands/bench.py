@@ -22,9 +22,9 @@ from ..process.backend import Backend, backend_of
 from ..process.errors import Exit, UsageError
 from ..process.progress import show_progress
 from ..process.terminal import Console
-from .bench_cases import SIZES, Asked, Kind, RunFailed
+from .bench_cases import SIZES, Asked, Kind, RunFailed, prepare_cases
 from .bench_compare import changes, print_changes, read_earlier
-from .bench_loop import loop_sentence
+from .bench_loop import loop_fields, loop_sentence, with_loops
 from .bench_predict import is_same, measure_predictions, predictions_table
 from .bench_run import golden_line, measure_simulations, simulations_table
 from .bench_trace import measure_traces, traces_table
@@ -135,9 +135,15 @@ def bench(ctx: typer.Context, *, options: BenchOptions, json_file: JsonOption = 
 
 
 def _measure(backend: Backend, asked: Asked) -> dict[str, Any]:
-    """The JSON."""
+    """The JSON. The loop is timed before the runs and after them: its spread shows whether the machine was as busy."""
     with _cache(asked.cold), show_progress() as progress:
-        return {**asked.conditions(), **_MEASURES[asked.kind](backend, asked, progress)}
+        cases = prepare_cases(backend, asked)
+        progress("loop in Python")
+        times = [backend.loop_time()]
+        figures = _MEASURES[asked.kind](backend, cases, asked.repeat, progress)
+        progress("loop in Python once more")
+        times += [backend.loop_time(), backend.loop_time()]
+        return {**asked.conditions(), **loop_fields(times), **with_loops(figures, min(times))}
 
 
 def _print(console: Console, kind: Kind, document: Mapping[str, Any]) -> None:

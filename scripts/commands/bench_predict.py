@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.table import Table
@@ -13,23 +13,20 @@ from metronome.sim.machine.engines import Engine
 from ..output.tables import new_table
 from ..process.backend import Backend
 from ..process.progress import Report
-from .bench_cases import Asked, Case, prepare_cases
-from .bench_loop import Loop, measure_loop
+from .bench_cases import Case
 
 __all__ = ["is_same", "measure_predictions", "predictions_table"]
 
 
-def measure_predictions(backend: Backend, asked: Asked, progress: Report) -> dict[str, Any]:
+def measure_predictions(backend: Backend, cases: Sequence[Case], repeat: int, progress: Report) -> dict[str, Any]:
     """The fields of the JSON that were measured."""
-    cases = prepare_cases(backend, asked)
-    loop = measure_loop(backend, progress)
     figures: dict[str, dict[str, Any]] = {}
     for case in cases:
-        figures.setdefault(case.name, {})[case.request.memory] = _measure(backend, case, asked.repeat, loop, progress)
-    return {**loop.fields(), "presets": figures}
+        figures.setdefault(case.name, {})[case.request.memory] = _measure(backend, case, repeat, progress)
+    return {"presets": figures}
 
 
-def _measure(backend: Backend, case: Case, repeat: int, loop: Loop, progress: Report) -> dict[str, Any]:
+def _measure(backend: Backend, case: Case, repeat: int, progress: Report) -> dict[str, Any]:
     """The figures of one preset and memory.
 
     A prediction begins with the golden model's run of the program; nothing is kept from one to the next.
@@ -49,8 +46,7 @@ def _measure(backend: Backend, case: Case, repeat: int, loop: Loop, progress: Re
     counted, computed = case.outcome(measured[-1]), case.outcome(predicted[-1], Engine.PREDICT)
     return {
         "total_cycles": measured[-1].total_cycles, "same": counted.counted() == computed.counted(),
-        "cycles_per_second": speed, "cycles_per_loop": loop.per_loop(speed),
-        "predicted_cycles_per_second": predicted_speed, "predicted_cycles_per_loop": loop.per_loop(predicted_speed),
+        "cycles_per_second": speed, "predicted_cycles_per_second": predicted_speed,
         "ratio": predicted_speed / speed, "runs": runs, "predictions": predictions,
     }
 

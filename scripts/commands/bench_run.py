@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.table import Table
@@ -11,27 +11,20 @@ from rich.table import Table
 from ..output.tables import new_table
 from ..process.backend import Backend
 from ..process.progress import Report
-from .bench_cases import Asked, Case, prepare_cases
-from .bench_loop import Loop, measure_loop
+from .bench_cases import Case
 
 __all__ = ["golden_line", "measure_simulations", "simulations_table"]
 
 
-def measure_simulations(backend: Backend, asked: Asked, progress: Report) -> dict[str, Any]:
+def measure_simulations(backend: Backend, cases: Sequence[Case], repeat: int, progress: Report) -> dict[str, Any]:
     """The fields of the JSON that were measured."""
-    cases = prepare_cases(backend, asked)
-    loop = measure_loop(backend, progress)
-    figures = {case.name: _measure(backend, case, asked.repeat, loop, progress) for case in cases}
+    figures = {case.name: _measure(backend, case, repeat, progress) for case in cases}
     progress("golden model")
-    golden = [backend.iss_speed() for _ in range(asked.repeat)]
-    speed = statistics.median(golden)
-    return {
-        **loop.fields(), "presets": figures, "iss_instructions_per_second": speed,
-        "iss_instructions_per_loop": loop.per_loop(speed), "iss_runs": golden,
-    }
+    golden = [backend.iss_speed() for _ in range(repeat)]
+    return {"presets": figures, "iss_instructions_per_second": statistics.median(golden), "iss_runs": golden}
 
 
-def _measure(backend: Backend, case: Case, repeat: int, loop: Loop, progress: Report) -> dict[str, Any]:
+def _measure(backend: Backend, case: Case, repeat: int, progress: Report) -> dict[str, Any]:
     """The figures of one preset. The first run builds; every run counts for the speed."""
     results = []
     for _ in range(repeat):
@@ -40,10 +33,8 @@ def _measure(backend: Backend, case: Case, repeat: int, loop: Loop, progress: Re
         ))
         case.require_passed(results[-1])
     speeds = [result.cycles_per_second for result in results]
-    speed = statistics.median(speeds)
     return {
-        "cycles_per_second": speed,
-        "cycles_per_loop": loop.per_loop(speed),
+        "cycles_per_second": statistics.median(speeds),
         "elaborate_seconds": results[0].elaborate_seconds,
         "build_seconds": results[0].build_seconds,
         "total_cycles": results[0].total_cycles,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +16,7 @@ from metronome.sim.show.trace.formats import FORMATS, WAVEFORMS
 from ..output.tables import new_table
 from ..process.backend import Backend
 from ..process.progress import Report
-from .bench_cases import Asked, Case, prepare_cases
-from .bench_loop import Loop, measure_loop
+from .bench_cases import Case
 from .tracing import TraceFile, traced
 
 __all__ = ["measure_traces", "traces_table"]
@@ -26,15 +25,12 @@ __all__ = ["measure_traces", "traces_table"]
 _BARE = "none"
 
 
-def measure_traces(backend: Backend, asked: Asked, progress: Report) -> dict[str, Any]:
+def measure_traces(backend: Backend, cases: Sequence[Case], repeat: int, progress: Report) -> dict[str, Any]:
     """The fields of the JSON that were measured."""
-    cases = prepare_cases(backend, asked)
-    loop = measure_loop(backend, progress)
-    return {**loop.fields(),
-            "presets": {case.name: _measure(backend, case, asked.repeat, loop, progress) for case in cases}}
+    return {"presets": {case.name: _measure(backend, case, repeat, progress) for case in cases}}
 
 
-def _measure(backend: Backend, case: Case, repeat: int, loop: Loop, progress: Report) -> dict[str, Any]:
+def _measure(backend: Backend, case: Case, repeat: int, progress: Report) -> dict[str, Any]:
     """The figures of one preset: seconds of each run by format, their ratio to a run without, speeds, and sizes.
 
     The runs of the formats alternate, so that whatever else the machine does hits them all.
@@ -66,11 +62,10 @@ def _measure(backend: Backend, case: Case, repeat: int, loop: Loop, progress: Re
     speeds = {kind: result.total_cycles / median for kind, median in medians.items()}
     return {
         "total_cycles": result.total_cycles, "seconds": seconds, "cycles_per_second": speeds[_BARE],
-        "cycles_per_loop": loop.per_loop(speeds[_BARE]),
         "traces": {
             kind: {
                 "factor": medians[kind] / medians[_BARE], "bytes_per_cycle": length,
-                "cycles_per_second": speeds[kind], "cycles_per_loop": loop.per_loop(speeds[kind]),
+                "cycles_per_second": speeds[kind],
             } for kind, length in lengths.items()
         },
     }

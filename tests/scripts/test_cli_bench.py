@@ -171,7 +171,7 @@ def test_each_speed_is_also_per_loop(measured, backend, options, fields):
 def test_the_tables_say_what_a_loop_is(metronome, backend, options):
     backend.loop_times = [0.25] * 3
     out = metronome("bench", "--repeat", 1, *options).out
-    assert "cycles/s  cycles/loop" in out and "the numbers below 20 million, here 0.250 s." in out
+    assert "cycles/s  cycles/loop" in out and "the numbers below 20 million, here 0.250 s (at most 0.250 s)." in out
     if not options:
         assert "2000000 warp-instructions/s, 500000/loop" in out
 
@@ -352,3 +352,10 @@ def test_a_file_without_an_origin_is_compared(metronome, measured):
     Path("then.json").write_text(json.dumps({**document, "origin": None}))
     assert "Then: Metronome of no version, None" in metronome(
         "bench", "--preset", "TINY", "--compare", "then.json", status=0).out
+
+
+def test_the_loop_is_timed_before_the_runs_and_after_them(metronome, backend, monkeypatch):
+    done = []
+    monkeypatch.setattr(backend, "loop_time", lambda: done.append(len(backend.runs)) or 0.5)
+    metronome("bench", "--repeat", 2, status=0)
+    assert done == [0, 2, 2]
