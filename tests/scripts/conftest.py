@@ -210,6 +210,16 @@ def metronome(backend, capsys, tmp_path, monkeypatch):
 
 
 @pytest.fixture
+def measured(metronome):
+    """Call `metronome bench --preset TINY --json FILE` with more options: what it has measured."""
+    def measured(*options, file="then.json"):
+        assert metronome("bench", "--preset", "TINY", *options, "--json", file).status == 0
+        return json.loads(Path(file).read_text())
+
+    return measured
+
+
+@pytest.fixture
 def run(capsys):
     """`metronome run ... --preset TINY --json -`: (exit status, the JSON or None, standard error)."""
 
