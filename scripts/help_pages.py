@@ -102,7 +102,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "bench": (
         ("metronome bench --preset TINY,BASE", "cycles a second, and per loop"),
-        ("metronome bench --json before.json", "as JSON"),
+        ("metronome bench --json before.json", "before a change"),
         ("metronome bench --compare before.json", "what a change cost"),
     ),
     "cache": (("metronome cache", "what it holds"), ("metronome cache --prune --older-than 30", "remove what is old")),

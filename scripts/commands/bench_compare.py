@@ -6,6 +6,7 @@ Figures of two machines compare per loop: a speed times the seconds of the loop,
 from __future__ import annotations
 
 import json
+import math
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -242,6 +243,9 @@ def print_changes(console: Console, then: Mapping[str, Any], now: Mapping[str, A
     console.print(table)
     lines = [f"Then: {_maker(then)}, loop {min(then['loop_runs']):.3f} s; now: loop {min(now['loop_runs']):.3f} s.",
              "A range includes the spread of the loop. The ratio is now divided by then, of the medians."]
+    if (runs := now["repeat"]) > 1:
+        chance = math.comb(2 * runs, runs) // 2
+        lines.append(f"Without any change, the ranges of {runs} runs are apart 1 time in {chance}.")
     if any(change.words is _TIME for change in found):
         lines.append("The time of a build is in loops.")
     elif now["measured"] == Kind.SIMULATION:

@@ -104,6 +104,17 @@ def test_everything_measured_is_compared(measured, metronome, options, names):
     assert all(name in out for name in names) and "Then: Metronome" in out and "loop 0.500 s; now: loop 0.500 s" in out
 
 
+@pytest.mark.parametrize("runs, line", [
+    (1, None), (2, "2 runs are apart 1 time in 3."), (3, "3 runs are apart 1 time in 10."),
+    (5, "5 runs are apart 1 time in 126."),
+])
+def test_how_often_ranges_are_apart_by_chance(metronome, measured, runs, line):
+    """Of 2n runs in any order, the n lowest are all of one side."""
+    measured("--repeat", runs)
+    out = metronome("bench", "--preset", "TINY", "--repeat", runs, "--compare", "then.json").out
+    assert line in out if line else "are apart" not in out
+
+
 def test_of_several_presets_those_measured_now_are_compared(metronome):
     metronome("bench", "--preset", "TINY,BASE", "--json", "then.json")
     done = metronome("bench", "--preset", "base", "--compare", "then.json", "--json", "-", status=0)
