@@ -100,7 +100,11 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("metronome grade mine.py --task 1 --json -", "one task, as JSON"),
         ("metronome grade --make-reference new.json", "for instructors"),
     ),
-    "bench": (("metronome bench --preset TINY,BASE", "cycles a second"),),
+    "bench": (
+        ("metronome bench --preset TINY,BASE", "cycles a second, and per loop"),
+        ("metronome bench --json before.json", "before a change"),
+        ("metronome bench --compare before.json", "what a change cost"),
+    ),
     "cache": (("metronome cache", "what it holds"), ("metronome cache --prune --older-than 30", "remove what is old")),
 }
 _ALWAYS = "2 bad use, 70 a defect of metronome, 130 interrupted"

@@ -3,64 +3,69 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.table import Table
 
 from metronome.sim.machine.engines import Engine
 
-from ..options.machine import Machine
 from ..output.tables import new_table
 from ..process.backend import Backend
 from ..process.progress import Report
-from .result import Outcome
+from .bench_cases import Case
 
-__all__ = ["measure_prediction", "prediction_table"]
+__all__ = ["is_same", "measure_predictions", "predictions_table"]
 
 
-def measure_prediction(
-    backend: Backend, asked: Machine, kernel: str, size: int, repeat: int, memories: Mapping[str, int], progress: Report
-) -> Iterator[tuple[str, Outcome, dict[str, Any]]]:
-    """Each memory (its name, with a latency) with the last outcome of the hardware, and the figures.
+def measure_predictions(backend: Backend, cases: Sequence[Case], repeat: int, progress: Report) -> dict[str, Any]:
+    """The fields of the JSON that were measured."""
+    figures: dict[str, dict[str, Any]] = {}
+    for case in cases:
+        figures.setdefault(case.name, {})[case.request.memory] = _measure(backend, case, repeat, progress)
+    return {"presets": figures}
+
+
+def _measure(backend: Backend, case: Case, repeat: int, progress: Report) -> dict[str, Any]:
+    """The figures of one preset and memory.
 
     A prediction begins with the golden model's run of the program; nothing is kept from one to the next.
     """
-    from metronome.sim.run.types import RunRequest
+    config, request = case.machine.config, case.request
 
-    config, preset = asked.config, asked.preset
-    launch = backend.prepare(kernel, None, size, 1, config)
-    for memory, latency in memories.items():
-        request = RunRequest(launch=launch, policy=config.policies[0], memory=memory, latency=latency)
-        backend.refuse_prediction(config, request)
+    def said(step: str) -> None:
+        progress(f"{case.name}, {request.memory}: {step}")
 
-        def said(step: str, memory: str = memory) -> None:
-            progress(f"{preset}, {memory}: {step}")
-
-        measured, predicted = [], []
-        for _ in range(repeat):
-            measured.append(backend.run(config, request, said, lambda line: None))
-            predicted.append(backend.predict(config, request, said, lambda line: None).result)
-        speeds = [statistics.median(each.cycles_per_second for each in side) for side in (measured, predicted)]
-        outcome = Outcome(machine=asked, config=config, launch=launch, request=request, result=measured[-1])
-        computed = Outcome(machine=asked, config=config, launch=launch, request=request, result=predicted[-1],
-                           engine=Engine.PREDICT)
-        yield memory, outcome, {
-            "total_cycles": measured[-1].total_cycles, "same": outcome.counted() == computed.counted(),
-            "cycles_per_second": speeds[0], "predicted_cycles_per_second": speeds[1], "ratio": speeds[1] / speeds[0],
-            "predictions": [each.cycles_per_second for each in predicted],
-        }
+    measured, predicted = [], []
+    for _ in range(repeat):
+        measured.append(backend.run(config, request, said, lambda line: None))
+        predicted.append(backend.predict(config, request, said, lambda line: None).result)
+    case.require_passed(measured[-1])
+    runs, predictions = ([each.cycles_per_second for each in side] for side in (measured, predicted))
+    speed, predicted_speed = statistics.median(runs), statistics.median(predictions)
+    counted, computed = case.outcome(measured[-1]), case.outcome(predicted[-1], Engine.PREDICT)
+    return {
+        "total_cycles": measured[-1].total_cycles, "same": counted.counted() == computed.counted(),
+        "cycles_per_second": speed, "predicted_cycles_per_second": predicted_speed,
+        "ratio": predicted_speed / speed, "runs": runs, "predictions": predictions,
+    }
 
 
-def prediction_table(kernel: str, sizes: Mapping[str, int], figures: Mapping[str, Mapping[str, Any]]) -> Table:
-    """A row for each preset and memory."""
-    table = new_table("preset", "memory", ">size", ">cycles", ">simulated/s", ">predicted/s", ">ratio", "counted",
-                      title=f"{kernel}, cycles a second")
-    for preset, by_memory in figures.items():
+def is_same(document: Mapping[str, Any]) -> bool:
+    """Whether each prediction has counted what the hardware has."""
+    return all(figure["same"] for by_memory in document["presets"].values() for figure in by_memory.values())
+
+
+def predictions_table(document: Mapping[str, Any]) -> Table:
+    """Two rows for each preset and memory: the simulation and the prediction."""
+    table = new_table("preset", "memory", ">size", ">cycles", "", ">cycles/s", ">cycles/loop", ">ratio", "counted",
+                      title=document["kernel"])
+    for preset, by_memory in document["presets"].items():
         for memory, figure in by_memory.items():
-            table.add_row(
-                preset, memory, str(sizes[preset]), str(figure["total_cycles"]), f"{figure['cycles_per_second']:.0f}",
-                f"{figure['predicted_cycles_per_second']:.0f}", f"{figure['ratio']:.1f}",
-                "the same" if figure["same"] else "NOT THE SAME",
-            )
+            speeds = (f"{figure['cycles_per_second']:.0f}", f"{figure['cycles_per_loop']:.0f}")
+            table.add_row(preset, memory, str(document["sizes"][preset]), str(figure["total_cycles"]), "simulated",
+                          *speeds, "", "")
+            speeds = (f"{figure['predicted_cycles_per_second']:.0f}", f"{figure['predicted_cycles_per_loop']:.0f}")
+            table.add_row("", "", "", "", "predicted", *speeds, f"{figure['ratio']:.1f}",
+                          "the same" if figure["same"] else "NOT THE SAME")
     return table

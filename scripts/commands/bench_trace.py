@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +13,10 @@ from rich.table import Table
 
 from metronome.sim.show.trace.formats import FORMATS, WAVEFORMS
 
-from ..options.machine import Machine
 from ..output.tables import new_table
 from ..process.backend import Backend
 from ..process.progress import Report
-from .result import Outcome
+from .bench_cases import Case
 from .tracing import TraceFile, traced
 
 __all__ = ["measure_traces", "traces_table"]
@@ -26,58 +25,63 @@ __all__ = ["measure_traces", "traces_table"]
 _BARE = "none"
 
 
-def measure_traces(
-    backend: Backend, asked: Machine, kernel: str, size: int, repeat: int, memory: str, latency: int, progress: Report
-) -> tuple[Outcome, dict[str, Any]]:
-    """The last outcome, and the figures: seconds of each run by format, their ratio to a run without, and sizes.
+def measure_traces(backend: Backend, cases: Sequence[Case], repeat: int, progress: Report) -> dict[str, Any]:
+    """The fields of the JSON that were measured."""
+    return {"presets": {case.name: _measure(backend, case, repeat, progress) for case in cases}}
+
+
+def _measure(backend: Backend, case: Case, repeat: int, progress: Report) -> dict[str, Any]:
+    """The figures of one preset: seconds of each run by format, their ratio to a run without, speeds, and sizes.
 
     The runs of the formats alternate, so that whatever else the machine does hits them all.
     """
-    from metronome.sim.run.types import RunRequest
     from metronome.sim.show.trace.about import About
 
-    config, preset = asked.config, asked.preset
-    launch = backend.prepare(kernel, None, size, 1, config)
-    request = RunRequest(
-        launch=launch, policy=config.policies[0],
-        fetch_policy=config.fetch_policies[0] if config.fetch_policies else None, memory=memory, latency=latency,
-    )
-    about = About(name=kernel, facts=[], image=launch.image)
+    about = About(name=case.launch.name, facts=[], image=case.launch.image)
     seconds: dict[str, list[float]] = {_BARE: [], **{kind: [] for kind in FORMATS if kind not in WAVEFORMS}}
     sizes: dict[str, int] = {}
-    backend.run(config, request, progress, lambda line: None)  # builds
+    result = backend.run(case.machine.config, case.request, progress, lambda line: None)  # builds
+    case.require_passed(result)
     with tempfile.TemporaryDirectory(prefix="metronome-bench-") as folder:
         for number in range(repeat):
             for kind, found in seconds.items():
-                progress(f"{preset}, {kind}: run {number + 1} of {repeat}")
+                progress(f"{case.name}, {kind}: run {number + 1} of {repeat}")
                 path = Path(folder) / f"trace{kind}"
                 files = [] if kind == _BARE else [TraceFile(path, kind)]
                 begin = time.perf_counter()
-                with traced(files, config, about) as watcher:
-                    result = backend.run(config, request, lambda step: None, lambda line: None, watcher)
+                with traced(files, case.machine.config, about) as watcher:
+                    result = backend.run(
+                        case.machine.config, case.request, lambda step: None, lambda line: None, watcher
+                    )
                 found.append(time.perf_counter() - begin)
                 if files:
                     sizes[kind] = path.stat().st_size
-    medians = {kind: statistics.median(found) for kind, found in seconds.items()}
-    outcome = Outcome(machine=asked, config=config, launch=launch, request=request, result=result)
-    return outcome, {
-        "total_cycles": result.total_cycles, "seconds": seconds,
+    case.require_passed(result)
+    medians = {kind.removeprefix("."): statistics.median(found) for kind, found in seconds.items()}
+    lengths = {kind.removeprefix("."): size / result.total_cycles for kind, size in sizes.items()}
+    speeds = {kind: result.total_cycles / median for kind, median in medians.items()}
+    return {
+        "total_cycles": result.total_cycles, "seconds": seconds, "cycles_per_second": speeds[_BARE],
         "traces": {
-            kind.removeprefix("."): {
-                "factor": medians[kind] / medians[_BARE], "bytes_per_cycle": sizes[kind] / result.total_cycles,
-            } for kind in sizes
+            kind: {
+                "factor": medians[kind] / medians[_BARE], "bytes_per_cycle": length,
+                "cycles_per_second": speeds[kind],
+            } for kind, length in lengths.items()
         },
     }
 
 
-def traces_table(kernel: str, sizes: Mapping[str, int], figures: Mapping[str, Mapping[str, Any]]) -> Table:
-    """A row for each preset and format."""
-    table = new_table("preset", ">size", ">cycles", "format", ">time, without a trace: 1", ">bytes a cycle",
-                      title=f"{kernel}, traced")
-    for preset, figure in figures.items():
+def _speeds(figure: Mapping[str, Any]) -> tuple[str, str]:
+    return f"{figure['cycles_per_second']:.0f}", f"{figure['cycles_per_loop']:.0f}"
+
+
+def traces_table(document: Mapping[str, Any]) -> Table:
+    """A row for each preset without a trace, and one for each format."""
+    table = new_table("preset", ">size", ">cycles", "format", ">cycles/s", ">cycles/loop", ">time", ">bytes a cycle",
+                      title=f"{document['kernel']}, traced, starts included; without a trace the time is 1")
+    for preset, figure in document["presets"].items():
+        table.add_row(preset, str(document["sizes"][preset]), str(figure["total_cycles"]), _BARE, *_speeds(figure),
+                      "1", "")
         for kind, its in figure["traces"].items():
-            table.add_row(
-                preset, str(sizes[preset]), str(figure["total_cycles"]), kind, f"{its['factor']:.2f}",
-                f"{its['bytes_per_cycle']:.1f}",
-            )
+            table.add_row("", "", "", kind, *_speeds(its), f"{its['factor']:.2f}", f"{its['bytes_per_cycle']:.1f}")
     return table

@@ -275,6 +275,12 @@ class Backend:
             raise RuntimeError(f"psort gave a wrong result on the golden model: {end}")
         return end.executed / seconds
 
+    def loop_time(self) -> float:
+        """The seconds of the loop by which speeds are compared between machines."""
+        from .loop import loop_time
+
+        return loop_time()
+
 
 _usual = functools.cache(Backend)
 

@@ -78,6 +78,8 @@ class FakeBackend:
         self.compiling = AS_USUAL
         self.problems = []
         self.error = None
+        #: The next times of the loop; half a second after them.
+        self.loop_times = []
         memory = SparseMemory()
         memory.write(RESULT_ADDRESS, RESULT_BYTES)
         self.result = RunResult(
@@ -165,6 +167,9 @@ class FakeBackend:
         self.verilog_configs.append(config)
         return FlatVerilog(f"module metronome_sm;  // {bus}\nendmodule\n", flat_top(config, bus).ports)
 
+    def loop_time(self):
+        return self.loop_times.pop(0) if self.loop_times else 0.5
+
     def iss_speed(self):
         return 2e6
 
@@ -202,6 +207,16 @@ def metronome(backend, capsys, tmp_path, monkeypatch):
         return done
 
     return call
+
+
+@pytest.fixture
+def measured(metronome):
+    """Call `metronome bench --preset TINY --json FILE` with more options: what it has measured."""
+    def measured(*options, file="then.json"):
+        assert metronome("bench", "--preset", "TINY", *options, "--json", file).status == 0
+        return json.loads(Path(file).read_text())
+
+    return measured
 
 
 @pytest.fixture
