@@ -59,6 +59,9 @@ class FileOptions:
         str | None,
         typer.Option(metavar="FILE", help="What is in memory when one program starts, as words for $readmemh."),
     ] = None
+    show_simt: Annotated[
+        bool, typer.Option("--show-simt", help="Print the code of the sources, with what has been added marked."),
+    ] = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,9 +77,6 @@ class SourceOptions:
 def build(
     ctx: typer.Context, *, files: FileOptions, compiled: SourceOptions, machine: MachineOptions,
     size: SizeOption = None, seed: SeedOption = 1,
-    show_simt: Annotated[
-        bool, typer.Option("--show-simt", help="Print the code of the sources, with what has been added marked."),
-    ] = False,
     optimise: Annotated[
         bool,
         typer.Option("--optimise", help="Build the simulation of the machine for many runs: by a profile of its own."),
@@ -97,7 +97,7 @@ def build(
         return build_by_profile(backend_of(ctx), machine_of(machine), json_file)
     sources = _sources(files)
     how = compiling(compiled.cflags, compiled.function, compiled.no_simt)
-    if show_simt and (compiled.no_simt or json_file == STDOUT):
+    if files.show_simt and (compiled.no_simt or json_file == STDOUT):
         option = "--no-simt" if compiled.no_simt else "--json -"
         raise UsageError(f"--show-simt does not go with {option}: leave one out")
     dtype = type_of(compiled.dtype)
@@ -134,7 +134,7 @@ def build(
         lines.append(f"{shown}: {len(content)} bytes; to run it: metronome run --elf {shlex.quote(shown)}")
     if json_file is not None:
         write_json(target, document)
-    if show_simt:
+    if files.show_simt:
         print(elf.with_suffix(".s").read_text("latin-1").strip("\n") or "no C source: nothing is added to assembly")
     if json_file != STDOUT:
         print("\n".join(lines))

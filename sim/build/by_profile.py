@@ -22,10 +22,8 @@ from .simulator import Build, build_usual
 from .verilating import PREFIX, BuildError, make, make_design
 from .verilog import Design, Progress
 
-__all__ = ["build_by_profile", "note_seconds", "seconds_until_it_pays"]
+__all__ = ["build_by_profile", "note_seconds", "seconds_file", "seconds_until_it_pays"]
 
-#: In an entry: the seconds that its simulations have run, a line for each command.
-_SECONDS = "seconds"
 #: A build by profile takes two compilations and the runs that are counted; a run is a tenth faster then. So it has paid
 #: when the simulations have run thirty times as long as the compilation.
 _PAYS_AFTER = 30
@@ -78,11 +76,16 @@ def build_by_profile(config: SmConfig, count: Callable[[Path], bytes], progress:
     return Build(made / EXECUTABLE, usual.elaborate_seconds, usual.build_seconds + seconds)
 
 
+def seconds_file(executable: Path) -> Path:
+    """The file with the seconds that simulations by the executable have run, a line for each command."""
+    return executable.parent / "seconds"
+
+
 def note_seconds(executable: Path, seconds: float | None) -> None:
     """Note that simulations by the executable have run for ``seconds``; None: begin again."""
     mode = "w" if seconds is None else "a"
     # In a cache that may only be read nobody counts.
-    with contextlib.suppress(OSError), (executable.parent / _SECONDS).open(mode) as file:
+    with contextlib.suppress(OSError), seconds_file(executable).open(mode) as file:
         file.write("" if seconds is None else f"{seconds:.1f}\n")
 
 
@@ -95,7 +98,7 @@ def seconds_until_it_pays(executable: Path) -> float | None:
     if not isinstance(compiling, int | float) or compilers.clang() is None:
         return None
     try:
-        noted = [float(line) for line in (executable.parent / _SECONDS).read_text().splitlines()]
+        noted = [float(line) for line in seconds_file(executable).read_text().splitlines()]
     except FileNotFoundError:
         noted = []
     except (OSError, ValueError):

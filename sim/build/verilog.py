@@ -28,7 +28,8 @@ from .packages import version
 from .processes import children_ended
 from .sources import ROOT, closure
 
-__all__ = ["Design", "Progress", "elaborate", "elaborate_flat", "model_digest", "outside", "sources_digest"]
+__all__ = ["Design", "Progress", "elaborate", "elaborate_flat", "elaborate_for_simulation", "model_digest", "outside",
+           "sources_digest"]
 
 #: Called at the start of each long step with its name: elaborate, verilate, compile, simulate.
 Progress = Callable[[str], None]
@@ -101,7 +102,7 @@ def elaborate(config: SmConfig) -> str:
         return verilog.generate(config)
 
 
-def _elaborate_for_simulation(config: SmConfig) -> str:
+def elaborate_for_simulation(config: SmConfig) -> str:
     """The same with the lanes as Verilator runs them faster (:mod:`sim.build.lane_arrays`)."""
     from metronome.hdl import verilog
 
@@ -150,7 +151,7 @@ class Design:
         if self._verilog is None:
             self._progress("elaborate")
             started = time.perf_counter()
-            self._verilog = (elaborate if self._all_signals else _elaborate_for_simulation)(self.config)
+            self._verilog = (elaborate if self._all_signals else elaborate_for_simulation)(self.config)
             self.elaborate_seconds = time.perf_counter() - started
         return self._verilog
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from metronome.hdl.config import SmConfig
 
-from ..build.by_profile import build_by_profile, note_seconds, seconds_until_it_pays
+from ..build.by_profile import build_by_profile, note_seconds, seconds_file, seconds_until_it_pays
 from ..build.cache import try_lock
 from ..build.simulator import Build, BuildError, Progress
 from ..program.kernels import prepare
@@ -52,23 +52,28 @@ def _counts(config: SmConfig, executable: Path) -> bytes:
         raise BuildError("the simulation has written no counts") from None
 
 
-def when_it_pays(config: SmConfig, built: Build, report: Progress) -> Build:
+def when_it_pays(config: SmConfig, built: Build, progress: Progress | None) -> Build:
     """``built``, or one by profile where the usual one has run for so long that this would have paid.
 
-    Nothing comes of it if another process is at it already, or if it cannot be done, about which there is a line.
+    With ``progress``, somebody watches: then a line says what is done, or why it is not.
     """
     left = seconds_until_it_pays(built.executable)
     if left is None or left > 0:
         return built
-    with try_lock(built.executable.parent / "seconds") as free:
+
+    def say(text: str) -> None:
+        if progress is not None:
+            print(f"metronome: {text}", file=sys.stderr)
+
+    with try_lock(seconds_file(built.executable)) as free:
         if not free:
+            say("another command builds this machine by a profile: this one runs the usual simulation")
             return built
-        # If this is interrupted, or fails, the next command does not try it again at once.
+        # If this fails or is interrupted, the next command does not try it again at once.
         note_seconds(built.executable, None)
-        print("metronome: this machine is simulated often: its simulation is built once more, by a profile, and is "
-              "faster from now on", file=sys.stderr)
+        say("this machine is simulated often: its simulation is built once more, by a profile, to be faster")
         try:
-            return built_by_profile(config, report)
+            return built_by_profile(config, progress)
         except (BuildError, OSError) as error:
-            print(f"metronome: no build by profile: {str(error).splitlines()[0]}: the usual one does", file=sys.stderr)
+            say(f"no build by a profile, so the usual simulation runs: {str(error).splitlines()[0]}")
             return built

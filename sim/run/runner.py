@@ -213,7 +213,7 @@ def run_many(
     report = progress or _silent
     built = build(config, verilog=verilog, waves=waves is not None, progress=progress)
     if verilog is None and waves is None:
-        built = when_it_pays(config, built, report)
+        built = when_it_pays(config, built, progress)
     report("simulate")
     results: dict[int, RunResult] = {}
     for check in (False, True):

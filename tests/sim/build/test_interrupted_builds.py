@@ -18,8 +18,10 @@ from metronome.hdl.presets import TINY
 from metronome.scripts.process.signals import Terminated, terminable
 from metronome.sim.build import simulator as build_module
 from metronome.sim.build.cache_pruning import KINDS, LEFTOVERS, prune
+from metronome.sim.build.executables import is_whole
 from metronome.sim.build.processes import undisturbed
-from metronome.sim.build.simulator import _is_whole, build, call
+from metronome.sim.build.simulator import build
+from metronome.sim.build.verilating import call
 from metronome.sim.build.verilog import Design
 from tests.support.polling import wait_until
 from tests.support.tiers import some_long
@@ -32,7 +34,7 @@ STEP = 0.1
 COMPILE = f"sleep 300 & sleep {STEP}; kill $!; printf whole > metronome_top; mkdir obj"
 
 
-def generate(config):
+def generate(config, sharing=None):
     process = subprocess.Popen(["yosys", "300"], executable=shutil.which("sleep"))
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(STEP)
@@ -100,7 +102,7 @@ def assert_only_whole_entries(cache):
     for path in cache.iterdir() if cache.exists() else ():
         assert any(re.fullmatch(pattern, path.name) for kind, pattern in KINDS.items() if kind != LEFTOVERS), path
         if path.name.startswith("sim-"):
-            assert _is_whole(path)
+            assert is_whole(path)
 
 
 @pytest.mark.slow
@@ -132,7 +134,7 @@ def test_a_signal_at_any_moment_leaves_nothing(mark, tmp_path, number):
 def test_a_signal_at_any_moment_of_a_real_build_leaves_nothing(mark, tmp_path, monkeypatch):
     """With Verilator, make and the compilers; the stub of the SM in place of the SM."""
     text = stub_verilog(TINY)
-    monkeypatch.setattr(verilog, "generate", lambda config: text)
+    monkeypatch.setattr(verilog, "generate", lambda config, sharing: text)
     monkeypatch.setattr(build_module, "_compile", REAL_COMPILE)
     seed = random.randrange(1 << 32)
     print(f"seed {seed}")

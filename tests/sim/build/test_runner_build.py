@@ -13,11 +13,12 @@ import time
 import pytest
 
 from metronome.hdl.presets import BASE, TINY
-from metronome.sim.build import preflight
+from metronome.sim.build import compilers, executables, preflight, verilating
 from metronome.sim.build import simulator as build_module
 from metronome.sim.build import verilog as design_module
 from metronome.sim.build.layout_header import layout_header
 from metronome.sim.build.simulator import BuildError, build
+from metronome.sim.build.sources import ROOT
 from metronome.sim.build.verilog import meaning
 
 
@@ -69,7 +70,7 @@ def test_verilog_and_header_are_the_key(cache, compiled):
 def test_a_changed_source_of_the_testbench_is_a_miss(cache, compiled, tmp_path, monkeypatch):
     source = tmp_path / "top.sv"
     source.write_text("one")
-    monkeypatch.setattr(build_module, "_TB_SOURCES", (source,))
+    monkeypatch.setattr(executables, "TB_SOURCES", (source,))
     first = build(TINY, verilog="module a;").executable
     source.write_text("two")
     assert build(TINY, verilog="module a;").executable != first
@@ -91,7 +92,7 @@ def tree(tmp_path, cache, monkeypatch):
         return text
 
     monkeypatch.setattr(design_module, "ROOT", root)
-    monkeypatch.setattr(design_module, "elaborate", elaborate)
+    monkeypatch.setattr(design_module, "elaborate_for_simulation", elaborate)
     return root, elaborated
 
 
@@ -182,7 +183,7 @@ def test_a_string_that_is_no_docstring_has_a_meaning():
 
 
 def test_elaborates_only_when_needed(cache, compiled, monkeypatch):
-    monkeypatch.setattr(design_module, "elaborate", lambda config: f"module of {config.warps} warps;")
+    monkeypatch.setattr(design_module, "elaborate_for_simulation", lambda config: f"module of {config.warps} warps;")
     steps = []
     assert build(TINY, progress=steps.append).executable.read_text() == "module of 2 warps;"
     build(TINY, progress=steps.append)
@@ -247,9 +248,9 @@ def test_the_makefile_calls_only_programs_that_the_readme_names(cache, tmp_path,
         (wrong / name).chmod(0o755)
     monkeypatch.setenv("PATH", f"{wrong}{os.pathsep}{os.environ['PATH']}")
     (tmp_path / "small.v").write_text("module tiny(input a, output b); assign b = a; endmodule\n")
-    script, env = build_module.verilator()
-    build_module.call([str(script), "--cc", "--prefix", "Vtop", "-Mdir", "obj", "small.v"], tmp_path, env)
-    build_module._make(tmp_path, "Vtop", "Vtop__ALL.o")
+    script, env = verilating.verilator()
+    verilating.call([str(script), "--cc", "--prefix", "Vtop", "-Mdir", "obj", "small.v"], tmp_path, env)
+    verilating._make(tmp_path, "Vtop", compilers.GCC.settings(), "Vtop__ALL.o")
     assert (tmp_path / "obj" / "Vtop__ALL.o").stat().st_size > 0
 
 
@@ -272,7 +273,7 @@ def test_failed_build_is_not_a_hit(cache, compiled, monkeypatch):
 
 
 def test_header_names_what_the_top_uses():
-    used = (build_module.ROOT / "tb" / "top.sv").read_text()
+    used = (ROOT / "tb" / "top.sv").read_text()
     header = layout_header(TINY)
     names = ("REQ_LINE_LSB", "RESP_DATA_BITS", "PROBE_CONTROL_ACTIVE_LSB", "STATUS_HANG_PC_BITS", "STATUS_ENDED_LSB")
     for name in names:
@@ -318,13 +319,13 @@ def made(folder, monkeypatch, parallel, timing=1, slow_bytes=10):
     calls = []
 
     def called(command, where, env):
-        calls.append(command[command.index("Vtop.mk") + 1 + len(build_module._MAKE_FLAGS):])
+        calls.append(command[command.index("Vtop.mk") + 1:])
         for name in calls[-1]:
             if name.endswith(".o"):
                 (where / "obj" / name).touch()
 
-    monkeypatch.setattr(build_module, "call", called)
-    build_module.make(folder, "Vtop")
+    monkeypatch.setattr(verilating, "call", called)
+    verilating.make(folder, "Vtop")
     return calls
 
 

@@ -1,0 +1,137 @@
+"""Builds by profile: when one is made, that it is made once, and that runs by it are the same."""
+
+import fcntl
+import json
+import multiprocessing
+
+import pytest
+
+from metronome.hdl.presets import TINY
+from metronome.sim.build import by_profile
+from metronome.sim.build.by_profile import note_seconds, seconds_file, seconds_until_it_pays
+from metronome.sim.build.simulator import Build, BuildError, build, kept_executable
+from metronome.sim.program.kernels import prepare
+from metronome.sim.run import profiling
+from metronome.sim.run.profiling import PROGRAMS, built_by_profile, when_it_pays
+from metronome.sim.run.runner import RunRequest, run
+
+
+@pytest.fixture
+def usual(tmp_path):
+    """An entry whose compilation took 2 seconds."""
+    (tmp_path / "build.json").write_text(json.dumps({"compile_seconds": 2.0}))
+    return Build(tmp_path / "metronome_top")
+
+
+@pytest.fixture
+def asked(monkeypatch, tmp_path):
+    """Configurations for which a build by profile is asked; it is another executable."""
+    configs = []
+
+    def built(config, progress):
+        configs.append(config)
+        return Build(tmp_path / "by_profile")
+
+    monkeypatch.setattr(profiling, "built_by_profile", built)
+    return configs
+
+
+def test_it_pays_when_runs_have_taken_thirty_times_the_compilation(usual, asked, capsys):
+    for _ in range(2):
+        note_seconds(usual.executable, 29.9)
+    assert seconds_until_it_pays(usual.executable) == pytest.approx(0.2)
+    assert when_it_pays(TINY, usual, print) is usual and asked == []
+    note_seconds(usual.executable, 0.2)
+    assert when_it_pays(TINY, usual, print).executable.name == "by_profile" and asked == [TINY]
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("metronome: this machine is simulated often: ")
+
+
+def test_nobody_who_watches_no_line(usual, asked, capsys):
+    note_seconds(usual.executable, 100)
+    when_it_pays(TINY, usual, None)
+    assert asked == [TINY] and capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("error", [BuildError("it fails\nat length"), OSError(28, "No space left on device")])
+def test_what_fails_is_a_line_and_not_tried_again_at_once(usual, monkeypatch, capsys, error):
+    def fail(config, progress):
+        raise error
+
+    monkeypatch.setattr(profiling, "built_by_profile", fail)
+    note_seconds(usual.executable, 100)
+    assert when_it_pays(TINY, usual, print) is usual
+    line = capsys.readouterr().err.splitlines()[-1]
+    assert line.startswith("metronome: no build by a profile, so the usual simulation runs: ")
+    assert line.endswith(str(error).splitlines()[0])
+    assert seconds_until_it_pays(usual.executable) == 60
+
+
+def test_it_is_not_made_twice_at_the_same_time(usual, asked, capsys):
+    note_seconds(usual.executable, 100)
+    with seconds_file(usual.executable).open() as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        assert when_it_pays(TINY, usual, print) is usual and asked == []
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("metronome: another command builds this machine by a profile: ")
+
+
+@pytest.mark.parametrize("content", ["", "x", "1.0\nx\n"])
+def test_a_damaged_count_is_no_reason(usual, asked, content):
+    seconds_file(usual.executable).write_text(content)
+    assert when_it_pays(TINY, usual, print) is usual and asked == []
+
+
+def test_one_by_profile_is_not_built_again(usual, asked):
+    (usual.executable.parent / "build.json").write_text(json.dumps({"by_profile": True}))
+    note_seconds(usual.executable, 1e6)
+    assert when_it_pays(TINY, usual, print) is usual and asked == []
+
+
+def test_without_clang_there_is_none(usual, asked, monkeypatch):
+    monkeypatch.setattr(by_profile.compilers, "clang", lambda: None)
+    note_seconds(usual.executable, 100)
+    assert when_it_pays(TINY, usual, print) is usual and asked == []
+    monkeypatch.setattr(by_profile.compilers, "chosen", lambda: by_profile.compilers.GCC)
+    with pytest.raises(BuildError, match="the compiler of the Python package ziglang"):
+        by_profile.build_by_profile(TINY, pytest.fail)
+
+
+def test_runs_are_noted(monkeypatch):
+    executable = build(TINY).executable
+    noted = []
+    monkeypatch.setattr("metronome.sim.run.runner.note_seconds", lambda *arguments: noted.append(arguments))
+    result = run(TINY, RunRequest(launch=prepare("vecadd", size=4, config=TINY), policy=TINY.policies[0]))
+    assert noted == [(executable, result.sim_seconds - result.python_seconds)]
+
+
+def _build(results):
+    results.put(str(built_by_profile(TINY).executable))
+
+
+@pytest.mark.more
+def test_runs_by_profile_are_the_same(own_cache, monkeypatch):
+    """In a cache of its own, by two processes at once; after a try that fails."""
+    request = RunRequest(launch=prepare("sgemm", size=8, config=TINY), policy=TINY.policies[-1], check=True)
+    before = run(TINY, request)
+    with monkeypatch.context() as patched:
+        patched.setattr(profiling, "RunRequest", lambda **fields: RunRequest(**fields, max_cycles=100))
+        with pytest.raises(BuildError, match="psort does not end on this machine: there is no profile of it"):
+            built_by_profile(TINY)
+    assert not [path.name for path in own_cache.glob("tmp-*")] and kept_executable(TINY) == build(TINY).executable
+    context = multiprocessing.get_context("fork")
+    results = context.Queue()
+    processes = [context.Process(target=_build, args=(results,)) for _ in range(2)]
+    for process in processes:
+        process.start()
+    executables = {results.get(timeout=300) for _ in processes}
+    for process in processes:
+        process.join()
+    assert executables == {str(kept_executable(TINY))} == {str(build(TINY).executable)}
+    after = run(TINY, request)
+    for field in ("total_cycles", "counters", "status", "mismatches", "region", "memory_statistics"):
+        assert getattr(before, field) == getattr(after, field), field
+    assert after.checked and len(PROGRAMS) == 3
+    entry = kept_executable(TINY).parent
+    assert json.loads((entry / "build.json").read_text())["by_profile"]
+    assert not (entry / "obj").exists()
