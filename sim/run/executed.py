@@ -8,7 +8,7 @@ import numpy as np
 
 from ..machine.golden import Fault
 
-__all__ = ["Done", "OwedWrite", "describe", "register_name"]
+__all__ = ["Done", "describe", "register_name"]
 
 
 class Done(NamedTuple):
@@ -24,6 +24,7 @@ class Done(NamedTuple):
     mask: int
     rd: int | None
     values: bytes | None
+    volatile: bool = False
     fault: Fault | None = None
 
     @property
@@ -31,21 +32,6 @@ class Done(NamedTuple):
         """``values`` as numbers, uint32 (threads,)."""
         assert self.values is not None
         return np.frombuffer(self.values, np.uint32)
-
-
-class OwedWrite:
-    """A register write that the SM still owes: lanes ``missing`` of what ``done`` computed.
-
-    ``values`` are those of ``done``, unless it is ``volatile``: then the SM's own count.
-    """
-
-    __slots__ = ("done", "missing", "values", "volatile")
-
-    def __init__(self, done: Done, volatile: bool) -> None:
-        self.done = done
-        self.missing = done.mask
-        self.volatile = volatile
-        self.values = None if volatile else done.values
 
 
 def register_name(rd: int | None) -> str:

@@ -12,7 +12,7 @@ from ..build.records import FieldReader
 from ..machine.golden import Fault, Iss, IssError
 from ..machine.golden.records import FaultError
 from ..machine.memory.store import SparseMemory
-from .executed import Done, OwedWrite, describe, register_name
+from .executed import Done, describe, register_name
 from .memcheck import Declared, MemCheck
 from .memcheck.checker import ORDERING, STACK_POINTER
 
@@ -26,6 +26,8 @@ _EVENTS = (
 _STORES = ("store.warp", "store.pc", "store.size", "store.mask", "store.address", "store.data")
 
 _HISTORY = 10
+#: The number of a register write is its register's, 0 to 63, and its warp's above.
+_KEY_SHIFT = 6
 #: Addresses, data, size and mask of a store, as in :class:`sim.machine.golden.Commit`.
 _Stored = tuple[np.ndarray, np.ndarray, int, int]
 _ALL_BITS = 0xFFFF_FFFF
@@ -66,7 +68,10 @@ class LockStep:
         memcheck = None if declared is None else MemCheck(self._iss, declared, strict=strict_races)
         self._iss.watch = self._memcheck = memcheck
         self._iss.launch(start_pc, arg)
-        self._writes: dict[tuple[int, int], OwedWrite] = {}
+        # Register writes that the SM still owes, by warp and register; the lanes that are missing, where they are not
+        # all, or where the values are the SM's own.
+        self._writes: dict[int, Done] = {}
+        self._missing: dict[int, int] = {}
         self._stores: list[deque[tuple[Done, _Stored]]] = [deque() for _ in range(self.config.warps)]
         self._history: list[deque[Done]] = [deque(maxlen=_HISTORY) for _ in range(self.config.warps)]
         # What the SM may report, a warp: those whose order is memory's, and the first whose order is that of issue.
@@ -104,14 +109,18 @@ class LockStep:
         raw, size = data.tobytes(), data.shape[1] * data.itemsize
         each_store = zip(*(values.tolist() for values in stores[:-2]), *stores[-2:], strict=True)
         rows = zip(range(0, len(raw), size), cycles.tolist(), *(values.tolist() for values in fields), strict=True)
-        writes = self._writes
+        writes, missing = self._writes, self._missing
         for (at, cycle, has_wb, wb_warp, rd, wb_mask, last, has_issue, warp, pc, instruction, mask, has_store) in rows:
             if has_wb:
-                owed = writes.get((wb_warp, rd))
+                key = wb_warp << _KEY_SHIFT | rd
+                owed = writes.get(key)
                 # Nearly always all that is owed comes at once. Equal bytes are equal lanes; in others, lanes that do
                 # not count may differ.
-                if owed is not None and wb_mask == owed.missing and last and owed.values == raw[at : at + size]:
-                    del writes[wb_warp, rd]
+                if (
+                    owed is not None and wb_mask == owed.mask and last and key not in missing
+                    and owed.values == raw[at : at + size]
+                ):
+                    del writes[key]
                 else:
                     self._writeback(cycle, (wb_warp, rd, wb_mask, last), data[at // size])
             if has_issue:
@@ -148,8 +157,7 @@ class LockStep:
             return
         if not ended:
             return
-        for write in self._writes.values():
-            done = write.done
+        for done in self._writes.values():
             raise self._mismatch(None, done.warp, "the end", f"a write of {register_name(done.rd)}", "none", done)
         for warp, stores in enumerate(self._stores):
             if stores:
@@ -171,38 +179,52 @@ class LockStep:
         own_pc, own_mask = iss.pc[warp], iss.mask_bits[warp]
         try:
             executed = iss.advance(warp)
-        except FaultError as error:
-            fault = Fault(error.cause, warp, own_pc, error.address)
-            self._follow(Done(cycle, warp, own_pc, iss.word_at(own_pc, warp), own_mask, None, None, fault), pc, mask)
-            self._fault(warp, fault)
+        except (FaultError, IssError) as error:
+            self._issue_refused(cycle, (warp, pc, instruction, mask), error)
             return
-        except IssError as error:
-            got = f"pc {pc:#010x} {instruction:08x}"
-            raise self._mismatch(cycle, warp, "issue", f"nothing: {error}", got) from None
         word, rd = executed.word, executed.rd
-        done = Done(cycle, warp, own_pc, word, own_mask, rd, None if rd is None else iss.lane_bytes(warp, rd))
+        done = Done(cycle, warp, own_pc, word, own_mask, rd, iss.lane_bytes(warp, rd), executed.volatile)
         if memcheck is not None and (word & 0x7F in ORDERING or rd == STACK_POINTER):
             memcheck.commit(warp, own_pc, own_mask, word, rd)
-        self._follow(done, pc, mask)
-        if word != instruction:
-            raise self._mismatch(cycle, warp, "instruction", f"{word:08x}", f"{instruction:08x}")
+        self._history[warp].append(done)
+        self.instructions += 1
+        if own_pc != pc or own_mask != mask or word != instruction:
+            raise self._mismatched_issue(done, pc, mask, instruction)
         if rd is not None:
-            owed = self._writes.get((warp, rd))
-            if owed is not None:
-                expected = f"the write of {register_name(rd)} by pc {owed.done.pc:#010x} first"
+            key = warp << _KEY_SHIFT | rd
+            if key in self._writes:
+                expected = f"the write of {register_name(rd)} by pc {self._writes[key].pc:#010x} first"
                 raise self._mismatch(cycle, warp, "issue", expected, "issued before it")
-            self._writes[warp, rd] = OwedWrite(done, executed.volatile)
+            self._writes[key] = done
+            if done.volatile:
+                self._missing[key] = own_mask
         if executed.store is not None:
             self._stores[warp].append((done, iss.stored(warp, executed)))
 
-    def _follow(self, done: Done, pc: int, mask: int) -> None:
-        """Note what was executed; the SM has issued it at ``pc`` with the thread mask ``mask``."""
-        self._history[done.warp].append(done)
+    def _issue_refused(self, cycle: int, fields: tuple[int, ...], error: FaultError | IssError) -> None:
+        """The SM has issued what faults in the golden model, or what that cannot execute."""
+        warp, pc, instruction, mask = fields
+        if isinstance(error, IssError):
+            got = f"pc {pc:#010x} {instruction:08x}"
+            raise self._mismatch(cycle, warp, "issue", f"nothing: {error}", got) from None
+        iss = self._iss
+        own_pc = iss.pc[warp]
+        fault = Fault(error.cause, warp, own_pc, error.address)
+        done = Done(cycle, warp, own_pc, iss.word_at(own_pc, warp), iss.mask_bits[warp], None, None, fault=fault)
+        self._history[warp].append(done)
         self.instructions += 1
-        if done.pc != pc:
-            raise self._mismatch(done.cycle, done.warp, "pc", f"{done.pc:#010x}", f"{pc:#010x}")
-        if done.mask != mask:
-            raise self._mismatch(done.cycle, done.warp, "thread mask", f"{done.mask:#x}", f"{mask:#x}")
+        if own_pc != pc or done.mask != mask:
+            raise self._mismatched_issue(done, pc, mask, instruction)
+        self._fault(warp, fault)
+
+    def _mismatched_issue(self, done: Done, pc: int, mask: int, instruction: int) -> Mismatch:
+        """The report of ``done``, which the SM has issued differently."""
+        pairs = (
+            ("pc", f"{done.pc:#010x}", f"{pc:#010x}"), ("thread mask", f"{done.mask:#x}", f"{mask:#x}"),
+            ("instruction", f"{done.instr:08x}", f"{instruction:08x}"),
+        )
+        what, expected, got = next(pair for pair in pairs if pair[1] != pair[2])
+        return self._mismatch(done.cycle, done.warp, what, expected, got)
 
     def _issue_behind_fault(self, warp: int, pc: int) -> None:
         """What a warp issues behind its fault has no effect that software can see, but may be what the SM reports.
@@ -238,25 +260,28 @@ class LockStep:
 
     def _writeback(self, cycle: int, fields: tuple[int, ...], data: np.ndarray) -> None:
         warp, rd, mask, last = fields
-        owed = self._writes.get((warp, rd))
-        if owed is None:
+        key = warp << _KEY_SHIFT | rd
+        done = self._writes.get(key)
+        if done is None:
             if warp in self._faults:
                 return
             raise self._mismatch(cycle, warp, "writeback", "none", f"{register_name(rd)} written")
-        done = owed.done
-        if mask & ~owed.missing:
+        missing = self._missing.pop(key, done.mask)
+        if mask & ~missing:
             what = f"lanes of {register_name(rd)}"
-            raise self._mismatch(cycle, warp, what, f"of {owed.missing:#x}", f"{mask:#x}", done)
-        if owed.volatile:
+            raise self._mismatch(cycle, warp, what, f"of {missing:#x}", f"{mask:#x}", done)
+        if done.volatile:
             self._iss.poke(warp, rd, mask, data)
         else:
             self._compare(cycle, done, register_name(rd), mask, done.lanes, data)
-        owed.missing &= ~mask
-        if last != (owed.missing == 0):
-            what, got = f"last write of {register_name(rd)}", f"last {last}, lanes {owed.missing:#x} missing"
-            raise self._mismatch(cycle, warp, what, f"last {owed.missing == 0:d}", got, done)
+        missing &= ~mask
+        if last != (missing == 0):
+            what, got = f"last write of {register_name(rd)}", f"last {last}, lanes {missing:#x} missing"
+            raise self._mismatch(cycle, warp, what, f"last {missing == 0:d}", got, done)
         if last:
-            del self._writes[warp, rd]
+            del self._writes[key]
+        else:
+            self._missing[key] = missing
 
     def _store(
         self, cycle: int, warp: int, pc: int, log_size: int, mask: int, addresses: np.ndarray, data: np.ndarray
