@@ -24,7 +24,7 @@ from cocotb.triggers import ValueChange
 from metronome.hdl.config import LINE_BYTES, FaultCause
 from metronome.hdl.layouts.counters import COUNTERS, StallReason
 from metronome.hdl.layouts.probe import ASSERTIONS
-from metronome.sim.build.records import decode_records, decode_words, status_layout
+from metronome.sim.build.records import decode_words, status_layout
 from metronome.sim.machine.golden import Fault
 from metronome.sim.machine.memory.dram.device import Command
 from metronome.sim.machine.memory.model import Console
@@ -32,7 +32,7 @@ from metronome.sim.machine.memory.registry import create_model
 from metronome.sim.machine.memory.stacks import interleave, restore
 from metronome.sim.machine.memory.store import SparseMemory
 from metronome.sim.run.hanging import hanging_warps
-from metronome.sim.run.lockstep import CHECKED_PARTS, LockStep, Mismatch
+from metronome.sim.run.lockstep import LockStep, Mismatch
 from metronome.sim.run.types import Job, WarpState, pack_memory, unpack_memory
 
 from .mailbox import Mailbox
@@ -92,7 +92,6 @@ class _Observer:
 
     def __init__(self, job: Job, checker: LockStep | None, send: Callable[[bytes], None]) -> None:
         self.checker = checker
-        self.config = job.config
         self.send = send if job.trace else None
         self.mismatches: list[str] = []
         self.level = _ALL_RECORDS if job.trace else _EVENT_RECORDS if job.check else _NO_RECORDS
@@ -105,7 +104,7 @@ class _Observer:
             self.send(words.tobytes())
         if self.checker is not None and not self.mismatches:
             try:
-                self.checker.feed(decode_records(self.config, words, CHECKED_PARTS))
+                self.checker.feed_words(words)
             except Mismatch as mismatch:
                 self.mismatches.append(str(mismatch))
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from amaranth.hdl import Shape
@@ -13,7 +14,7 @@ from metronome.hdl.layouts.counters import REASON_BITS, counters_layout
 from metronome.hdl.layouts.execute import fault_layout
 from metronome.hdl.layouts.probe import ASSERTIONS, passed_over_layout, probe_layout
 
-__all__ = ["decode_records", "flatten", "layout_dtype", "record_layout", "record_words", "status_layout"]
+__all__ = ["FieldReader", "decode_records", "flatten", "layout_dtype", "record_layout", "record_words", "status_layout"]
 
 #: Words of the cycle number in front of the probe in every record.
 _CYCLE_WORDS = 2
@@ -140,8 +141,53 @@ def decode_records(config: SmConfig, words: np.ndarray, parts: Collection[str] |
     wanted = [(name, field) for name, field in record_layout(config) if parts is None or name in parts]
     fields: list = [("cycle", np.uint64), *((name, layout_dtype(field.shape)) for name, field in wanted)]
     out = np.zeros(len(words), fields)
-    out["cycle"] = words[:, 0] | words[:, 1].astype(np.uint64) << np.uint64(32)
+    out["cycle"] = FieldReader.cycles(words)
     padded = _padded(words[:, _CYCLE_WORDS:])
     for name, field in wanted:
         _fill(out[name], padded, field.shape, field.offset)
     return out
+
+
+def _field(config: SmConfig, path: str) -> tuple[int, int, int | None]:
+    """The lowest bit in a record, the width, and the length (None: no array) of a field of :func:`record_layout`."""
+    shape: Any = record_layout(config)
+    offset = 32 * _CYCLE_WORDS
+    for name in path.split("."):
+        shape, offset = shape[name].shape, offset + shape[name].offset
+    if isinstance(shape, data.ArrayLayout):
+        return offset, Shape.cast(shape.elem_shape).width, shape.length
+    return offset, Shape.cast(shape).width, None
+
+
+class FieldReader:
+    """Reads a few fields of records: much cheaper than :func:`decode_records` where most of a record is not wanted.
+
+    ``paths`` name fields of :func:`record_layout` from the outside in, as in "wb.value.rd". A field is a number of at
+    most 64 bits, or an array of 32-bit numbers.
+    """
+
+    def __init__(self, config: SmConfig, paths: Sequence[str]) -> None:
+        self._fields = [_field(config, path) for path in paths]
+
+    def read(self, words: np.ndarray) -> list[np.ndarray]:
+        """The fields of records as the simulation writes them (uint32, one row each), in the order of the paths.
+
+        A number is uint32 or uint64 of shape (n,), an array uint32 of shape (n, length).
+        """
+        return [self._read(words, *field) for field in self._fields]
+
+    @staticmethod
+    def _read(words: np.ndarray, offset: int, width: int, count: int | None) -> np.ndarray:
+        if count is not None:
+            out = np.empty((len(words), count), np.uint32)
+            _fill_words(out, words, offset)
+            return out
+        first, shift = divmod(offset, 32)
+        if shift + width <= 32:
+            return words[:, first] >> np.uint32(shift) & np.uint32((1 << width) - 1)
+        return _bits(words, offset, width)
+
+    @staticmethod
+    def cycles(words: np.ndarray) -> np.ndarray:
+        """The cycle of each record (uint64)."""
+        return words[:, 0] | words[:, 1].astype(np.uint64) << np.uint64(32)

@@ -3,22 +3,33 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
 
 import numpy as np
 
 from metronome.hdl.config import FaultCause, SmConfig
 
-from ..machine.golden import Commit, Fault, Iss, IssError
+from ..build.records import FieldReader
+from ..machine.golden import Fault, Iss, IssError
+from ..machine.golden.records import FaultError
 from ..machine.memory.store import SparseMemory
+from .executed import Done, describe, register_name
 from .memcheck import Declared, MemCheck
+from .memcheck.checker import ORDERING, STACK_POINTER
 
-__all__ = ["CHECKED_PARTS", "LockStep", "Mismatch"]
+__all__ = ["LockStep", "Mismatch"]
 
-#: What it reads of the probe.
-CHECKED_PARTS = ("issue", "wb", "store")
+#: What it reads of each record of the probe, the lanes last, and of those that have a store.
+_EVENTS = (
+    "wb.valid", "wb.value.warp", "wb.value.rd", "wb.value.mask", "wb.value.last",
+    "issue.valid", "issue.warp", "issue.pc", "issue.instruction", "issue.mask", "store.valid", "wb.value.data",
+)  # fmt: skip
+_STORES = ("store.warp", "store.pc", "store.size", "store.mask", "store.address", "store.data")
 
 _HISTORY = 10
+#: The number of a register write is its register's, 0 to 63, and its warp's above.
+_KEY_SHIFT = 6
+#: Addresses, data, size and mask of a store, as in :class:`sim.machine.golden.Commit`.
+_Stored = tuple[np.ndarray, np.ndarray, int, int]
 _ALL_BITS = 0xFFFF_FFFF
 #: What the LSU tells when memory has answered, in any order, and what it tells as soon as it sees the instruction, in
 #: the order of issue: both after instructions behind have been issued.
@@ -28,14 +39,6 @@ _SEEN = frozenset((FaultCause.LOAD_MISALIGNED, FaultCause.STORE_MISALIGNED))
 
 class Mismatch(Exception):
     """The SM and the golden model disagree; the text is the whole report."""
-
-
-@dataclass(slots=True)
-class _Write:
-    """A register write that the SM still owes: lanes ``missing`` of what ``commit`` computed."""
-
-    commit: Commit
-    missing: int
 
 
 class LockStep:
@@ -48,6 +51,8 @@ class LockStep:
         self.config = config
         self._iss = Iss(config, SparseMemory(config.memory_map))
         self._lanes = np.arange(config.threads, dtype=np.uint32)
+        self._events = FieldReader(config, _EVENTS)
+        self._store_events = FieldReader(config, _STORES)
         self.launch(self._iss.memory, config.memory_map.start, 0)
 
     def launch(
@@ -63,9 +68,12 @@ class LockStep:
         memcheck = None if declared is None else MemCheck(self._iss, declared, strict=strict_races)
         self._iss.watch = self._memcheck = memcheck
         self._iss.launch(start_pc, arg)
-        self._writes: dict[tuple[int, int], _Write] = {}
-        self._stores: list[deque[Commit]] = [deque() for _ in range(self.config.warps)]
-        self._history: list[deque[tuple[int, Commit]]] = [deque(maxlen=_HISTORY) for _ in range(self.config.warps)]
+        # Register writes that the SM still owes, by warp and register; the lanes that are missing, where they are not
+        # all, or where the values are the SM's own.
+        self._writes: dict[int, Done] = {}
+        self._missing: dict[int, int] = {}
+        self._stores: list[deque[tuple[Done, _Stored]]] = [deque() for _ in range(self.config.warps)]
+        self._history: list[deque[Done]] = [deque(maxlen=_HISTORY) for _ in range(self.config.warps)]
         # What the SM may report, a warp: those whose order is memory's, and the first whose order is that of issue.
         self._faults: dict[int, list[Fault]] = {}
         # Warps behind whose fault the golden model still goes along.
@@ -84,20 +92,41 @@ class LockStep:
         Mismatch
             At the first difference.
         """
-        issue, wb, store = (records[part] for part in CHECKED_PARTS)
-        valid = (wb["valid"].tolist(), issue["valid"].tolist(), store["valid"].tolist())
-        issues = _rows(issue, ("warp", "pc", "instruction", "mask"))
-        writes = _rows(wb["value"], ("warp", "rd", "mask", "last"))
-        stores = _rows(store, ("warp", "pc", "size", "mask"))
-        write_data = wb["value"]["data"]
-        columns = zip(records["cycle"].tolist(), *valid, strict=True)
-        for index, (cycle, has_wb, has_issue, has_store) in enumerate(columns):
+        stores = records[records["store"]["valid"] != 0]
+        self._compare_all(
+            records["cycle"], [_column(records, path) for path in _EVENTS], [_column(stores, path) for path in _STORES]
+        )
+
+    def feed_words(self, words: np.ndarray) -> None:
+        """Compare records as the simulation writes them, not decoded yet; else as :meth:`feed`."""
+        events = self._events.read(words)
+        stores = self._store_events.read(words[events[_EVENTS.index("store.valid")] != 0])
+        self._compare_all(FieldReader.cycles(words), events, stores)
+
+    def _compare_all(self, cycles: np.ndarray, events: list[np.ndarray], stores: list[np.ndarray]) -> None:
+        """Compare records of which ``events`` are the fields _EVENTS, and ``stores`` those of _STORES."""
+        *fields, data = events
+        raw, size = data.tobytes(), data.shape[1] * data.itemsize
+        each_store = zip(*(values.tolist() for values in stores[:-2]), *stores[-2:], strict=True)
+        rows = zip(range(0, len(raw), size), cycles.tolist(), *(values.tolist() for values in fields), strict=True)
+        writes, missing = self._writes, self._missing
+        for (at, cycle, has_wb, wb_warp, rd, wb_mask, last, has_issue, warp, pc, instruction, mask, has_store) in rows:
             if has_wb:
-                self._writeback(cycle, writes[index], write_data[index])
+                key = wb_warp << _KEY_SHIFT | rd
+                owed = writes.get(key)
+                # Nearly always all that is owed comes at once. Equal bytes are equal lanes; in others, lanes that do
+                # not count may differ.
+                if (
+                    owed is not None and wb_mask == owed.mask and last and key not in missing
+                    and owed.values == raw[at : at + size]
+                ):
+                    del writes[key]
+                else:
+                    self._writeback(cycle, (wb_warp, rd, wb_mask, last), data[at // size])
             if has_issue:
-                self._issue(cycle, issues[index])
+                self._issue(cycle, warp, pc, instruction, mask)
             if has_store:
-                self._store(cycle, stores[index], store["address"][index], store["data"][index])
+                self._store(cycle, *next(each_store))
 
     def waits(self) -> dict[int, str]:
         """For what each warp waits that waits at a barrier or in wspawn, in words."""
@@ -128,12 +157,11 @@ class LockStep:
             return
         if not ended:
             return
-        for write in self._writes.values():
-            commit = write.commit
-            raise self._mismatch(None, commit.warp, "the end", f"a write of {_register(commit.rd)}", "none", commit)
+        for done in self._writes.values():
+            raise self._mismatch(None, done.warp, "the end", f"a write of {register_name(done.rd)}", "none", done)
         for warp, stores in enumerate(self._stores):
             if stores:
-                raise self._mismatch(None, warp, "the end", "a store", "none", stores[0])
+                raise self._mismatch(None, warp, "the end", "a store", "none", stores[0][0])
         if not self._iss.ended:
             warp = self._iss.active.index(True)
             raise self._mismatch(None, warp, "the end", f"warp {warp} active at pc {self._iss.pc[warp]:#010x}", "ended")
@@ -141,45 +169,62 @@ class LockStep:
             place = f"memory at the end, byte {address:#010x}"
             raise Mismatch(f"lock step: {place}: expected {mine:#04x}, got {theirs:#04x}")
 
-    def _step(self, cycle: int, warp: int, pc: int, instruction: int) -> Commit:
-        """The golden model's next instruction of the warp."""
-        memcheck = self._memcheck
-        if memcheck is not None:
-            memcheck.cycle = cycle
-        try:
-            commit = self._iss.step(warp)
-        except IssError as error:
-            got = f"pc {pc:#010x} {instruction:08x}"
-            raise self._mismatch(cycle, warp, "issue", f"nothing: {error}", got) from None
-        if memcheck is not None and commit.fault is None:
-            memcheck.commit(commit, self._iss.active)
-        return commit
-
-    def _issue(self, cycle: int, fields: tuple[int, ...]) -> None:
-        warp, pc, instruction, mask = fields
+    def _issue(self, cycle: int, warp: int, pc: int, instruction: int, mask: int) -> None:
         if warp in self._faults:
             self._issue_behind_fault(warp, pc)
             return
-        commit = self._step(cycle, warp, pc, instruction)
-        self._history[warp].append((cycle, commit))
-        self.instructions += 1
-        if commit.pc != pc:
-            raise self._mismatch(cycle, warp, "pc", f"{commit.pc:#010x}", f"{pc:#010x}")
-        if commit.mask != mask:
-            raise self._mismatch(cycle, warp, "thread mask", f"{commit.mask:#x}", f"{mask:#x}")
-        if commit.fault is not None:
-            self._fault(warp, commit.fault)
+        iss, memcheck = self._iss, self._memcheck
+        if memcheck is not None:
+            memcheck.cycle = cycle
+        own_pc, own_mask = iss.pc[warp], iss.mask_bits[warp]
+        try:
+            executed = iss.advance(warp)
+        except (FaultError, IssError) as error:
+            self._issue_refused(cycle, (warp, pc, instruction, mask), error)
             return
-        if commit.instr != instruction:
-            raise self._mismatch(cycle, warp, "instruction", f"{commit.instr:08x}", f"{instruction:08x}")
-        if commit.rd is not None:
-            owed = self._writes.get((warp, commit.rd))
-            if owed is not None:
-                expected = f"the write of {_register(commit.rd)} by pc {owed.commit.pc:#010x} first"
+        word, rd = executed.word, executed.rd
+        done = Done(cycle, warp, own_pc, word, own_mask, rd, iss.lane_bytes(warp, rd), executed.volatile)
+        if memcheck is not None and (word & 0x7F in ORDERING or rd == STACK_POINTER):
+            memcheck.commit(warp, own_pc, own_mask, word, rd)
+        self._history[warp].append(done)
+        self.instructions += 1
+        if own_pc != pc or own_mask != mask or word != instruction:
+            raise self._mismatched_issue(done, pc, mask, instruction)
+        if rd is not None:
+            key = warp << _KEY_SHIFT | rd
+            if key in self._writes:
+                expected = f"the write of {register_name(rd)} by pc {self._writes[key].pc:#010x} first"
                 raise self._mismatch(cycle, warp, "issue", expected, "issued before it")
-            self._writes[warp, commit.rd] = _Write(commit, mask)
-        if commit.store is not None:
-            self._stores[warp].append(commit)
+            self._writes[key] = done
+            if done.volatile:
+                self._missing[key] = own_mask
+        if executed.store is not None:
+            self._stores[warp].append((done, iss.stored(warp, executed)))
+
+    def _issue_refused(self, cycle: int, fields: tuple[int, ...], error: FaultError | IssError) -> None:
+        """The SM has issued what faults in the golden model, or what that cannot execute."""
+        warp, pc, instruction, mask = fields
+        if isinstance(error, IssError):
+            got = f"pc {pc:#010x} {instruction:08x}"
+            raise self._mismatch(cycle, warp, "issue", f"nothing: {error}", got) from None
+        iss = self._iss
+        own_pc = iss.pc[warp]
+        fault = Fault(error.cause, warp, own_pc, error.address)
+        done = Done(cycle, warp, own_pc, iss.word_at(own_pc, warp), iss.mask_bits[warp], None, None, fault=fault)
+        self._history[warp].append(done)
+        self.instructions += 1
+        if own_pc != pc or done.mask != mask:
+            raise self._mismatched_issue(done, pc, mask, instruction)
+        self._fault(warp, fault)
+
+    def _mismatched_issue(self, done: Done, pc: int, mask: int, instruction: int) -> Mismatch:
+        """The report of ``done``, which the SM has issued differently."""
+        pairs = (
+            ("pc", f"{done.pc:#010x}", f"{pc:#010x}"), ("thread mask", f"{done.mask:#x}", f"{mask:#x}"),
+            ("instruction", f"{done.instr:08x}", f"{instruction:08x}"),
+        )
+        what, expected, got = next(pair for pair in pairs if pair[1] != pair[2])
+        return self._mismatch(done.cycle, done.warp, what, expected, got)
 
     def _issue_behind_fault(self, warp: int, pc: int) -> None:
         """What a warp issues behind its fault has no effect that software can see, but may be what the SM reports.
@@ -215,47 +260,48 @@ class LockStep:
 
     def _writeback(self, cycle: int, fields: tuple[int, ...], data: np.ndarray) -> None:
         warp, rd, mask, last = fields
-        owed = self._writes.get((warp, rd))
-        if owed is None:
+        key = warp << _KEY_SHIFT | rd
+        done = self._writes.get(key)
+        if done is None:
             if warp in self._faults:
                 return
-            raise self._mismatch(cycle, warp, "writeback", "none", f"{_register(rd)} written")
-        commit = owed.commit
-        if mask & ~owed.missing:
-            what = f"lanes of {_register(rd)}"
-            raise self._mismatch(cycle, warp, what, f"of {owed.missing:#x}", f"{mask:#x}", commit)
-        if commit.volatile:
+            raise self._mismatch(cycle, warp, "writeback", "none", f"{register_name(rd)} written")
+        missing = self._missing.pop(key, done.mask)
+        if mask & ~missing:
+            what = f"lanes of {register_name(rd)}"
+            raise self._mismatch(cycle, warp, what, f"of {missing:#x}", f"{mask:#x}", done)
+        if done.volatile:
             self._iss.poke(warp, rd, mask, data)
         else:
-            self._compare(cycle, commit, _register(rd), mask, commit.values, data)
-        owed.missing &= ~mask
-        if last != (owed.missing == 0):
-            what, got = f"last write of {_register(rd)}", f"last {last}, lanes {owed.missing:#x} missing"
-            raise self._mismatch(cycle, warp, what, f"last {owed.missing == 0:d}", got, commit)
+            self._compare(cycle, done, register_name(rd), mask, done.lanes, data)
+        missing &= ~mask
+        if last != (missing == 0):
+            what, got = f"last write of {register_name(rd)}", f"last {last}, lanes {missing:#x} missing"
+            raise self._mismatch(cycle, warp, what, f"last {missing == 0:d}", got, done)
         if last:
-            del self._writes[warp, rd]
+            del self._writes[key]
+        else:
+            self._missing[key] = missing
 
-    def _store(self, cycle: int, fields: tuple[int, ...], addresses: np.ndarray, data: np.ndarray) -> None:
-        warp, pc, log_size, mask = fields
+    def _store(
+        self, cycle: int, warp: int, pc: int, log_size: int, mask: int, addresses: np.ndarray, data: np.ndarray
+    ) -> None:
         if not self._stores[warp]:
             if warp in self._faults:
                 return
             raise self._mismatch(cycle, warp, "store", "none", f"a store at pc {pc:#010x}")
-        commit = self._stores[warp].popleft()
-        assert commit.store is not None
-        expected_addresses, expected_data, expected_size, expected_mask = commit.store
-        expected, got = (commit.pc, expected_size, expected_mask), (pc, 1 << log_size, mask)
+        done, (expected_addresses, expected_data, expected_size, expected_mask) = self._stores[warp].popleft()
+        expected, got = (done.pc, expected_size, expected_mask), (pc, 1 << log_size, mask)
         if got != expected:
-            raise self._mismatch(cycle, warp, "store", _describe_store(*expected), _describe_store(*got), commit)
-        self._compare(cycle, commit, "store address", mask, expected_addresses, addresses)
+            raise self._mismatch(cycle, warp, "store", _describe_store(*expected), _describe_store(*got), done)
+        self._compare(cycle, done, "store address", mask, expected_addresses, addresses)
         kept = np.uint32(_ALL_BITS >> 32 - 8 * expected_size)
-        self._compare(cycle, commit, "store data", mask, expected_data, data & kept)
+        self._compare(cycle, done, "store data", mask, expected_data, data & kept)
 
     def _compare(
-        self, cycle: int, commit: Commit, what: str, mask: int, expected: np.ndarray | None, got: np.ndarray
+        self, cycle: int, done: Done, what: str, mask: int, expected: np.ndarray, got: np.ndarray
     ) -> None:
         """Lane values (threads,) in the lanes of ``mask``."""
-        assert expected is not None
         wrong = expected != got
         # For each instruction: of a few lanes wrong.any() takes several times as long.
         if np.count_nonzero(wrong):
@@ -263,43 +309,32 @@ class LockStep:
             if np.count_nonzero(wrong):
                 lane = int(wrong.argmax())
                 what = f"{what}, lane {lane}"
-                raise self._mismatch(cycle, commit.warp, what, f"{expected[lane]:#010x}", f"{got[lane]:#010x}", commit)
+                raise self._mismatch(cycle, done.warp, what, f"{expected[lane]:#010x}", f"{got[lane]:#010x}", done)
 
     def _mismatch(
-        self, cycle: int | None, warp: int, what: str, expected: str, got: str, commit: Commit | None = None
+        self, cycle: int | None, warp: int, what: str, expected: str, got: str, done: Done | None = None
     ) -> Mismatch:
-        """The report; ``commit`` is the instruction concerned, by default the warp's newest."""
+        """The report; ``done`` is the instruction concerned, by default the warp's newest."""
         history = self._history[warp]
-        if commit is None and history:
-            commit = history[-1][1]
+        if done is None and history:
+            done = history[-1]
         lines = [f"lock step: {what}: expected {expected}, got {got}"]
         where = "at the end" if cycle is None else f"cycle {cycle}"
-        if commit is None:
+        if done is None:
             lines.append(f"  {where}, warp {warp}")
         else:
-            lines.append(f"  {where}, warp {warp}, pc {commit.pc:#010x}, instruction {commit.instr:08x}")
+            lines.append(f"  {where}, warp {warp}, pc {done.pc:#010x}, instruction {done.instr:08x}")
         lines.append(f"  the last {len(history)} instructions of warp {warp}:")
-        lines += [f"    cycle {then}: {_describe(old)}" for then, old in history]
+        lines += [f"    cycle {old.cycle}: {describe(old)}" for old in history]
         return Mismatch("\n".join(lines))
 
 
-def _rows(values: np.ndarray, names: tuple[str, ...]) -> list[tuple[int, ...]]:
-    """The named fields of each record as plain integers."""
-    return list(zip(*(values[name].tolist() for name in names), strict=True))
-
-
-def _register(rd: int | None) -> str:
-    return "nothing" if rd is None else f"x{rd}" if rd < 32 else f"f{rd - 32}"
+def _column(records: np.ndarray, path: str) -> np.ndarray:
+    """The field ``path`` of decoded records."""
+    for name in path.split("."):
+        records = records[name]
+    return records
 
 
 def _describe_store(pc: int, size: int, mask: int) -> str:
     return f"pc {pc:#010x}, {size} bytes, mask {mask:#x}"
-
-
-def _describe(commit: Commit) -> str:
-    text = f"pc {commit.pc:#010x} {commit.instr:08x} mask {commit.mask:#x}"
-    if commit.fault is not None:
-        return f"{text} fault {commit.fault.cause.name.lower()}"
-    if commit.values is not None:
-        text += f" {_register(commit.rd)} = [{' '.join(f'{value:x}' for value in commit.values.tolist())}]"
-    return text

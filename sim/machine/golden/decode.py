@@ -285,8 +285,13 @@ def decode(word: int) -> Instruction:
 
 def fetch(memory: SparseMemory, pc: int, warp: int, stacks: range) -> Instruction:
     """The instruction at ``pc``; ``warp`` is who takes the fault where there is none, or one of ``stacks``."""
+    found = memory.remembered.get(pc)
+    if found is not None and pc not in stacks:
+        return found
     if pc & 3:
         raise FaultError(FaultCause.FETCH_MISALIGNED, warp, pc)
     if not memory.contains(pc, 4) or pc in stacks:
         raise FaultError(FaultCause.FETCH_ACCESS, warp, pc)
-    return decode(memory.read_word(pc))
+    found = decode(memory.read_word(pc))
+    memory.remember(pc, found)
+    return found

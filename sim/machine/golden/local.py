@@ -24,6 +24,10 @@ class LocalMemory:
         """As :meth:`sim.machine.memory.store.SparseMemory.gather`, for addresses inside."""
         return self._flat[size].take((addrs - np.uint32(self.base)) >> _SHIFTS[size]).astype(np.uint32, copy=False)
 
+    def read(self, addr: int, size: int) -> int:
+        """As :meth:`sim.machine.memory.store.SparseMemory.read_number`, for an address inside."""
+        return self._flat[size].item((addr - self.base) >> _SHIFTS[size])
+
     def scatter(self, addrs: np.ndarray, data: np.ndarray, size: int) -> None:
         """As :meth:`sim.machine.memory.store.SparseMemory.scatter`, for addresses inside."""
         flat = self._flat[size]

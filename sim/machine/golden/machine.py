@@ -7,11 +7,10 @@ import numpy as np
 from metronome.hdl.config import SmConfig
 
 from ..memory.store import SparseMemory
-from .decode import fetch
+from .decode import Instruction, fetch
 from .records import Commit, Fault, FaultError, IssEnd, IssError
 from .schedule import Schedule
 from .state import State
-from .view import View
 
 __all__ = ["Iss"]
 
@@ -37,38 +36,75 @@ class Iss(State):
             If the warp does not exist, is not active, or waits at a barrier or in a wspawn.
         """
         if not 0 <= warp < self.config.warps:
-            raise IssError(f"warp must be between 0 and {self.config.warps - 1}, not {warp!r}")
-        if not self.active[warp]:
-            raise IssError(f"warp {warp} is not active")
-        if self.waiting[warp] is not None:
-            raise IssError(f"warp {warp} at pc {self.pc[warp]:#010x} waits: {self.waiting[warp]}")
-        pc, view, mask = self.pc[warp], self._views[warp], self.mask_bits[warp]
-        self.arrive(pc)
-        word = 0
+            raise self._refusal(warp)
+        pc, mask = self.pc[warp], self.mask_bits[warp]
         try:
-            instruction = fetch(self.memory, pc, warp, self.no_code)
-            word = instruction.word
-            if self.watch is not None:
-                self.watch.before(view, pc, word)
-            following = instruction.execute(self, view, pc)
+            instruction = self.advance(warp)
         except FaultError as error:
-            return Commit(warp, pc, word, mask, fault=Fault(error.cause, warp, pc, error.address))
+            return Commit(warp, pc, self.word_at(pc, warp), mask, fault=Fault(error.cause, warp, pc, error.address))
+        # Who executes does not wait: it can only have been started, after its own end.
+        ended = not self.active[warp] or warp in self.released
+        rd, store = instruction.rd, instruction.store
+        return Commit(
+            warp, pc, instruction.word, mask, rd, None if rd is None else self._views[warp].flat[rd].copy(),
+            None if store is None else self.stored(warp, instruction), volatile=instruction.volatile, ended=ended,
+        )
+
+    def advance(self, warp: int) -> Instruction:
+        """Execute the next instruction of one warp, as :meth:`step` does, and return what it was.
+
+        For a caller to whom a :class:`Commit` of each instruction costs too much: it reads what it needs of the state.
+
+        Raises
+        ------
+        IssError
+            As :meth:`step`.
+        FaultError
+            If it faults; nothing was changed.
+        """
+        if not 0 <= warp < len(self.pc) or not self.active[warp] or self.waiting[warp] is not None:
+            raise self._refusal(warp)
+        pc, view = self.pc[warp], self._views[warp]
+        lanes = view.lanes
+        self.released.clear()
+        if self.arrival is not None:
+            self.arrive(pc)
+        instruction = fetch(self.memory, pc, warp, self.no_code)
+        if self.watch is not None:
+            self.watch.before(view, pc, instruction.word)
+        following = instruction.execute(self, view, pc)
         self.mcycle += 1
-        self.minstret += mask.bit_count()
+        self.minstret += lanes
         if following is None:
             self.pc[warp] = pc + 4 & 0xFFFF_FFFF
         elif isinstance(following, int):
             self.pc[warp] = following
         elif following:
             (self.pc[warp],) = following
-        # Who executes does not wait: it can only have been started, after its own end.
-        ended = not self.active[warp] or warp in self.released
-        self.released.clear()
-        rd, store = instruction.rd, instruction.store
-        return Commit(
-            warp, pc, word, mask, rd, None if rd is None else view.flat[rd].copy(),
-            None if store is None else _store_record(view, mask, *store), volatile=instruction.volatile, ended=ended,
-        )
+        return instruction
+
+    def _refusal(self, warp: int) -> IssError:
+        """Why ``warp`` cannot execute anything."""
+        if not 0 <= warp < self.config.warps:
+            return IssError(f"warp must be between 0 and {self.config.warps - 1}, not {warp!r}")
+        if not self.active[warp]:
+            return IssError(f"warp {warp} is not active")
+        return IssError(f"warp {warp} at pc {self.pc[warp]:#010x} waits: {self.waiting[warp]}")
+
+    def word_at(self, pc: int, warp: int) -> int:
+        """The instruction word at ``pc``; 0 if none can be fetched there."""
+        try:
+            return fetch(self.memory, pc, warp, self.no_code).word
+        except FaultError:
+            return 0
+
+    def stored(self, warp: int, instruction: Instruction) -> tuple[np.ndarray, np.ndarray, int, int]:
+        """What a store that ``warp`` has just executed has stored: as ``store`` of a :class:`Commit`."""
+        assert instruction.store is not None
+        rs1, rs2, imm, size = instruction.store
+        registers = self._views[warp].flat
+        data = registers[rs2].copy() if size == 4 else registers[rs2] & ((1 << 8 * size) - 1)
+        return registers[rs1] + np.uint32(imm), data, size, self.mask_bits[warp]
 
     def skip(self, warp: int) -> None:
         """Pass over the next instruction of ``warp``, one that has faulted: its pc moves on by 4, nothing else changes.
@@ -99,7 +135,3 @@ class Iss(State):
             raise IssError("a machine that is watched can only be stepped")
         return self._schedule.run(max_instructions)
 
-
-def _store_record(view: View, mask: int, rs1: int, rs2: int, imm: int, size: int) -> tuple:
-    data = view.flat[rs2]
-    return view.flat[rs1] + np.uint32(imm), (data.copy() if size == 4 else data & ((1 << 8 * size) - 1)), size, mask

@@ -13,7 +13,7 @@ from .records import FaultError
 from .state import State
 from .view import View
 
-__all__ = ["load", "loaded", "store"]
+__all__ = ["common_address", "load", "loaded", "store"]
 
 _SIGNED_DTYPES = {1: np.int8, 2: np.int16}
 
@@ -32,6 +32,11 @@ def _access_fault(state: State, view: View, addrs: np.ndarray, size: int, cause:
     return FaultError(cause, view.warp_of(position), int(addrs[position]))
 
 
+def _bounds(addrs: np.ndarray) -> tuple[int, int]:
+    """The lowest and the highest address; the methods of arrays take twice as long."""
+    return int(np.minimum.reduce(addrs)), int(np.maximum.reduce(addrs))
+
+
 def loaded(state: State, addrs: np.ndarray, size: int) -> np.ndarray:
     """The zero-extended values at ``addrs`` (lanes,); of shape (1,) if all addresses are equal.
 
@@ -40,7 +45,7 @@ def loaded(state: State, addrs: np.ndarray, size: int) -> np.ndarray:
     AccessError
         If neither local memory nor the backing store answers for one of them.
     """
-    low, high = int(addrs.min()), int(addrs.max())
+    low, high = _bounds(addrs)
     if low == high:
         addrs = addrs[:1]
     local = state.local
@@ -53,6 +58,31 @@ def loaded(state: State, addrs: np.ndarray, size: int) -> np.ndarray:
     values[~inside] = state.memory.gather(addrs[~inside], size)
     values[inside] = local.gather(addrs[inside], size)
     return values
+
+
+def common_address(addrs: np.ndarray) -> int | None:
+    """The address of all lanes, if it is the same: such loads are frequent, and numbers much cheaper than arrays."""
+    raw = addrs.tobytes()
+    return int.from_bytes(raw[:4], "little") if raw == raw[:4] * len(addrs) else None
+
+
+def _load_one(state: State, view: View, pc: int, address: int, addrs: np.ndarray, size: int) -> int:
+    """A load of all lanes from one ``address``, which ``addrs`` has for each: the value, zero-extended."""
+    if address & size - 1:
+        raise FaultError(FaultCause.LOAD_MISALIGNED, view.warp_of(0), address)
+    if state.recorder is not None:
+        state.recorder.access(addrs, None)
+    local = state.local
+    if local.base <= address < local.end:
+        value = local.read(address, size)
+    else:
+        try:
+            value = state.memory.read_number(address, size)
+        except AccessError:
+            raise FaultError(FaultCause.LOAD_ACCESS, view.warp_of(0), address) from None
+    if state.watch is not None:
+        state.watch.access(view.warps[0], pc, view.index, addrs, size, None)
+    return value
 
 
 def _gather(state: State, view: View, addrs: np.ndarray, size: int) -> np.ndarray:
@@ -72,7 +102,7 @@ def _check_answered(state: State, view: View, addrs: np.ndarray, size: int) -> N
 
 
 def _scatter(state: State, view: View, addrs: np.ndarray, data: np.ndarray, size: int) -> None:
-    low, high = int(addrs.min()), int(addrs.max())
+    low, high = _bounds(addrs)
     local = state.local
     try:
         if high < local.base or low >= local.end:
@@ -94,6 +124,13 @@ def load(rd: int, rs1: int, imm: int, size: int, *, signed: bool) -> Callable[[S
 
     def execute(state: State, view: View, pc: int) -> None:
         addrs = view.active(view.r[rs1] + offset)
+        address = common_address(addrs)
+        if address is not None:
+            value = _load_one(state, view, pc, address, addrs, size)
+            if extend is not None and value >> 8 * size - 1:
+                value += 0x1_0000_0000 - (1 << 8 * size)
+            view.put(rd, value)
+            return
         _check_aligned(view, addrs, size, FaultCause.LOAD_MISALIGNED)
         if state.recorder is not None:
             state.recorder.access(addrs, None)
@@ -102,10 +139,7 @@ def load(rd: int, rs1: int, imm: int, size: int, *, signed: bool) -> Callable[[S
             state.watch.access(view.warps[0], pc, view.index, addrs, size, None)
         if extend is not None:
             values = values.astype(extend).astype(np.int32).view(np.uint32)
-        if len(values) == 1:
-            view.put(rd, values)
-        else:
-            view.put_active(rd, values)
+        view.put_active(rd, values)
 
     return execute
 

@@ -171,6 +171,10 @@ class State:
         """The registers of one warp, (DISCARD + 1, threads), to be read and written."""
         return self._registers[:, warp]
 
+    def lane_bytes(self, warp: int, register: int | None) -> bytes | None:
+        """The values of a register of one warp, lane by lane, as bytes; None of none."""
+        return None if register is None else self._views[warp].flat[register].tobytes()
+
     def warp_view(self, warp: int) -> View:
         """The view of one warp."""
         return self._views[warp]

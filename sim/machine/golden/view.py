@@ -73,7 +73,10 @@ class View:
     def put(self, rd: int, values: np.ndarray | int) -> None:
         """Write ``values`` (anything that broadcasts to (n, threads)) to the active lanes of ``rd``."""
         if self.full:
-            self.r[rd][...] = values
+            if isinstance(values, int):
+                self.r[rd].fill(values)
+            else:
+                self.r[rd][...] = values
         else:
             np.copyto(self.r[rd], values, where=self.mask, casting="unsafe")
 

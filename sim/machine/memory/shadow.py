@@ -42,6 +42,10 @@ class Pages(ABC):
             self._fill(slot, page)
         return slot
 
+    def place(self, address: int) -> int:
+        """Where the byte at ``address`` is in the pool."""
+        return (self._slot(address >> PAGE_BITS) << PAGE_BITS) + (address & PAGE_BYTES - 1)
+
     def places(self, addresses: np.ndarray, low: int, high: int) -> np.ndarray:
         """Where the bytes at ``addresses`` (uint32, between ``low`` and ``high``) are in the pool (int64)."""
         page = low >> PAGE_BITS

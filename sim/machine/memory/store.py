@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -42,6 +43,22 @@ class SparseMemory:
         self._table = np.zeros(_PAGES, np.uint32)
         self._slots: dict[int, int] = {}
         self._adopt(np.zeros((4, PAGE_BYTES), np.uint8))
+        #: What :meth:`remember` was given, by address; read it freely.
+        self.remembered: dict[int, Any] = {}
+        self._remembered_first, self._remembered_end = 1 << 32, 0
+
+    def remember(self, addr: int, value: Any) -> None:
+        """Keep ``value``, which the caller has made of the word at ``addr``, in ``remembered``.
+
+        A write to such a word, or between two of them, empties ``remembered``.
+        """
+        self.remembered[addr] = value
+        self._remembered_first = min(self._remembered_first, addr)
+        self._remembered_end = max(self._remembered_end, addr + 4)
+
+    def _forget(self) -> None:
+        self.remembered.clear()
+        self._remembered_first, self._remembered_end = 1 << 32, 0
 
     def _adopt(self, pool: np.ndarray) -> None:
         """Make ``pool`` (pages, PAGE_BYTES) the storage, with a flat view for each access size."""
@@ -101,6 +118,8 @@ class SparseMemory:
         """
         values = np.frombuffer(data, np.uint8)
         self._check(addr, len(values))
+        if addr < self._remembered_end and addr + len(values) > self._remembered_first:
+            self._forget()
         done = 0
         while done < len(values):
             offset = (addr + done) & PAGE_MASK
@@ -114,6 +133,19 @@ class SparseMemory:
         if not self._first <= addr <= self._end - 4:
             raise AccessError(addr)
         return self._words.item(self._slots.get(addr >> PAGE_BITS, 0) << (PAGE_BITS - 2) | (addr & PAGE_MASK) >> 2)
+
+    def read_number(self, addr: int, size: int) -> int:
+        """The ``size`` (1, 2, 4) bytes at ``addr``, a multiple of it, as an unsigned number.
+
+        Raises
+        ------
+        AccessError
+            If they are outside the valid range.
+        """
+        if not self._first <= addr <= self._end - size:
+            raise AccessError(addr)
+        place = self._slots.get(addr >> PAGE_BITS, 0) << PAGE_BITS | addr & PAGE_MASK
+        return self._flat[size].item(place >> _WORD_BITS[size])
 
     def read_line(self, addr: int) -> bytes:
         """The line at ``addr``, a multiple of the line size.
@@ -144,6 +176,8 @@ class SparseMemory:
         self._check(addr, LINE_BYTES)
         if byte_mask == 0:
             return
+        if addr < self._remembered_end and addr + LINE_BYTES > self._remembered_first:
+            self._forget()
         start = self._slot(addr >> PAGE_BITS) << PAGE_BITS | addr & PAGE_MASK
         line = self._bytes[start : start + LINE_BYTES]
         values = np.frombuffer(data, np.uint8)
@@ -198,6 +232,8 @@ class SparseMemory:
         if not len(addrs):
             return
         low, high = self._bounds(addrs, size, bounds)
+        if low < self._remembered_end and high + size > self._remembered_first:
+            self._forget()
         shift = _WORD_BITS[size]
         if low >> PAGE_BITS == high >> PAGE_BITS:
             start = self._slot(low >> PAGE_BITS) << PAGE_BITS

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...machine.golden import Commit
-from ...machine.golden.memory_ops import loaded
+from ...machine.golden.memory_ops import common_address, loaded
 from ...machine.golden.state import State
 from ...machine.golden.view import View
 from .access import Access
@@ -15,24 +14,30 @@ from .leftovers import Leftover, leftovers
 from .order import LANE_BITS, MAX_ACCESSES, Order
 from .origins import WHOLE, Origins
 from .plan import Plan
-from .shadow import DECLARED, WRITTEN, Cells, Flags, spread
+from .shadow import DECLARED, WORD_BYTES, WRITTEN, Cells, Flags, spread
 from .stacks import Stacks
 from .values import Values
 
-__all__ = ["MAX_FINDINGS", "MemCheck"]
+__all__ = ["MAX_FINDINGS", "ORDERING", "STACK_POINTER", "MemCheck"]
 
 #: Defects that are kept; what comes behind is not told any more.
 MAX_FINDINGS = 1000
-_STACK_POINTER = 2
+#: The register that :meth:`MemCheck.commit` wants to know all writes of.
+STACK_POINTER = 2
 _FENCE, _SYSTEM, _IMMEDIATE, _REGISTER = 0x0F, 0x73, 0x13, 0x33
 _ACTIVE_WARPS = 0xCC3
+#: The opcodes that it wants to know: what they do orders accesses.
+ORDERING = frozenset((_FENCE, _SYSTEM))
 _ALL = {size: (spread(DECLARED, size), spread(WRITTEN, size)) for size in (1, 2, 4)}
+
+#: Of a byte that is declared and written.
+_DEFINED = {size: spread(DECLARED | WRITTEN, size) for size in (1, 2, 4)}
 
 
 class MemCheck:
     """Watches one program on the golden model ``state`` (a ``Watch`` of it); ``findings``: what it finds.
 
-    Whoever steps the model sets ``cycle`` before each step, and hands what was committed to :meth:`commit`. What it
+    Whoever steps the model sets ``cycle`` before each step, and tells :meth:`commit` of what was executed. What it
     finds, and what it lets pass, is in docs/memcheck.md. ``strict``: stores of the same value are races like others.
     """
 
@@ -66,7 +71,11 @@ class MemCheck:
 
     def before(self, view: View, pc: int, word: int) -> None:
         """See :class:`sim.machine.golden.watch.Watch`."""
-        self._plan = self._values.before(view, pc, word)
+        values = self._values
+        plan = values.plans.get(word)
+        if plan is None or values.marked[view.first_row] & plan.touched:
+            plan = values.before(view, pc, word)
+        self._plan = plan
 
     def barrier(self, warps: list[int]) -> None:
         """See :class:`sim.machine.golden.watch.Watch`."""
@@ -78,29 +87,32 @@ class MemCheck:
             self._stacks.share(issuer, mask)
         self._order.meet([issuer, *warps], list(range(self._config.warps)))
 
-    def commit(self, commit: Commit, active: list[bool]) -> None:
-        """``commit`` was executed; then the warps in ``active`` (by warp) are active."""
-        opcode = commit.instr & 0x7F
-        if opcode == _FENCE:
-            self._fenced.add(commit.warp)
-        elif opcode == _SYSTEM and commit.instr >> 20 == _ACTIVE_WARPS:
-            self._order.learn(commit.warp, [warp for warp, runs in enumerate(active) if not runs])
-        if commit.rd == _STACK_POINTER:
-            self._move(commit)
+    def commit(self, warp: int, pc: int, mask: int, word: int, rd: int | None) -> None:
+        """``warp`` has executed ``word``, and written ``rd``.
 
-    def _move(self, commit: Commit) -> None:
+        Nothing is done unless the opcode is in ORDERING or ``rd`` is STACK_POINTER: others need not be told.
+        """
+        opcode = word & 0x7F
+        if opcode == _FENCE:
+            self._fenced.add(warp)
+        elif opcode == _SYSTEM and word >> 20 == _ACTIVE_WARPS:
+            self._order.learn(warp, [other for other, runs in enumerate(self._state.active) if not runs])
+        if rd == STACK_POINTER:
+            self._move(warp, pc, mask, word)
+
+    def _move(self, warp: int, pc: int, mask: int, word: int) -> None:
         """A new stack pointer."""
-        assert commit.values is not None
-        lanes = self._lanes[commit.mask >> self._lanes & 1 == 1]
-        harts, values = lanes + commit.warp * self._config.threads, commit.values[lanes].astype(np.int64)
-        sources = {commit.instr >> 15 & 31} | ({commit.instr >> 20 & 31} if commit.instr & 0x7F == _REGISTER else set())
-        relative = commit.instr & 0x7F in (_IMMEDIATE, _REGISTER) and _STACK_POINTER in sources
+        lanes = self._lanes[mask >> self._lanes & 1 == 1]
+        values = self._state.lanes_of(warp)[STACK_POINTER, lanes].astype(np.int64)
+        harts = lanes + warp * self._config.threads
+        sources = {word >> 15 & 31} | ({word >> 20 & 31} if word & 0x7F == _REGISTER else set())
+        relative = word & 0x7F in (_IMMEDIATE, _REGISTER) and STACK_POINTER in sources
         freed, moved = self._stacks.move(harts, values, relative)
         for first, end in freed:
             self._flags.forget(first, end)
         if moved is not None:
             position, value, end = moved
-            side = Side(commit.warp, int(lanes[position]), commit.pc, self.cycle, "moves")
+            side = Side(warp, int(lanes[position]), pc, self.cycle, "moves")
             self._stacks.overflow(harts, values, side)
             self._report("stack", value, 4, side, f"{end - value} bytes below the end of its stack", None)
 
@@ -108,7 +120,13 @@ class MemCheck:
         self, warp: int, pc: int, lanes: np.ndarray, addresses: np.ndarray, size: int, data: np.ndarray | None
     ) -> None:
         """See :class:`sim.machine.golden.watch.Watch`."""
-        low, high = int(addresses.min()), int(addresses.max())
+        address = common_address(addresses)
+        if address is None:
+            low, high = int(np.minimum.reduce(addresses)), int(np.maximum.reduce(addresses))
+        elif data is None and self._is_plain(warp, pc, lanes.item(0), address, size):
+            return
+        else:
+            low = high = address
         stacks, active = self._stacks, None
         on_stack = low < stacks.top and high >= stacks.bottom
         if low == high and not on_stack and not stacks.overflows:
@@ -127,6 +145,27 @@ class MemCheck:
         if len(access.addresses) and high >= self._io_end:
             self._check_order(access)
         self._fenced.discard(warp)
+
+    def _is_plain(self, warp: int, pc: int, lane: int, address: int, size: int) -> bool:
+        """Whether a load of all lanes from one address, the lowest of them ``lane``, has nothing that is to be told.
+
+        Then it is noted. This is most of the loads of many programs, done by numbers instead of arrays; of others
+        nothing is noted.
+        """
+        stacks, order, cells = self._stacks, self._order, self._cells
+        if stacks.bottom <= address < stacks.top or stacks.overflows:
+            return False
+        if ~self._flags.read_one(address, size) & _DEFINED[size]:
+            return False
+        if address >= self._io_end:
+            cell = cells.word(address) if size == WORD_BYTES else None
+            if cell is None or order.count == MAX_ACCESSES - 1:
+                return False
+            if not order.follows(warp, cells.writes.item(cell) >> LANE_BITS):
+                return False
+            cells.reads[cell, warp] = (order.note(warp, pc, self.cycle, False) << LANE_BITS) + lane
+        self._fenced.discard(warp)
+        return True
 
     # Its parts. Each hands on what the next is to look at.
 

@@ -53,6 +53,12 @@ class Order:
         """Which of these accesses (any shape; 0: none) do not happen before what ``warp`` does now."""
         return self._time.take(numbers) > self._clock[warp].take(self._warp.take(numbers))
 
+    def follows(self, warp: int, number: int) -> bool:
+        """Whether one access happens before what ``warp`` does now; not told of a flag, which it may take."""
+        if self._left:
+            return False
+        return self._time.item(number) <= self._clock.item(warp, self._warp.item(number))
+
     def take_flags(self, warp: int, numbers: np.ndarray) -> None:
         """``warp`` has read what these accesses have left: of flags among them it knows all that is before them."""
         if self._left:

@@ -9,11 +9,11 @@ import numpy as np
 from ...machine.memory.shadow import PAGE_BITS, PAGE_BYTES, Pages
 from .areas import Declared
 
-__all__ = ["DECLARED", "WRITTEN", "Cells", "Flags", "spread"]
+__all__ = ["DECLARED", "WORD_BYTES", "WRITTEN", "Cells", "Flags", "spread"]
 
 #: Flags of a byte.
 DECLARED, WRITTEN = 1, 2
-_WORD_BYTES = 4
+WORD_BYTES = 4
 _ALL_BITS = 0xFF
 _DTYPES = {1: np.uint8, 2: np.uint16, 4: np.uint32}
 
@@ -64,6 +64,10 @@ class Flags(Pages):
     def read(self, places: np.ndarray, size: int) -> np.ndarray:
         """The flags of ``size`` bytes at each place, side by side in one number."""
         return self._views[size].take(places if size == 1 else places >> size // 2)
+
+    def read_one(self, address: int, size: int) -> int:
+        """As :meth:`read`, of one address."""
+        return self._views[size].item(self.place(address) >> size // 2)
 
     def undefined(self, places: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
         """The undefined bits of ``size`` bytes at each place, and where the first that are come from (uint32)."""
@@ -134,7 +138,7 @@ class Cells(Pages):
         super().__init__()
 
     def _grow(self, pages: int) -> None:
-        cells = pages * PAGE_BYTES // (1 if self._bytewise else _WORD_BYTES)
+        cells = pages * PAGE_BYTES // (1 if self._bytewise else WORD_BYTES)
         writes, reads = np.zeros(cells, np.uint32), np.zeros((cells, self.reads.shape[1]), np.uint32)
         writes[: len(self.writes)] = self.writes
         reads[: len(self.reads)] = self.reads
@@ -146,14 +150,18 @@ class Cells(Pages):
     def of(self, addresses: np.ndarray, size: int) -> tuple[np.ndarray, int]:
         """The cells of ``size`` bytes at each of ``addresses``, one after the other, and how many each has."""
         places = self.places(addresses, int(addresses.min()), int(addresses.max()))
-        if size < _WORD_BYTES and not self._bytewise:
+        if size < WORD_BYTES and not self._bytewise:
             self._bytewise = True
-            self.writes, self.reads = np.repeat(self.writes, _WORD_BYTES), np.repeat(self.reads, _WORD_BYTES, axis=0)
+            self.writes, self.reads = np.repeat(self.writes, WORD_BYTES), np.repeat(self.reads, WORD_BYTES, axis=0)
         if not self._bytewise:
             return places >> 2, 1
         if size == 1:
             return places, 1
         return (places[:, None] + np.arange(size)).reshape(-1), size
+
+    def word(self, address: int) -> int | None:
+        """The cell of the word at ``address``; None if there is one a byte."""
+        return None if self._bytewise else self.place(address) >> 2
 
     def clear(self) -> None:
         """Every cell is 0 again."""

@@ -42,7 +42,8 @@ class Values:
         self.origins = np.zeros(shape, np.uint32)
         self.marked = [0] * config.warps
         self._decided = decided
-        self._plans: dict[int, Plan] = {}
+        #: By instruction word; one is added by :meth:`before`.
+        self.plans: dict[int, Plan] = {}
         self._lanes = np.arange(config.threads)
         self._lane_mask = (1 << config.threads) - 1
         self._uses = {
@@ -51,10 +52,13 @@ class Values:
         }  # fmt: skip
 
     def before(self, view: View, pc: int, word: int) -> Plan:
-        """The warp of ``view`` is going to execute the instruction ``word``."""
-        plan = self._plans.get(word)
+        """The warp of ``view`` is going to execute the instruction ``word``.
+
+        Nothing is done if none of the registers that it touches is ``marked``, and its plan is in ``plans``.
+        """
+        plan = self.plans.get(word)
         if plan is None:
-            plan = self._plans[word] = plan_of(decode(word))
+            plan = self.plans[word] = plan_of(decode(word))
         warp = view.first_row
         marked = self.marked[warp]
         if marked & plan.touched:

@@ -9,7 +9,7 @@ from amaranth.lib import data
 from metronome.hdl.config import SmConfig
 from metronome.hdl.layouts.probe import probe_layout
 from metronome.hdl.presets import PAPER, TINY
-from metronome.sim.build.records import decode_records, decode_words, flatten, record_words, status_layout
+from metronome.sim.build.records import FieldReader, decode_records, decode_words, flatten, record_words, status_layout
 
 CONFIGS = [TINY, SmConfig(warps=3, threads=1), SmConfig(warps=5, threads=8), PAPER]
 
@@ -77,3 +77,16 @@ def test_flatten_gives_absolute_positions():
     assert width == 32
     assert layout.const({"issue": {"pc": 0xFFFF_FFFF}}).as_value().value == 0xFFFF_FFFF << lowest
     assert positions["PROBE_WB_VALUE_LAST"][1] == 1
+
+
+def test_field_reader_reads_what_decoding_gives():
+    rng = random.Random(13)
+    words = np.array([[rng.getrandbits(32) for _ in range(record_words(TINY))] for _ in range(5)], np.uint32)
+    whole = decode_records(TINY, words)
+    for part, names in {"issue": ("valid", "pc", "instruction"), "store": ("size", "address", "data")}.items():
+        read = FieldReader(TINY, [f"{part}.{name}" for name in names]).read(words)
+        for name, values in zip(names, read, strict=True):
+            assert values.tolist() == whole[part][name].tolist(), f"seed 13: {part}.{name}"
+    (lanes,) = FieldReader(TINY, ["wb.value.data"]).read(words)
+    assert lanes.tolist() == whole["wb"]["value"]["data"].tolist(), "seed 13"
+    assert FieldReader.cycles(words).tolist() == whole["cycle"].tolist(), "seed 13"

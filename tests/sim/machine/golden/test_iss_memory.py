@@ -5,7 +5,8 @@ import random
 import numpy as np
 import pytest
 
-from metronome.hdl.config import SmConfig
+from metronome.hdl.config import FaultCause, SmConfig
+from metronome.sim.machine.golden import Fault
 from metronome.sim.program.assembler import asm
 from tests.sim.machine.golden.iss_harness import CONFIG, LOCAL, START, USER, load
 
@@ -111,3 +112,34 @@ def test_values_of_a_commit_are_its_own():
     first = iss.step(0)
     iss.step(0)
     assert first.values[0] == 1
+
+
+@pytest.mark.parametrize("op, size, signed", LOADS)
+@pytest.mark.parametrize("base", BASES)
+@pytest.mark.parametrize("mask", [0xFF, 0x54])
+def test_all_lanes_load_from_one_address(op, size, signed, base, mask):
+    for filler in (0x7B, 0xF3):
+        iss = machine([op(7, 4, 6)], mask)
+        before = np.array(iss.regs[0, 7])
+        place = base + 4
+        if place >= LOCAL:
+            iss.local.data[place - LOCAL : place - LOCAL + size] = filler
+        else:
+            iss.memory.write(place, bytes([filler]) * size)
+        iss.poke(0, 6, mask, np.full(8, base, np.uint32))
+        iss.step(0)
+        value = int.from_bytes(bytes([filler]) * size, "little", signed=signed) & 0xFFFF_FFFF
+        expected = [value if mask >> lane & 1 else int(before[lane]) for lane in range(8)]
+        assert iss.regs[0, 7].tolist() == expected, f"{filler:#x}"
+
+
+@pytest.mark.parametrize("addr, cause", [
+    (USER + 2, FaultCause.LOAD_MISALIGNED), (0, FaultCause.LOAD_ACCESS), (LOCAL + 1, FaultCause.LOAD_MISALIGNED),
+    (LOCAL + CONFIG.local_bytes, FaultCause.LOAD_ACCESS),
+])  # fmt: skip
+def test_all_lanes_fail_at_one_address(addr, cause):
+    iss = machine([asm.lw(7, 0, 6)], 0x54)
+    iss.poke(0, 6, 0xFF, np.full(8, addr, np.uint32))
+    commit = iss.step(0)
+    assert commit.fault == Fault(cause, 0, START, addr)
+    assert commit.instr == asm.lw(7, 0, 6)

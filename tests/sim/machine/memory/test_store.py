@@ -125,3 +125,38 @@ def test_copies_are_independent_and_compared():
     assert not memory.equal(copy) and not copy.equal(memory)
     assert list(memory.differences(copy, limit=3)) == [(MAP.user, 1, 9), (MAP.start, 0, 7), (MAP.start + 1, 0, 7)]
     assert memory.read(MAP.start, 1) == b"\x00"
+
+
+WRITES = {
+    "write": lambda memory, addr: memory.write(addr, b"\x01"),
+    "line": lambda memory, addr: memory.write_line(addr & ~63, bytes(64), 1 << (addr & 63)),
+    "scatter": lambda memory, addr: memory.scatter(np.array([addr], np.uint32), np.array([1], np.uint32), 1),
+}
+
+
+@pytest.mark.parametrize("kind", WRITES)
+def test_a_write_to_a_remembered_word_forgets_it(kind):
+    memory = SparseMemory()
+    for addr in (MAP.start + 0x80, MAP.start + 0xC0):
+        memory.remember(addr, "something")
+    for addr in (MAP.start, MAP.start + 0x100, MAP.user):
+        WRITES[kind](memory, addr)
+        assert set(memory.remembered) == {MAP.start + 0x80, MAP.start + 0xC0}, hex(addr)
+    assert memory.copy().remembered == {}
+    WRITES[kind](memory, MAP.start + 0xC3)
+    assert memory.remembered == {}
+    memory.remember(MAP.start, "another thing")
+    WRITES[kind](memory, MAP.start + 0xC3)
+    assert memory.remembered == {MAP.start: "another thing"}
+
+
+def test_numbers_are_little_endian():
+    memory = SparseMemory()
+    memory.write(MAP.end - 8, bytes(range(1, 9)))
+    assert [memory.read_number(MAP.end - 4, size) for size in (1, 2, 4)] == [5, 0x605, 0x8070605]
+    assert memory.read_number(MAP.user, 4) == 0
+    for size in (1, 2, 4):
+        with pytest.raises(AccessError):
+            memory.read_number(MAP.end, size)
+        with pytest.raises(AccessError):
+            memory.read_number(MAP.first - size, size)

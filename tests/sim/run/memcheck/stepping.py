@@ -28,7 +28,7 @@ def step(launch, config, seed=1, *, strict=False):
         commit = iss.step(rng.choice(warps))
         if commit.fault is not None:
             return told(checker, launch, config), iss
-        checker.commit(commit, iss.active)
+        checker.commit(commit.warp, commit.pc, commit.mask, commit.instr, commit.rd)
     assert iss.ended, f"not ended after {LIMIT} instructions, or a deadlock: {iss.waits()}"
     return told(checker, launch, config), iss
 
