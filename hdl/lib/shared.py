@@ -5,21 +5,25 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from amaranth.back import verilog
 from amaranth.hdl import ClockSignal, Instance, Module, ResetSignal, Value
 from amaranth.lib import wiring
 
-__all__ = ["SharedModules", "share_lanes", "to_verilog"]
+__all__ = ["SharedModules", "own_yosys", "share_lanes", "to_verilog"]
 
 #: Where Amaranth looks for the program that writes its Verilog.
 _YOSYS = "AMARANTH_USE_YOSYS"
 
 
 @contextlib.contextmanager
-def _own_yosys() -> Iterator[None]:
+def own_yosys() -> Iterator[None]:
+    """Within the block, Amaranth takes the wheel's Yosys.
+
+    It would prefer one that is installed, of whatever version: the same sources would give other bytes.
+    """
     before = os.environ.get(_YOSYS)
     os.environ[_YOSYS] = "builtin"
     try:
@@ -32,11 +36,8 @@ def _own_yosys() -> Iterator[None]:
 
 
 def to_verilog(component: wiring.Component, *, name: str, platform: object) -> str:
-    """The Verilog of ``component`` as module ``name``, by the wheel's yosys.
-
-    Amaranth would prefer one that is installed, of whatever version: the same sources would give other bytes.
-    """
-    with _own_yosys():
+    """The Verilog of ``component`` as module ``name``, by the wheel's Yosys."""
+    with own_yosys():
         text: str = verilog.convert(
             component, name=name, platform=platform, emit_src=False, strip_internal_attrs=True
         )
@@ -85,30 +86,22 @@ class SharedModules:
             interfaces.append(interface)
         return interfaces
 
-    def add(self, part: type[wiring.Component], write: Callable[[str], str]) -> str:
-        """Write a module for ``part`` and return its name; ``write`` makes the text of a module of that name."""
+    def unused_name(self, part: type[wiring.Component]) -> str:
+        """A name for another module for ``part``."""
         words = re.findall("[A-Z][a-z0-9]*", part.__name__)
         name = "_".join([self._prefix, *(word.lower() for word in words)])
-        same = self._names.count(name)
         self._names.append(name)
-        if same:
-            name = f"{name}_{same + 1}"
-        text = write(name)
-        self._texts.append(text)
-        return name
+        same = self._names.count(name)
+        return name if same == 1 else f"{name}_{same}"
 
     def _make(self, part: type[wiring.Component], arguments: dict[str, Any]) -> tuple[str, list[str], wiring.Signature]:
+        name = self.unused_name(part)
         component = part(**arguments)
-        ports: list[str] = []
-
-        def write(name: str) -> str:
-            text = to_verilog(component, name=name, platform=self)
-            header = re.search(rf"^module {re.escape(name)}\(([^)]*)\);", text, re.MULTILINE)
-            assert header is not None, f"{name} has no header"
-            ports.extend(port.strip() for port in header[1].split(","))
-            return text
-
-        return self.add(part, write), ports, component.signature
+        text = to_verilog(component, name=name, platform=self)
+        header = re.search(rf"^module {re.escape(name)}\(([^)]*)\);", text, re.MULTILINE)
+        assert header is not None, f"{name} has no header"
+        self._texts.append(text)
+        return name, [port.strip() for port in header[1].split(",")], component.signature
 
 
 def share_lanes(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +11,9 @@ from amaranth._toolchain.yosys import find_yosys
 from amaranth.back import rtlil  # type: ignore[attr-defined]  # the stubs lack it
 from amaranth.lib import wiring
 
-__all__ = ["SHIFTS", "WORD_BITS", "Bit", "Cell", "Netlist", "Register", "netlist_of"]
+from metronome.hdl.lib.shared import own_yosys
+
+__all__ = ["SHIFTS", "WORD_BITS", "Bit", "Cell", "Netlist", "Register", "netlist_of", "reader_of"]
 
 #: A port of so many bits is data. Enables are narrower.
 WORD_BITS = 32
@@ -64,24 +66,30 @@ class Netlist:
         yield from dict.fromkeys(self.drivers[bit][0] for bit in bits if isinstance(bit, int))
 
 
-def _text(component: wiring.Component) -> str:
-    """The JSON that Yosys writes of the component."""
-    source = rtlil.convert(component, name="lane", emit_src=False)
-    script = "\n".join([f"read_rtlil <<rtlil\n{source}\nrtlil", *_PASSES, "write_json"])
-    # Amaranth has no public way to the Yosys that it brings.
-    text: str = find_yosys(lambda version: version >= (0, 40)).run(["-q", "-"], script, ignore_warnings=True)
-    return text[text.index("{"):]
-
-
 def netlist_of(component: wiring.Component) -> Netlist:
-    """Elaborate ``component``, a lane, and read its netlist.
+    """Elaborate ``component``, a lane, and read its netlist; else as :func:`reader_of`."""
+    return reader_of(component)()
+
+
+def reader_of(component: wiring.Component) -> Callable[[], Netlist]:
+    """Elaborate ``component``, a lane; return what reads its netlist, which can be called in another thread.
 
     Raises
     ------
     ValueError
-        If a register has no enable, or one that is active low, or a reset: then the lane is never idle.
+        By what is returned: if a register has no enable, or one that is active low, or a reset. Such a lane is never
+        idle.
     """
-    module = next(iter(json.loads(_text(component))["modules"].values()))
+    source = rtlil.convert(component, name="lane", emit_src=False)
+    script = "\n".join([f"read_rtlil <<rtlil\n{source}\nrtlil", *_PASSES, "write_json"])
+    with own_yosys():
+        # Amaranth has no public way to the Yosys that it brings.
+        yosys = find_yosys(lambda version: version >= (0, 40))
+    return lambda: _netlist(yosys.run(["-q", "-"], script, ignore_warnings=True))
+
+
+def _netlist(text: str) -> Netlist:
+    module = next(iter(json.loads(text[text.index("{"):])["modules"].values()))
     ports = {name: port for name, port in module["ports"].items() if name not in _CLOCK}
     netlist = Netlist(*(
         {name: port["bits"] for name, port in ports.items() if port["direction"] == direction and port["bits"]}

@@ -256,7 +256,7 @@ def test_a_compiler_with_a_polluted_environment_makes_the_same(own_cache, monkey
 def test_verilog_is_written_by_the_wheels_yosys(monkeypatch):
     """Amaranth asks for one that is installed first: its version is in no key."""
     monkeypatch.setenv("AMARANTH_USE_YOSYS", "system")
-    with shared._own_yosys():
+    with shared.own_yosys():
         assert os.environ["AMARANTH_USE_YOSYS"] == "builtin"
     assert os.environ["AMARANTH_USE_YOSYS"] == "system"
 
