@@ -10,10 +10,13 @@ from metronome.hdl.config import SmConfig
 from ..build.by_profile import build_by_profile, note_seconds, seconds_file, seconds_until_it_pays
 from ..build.cache import try_lock
 from ..build.simulator import Build, BuildError, Progress
-from ..program.kernels import prepare
+from ..program.compiler.elf_cache import ToolchainError
+from ..program.elf import ImageError
+from ..program.kernels import KernelError, prepare
+from .errors import SimulationError
 from .jobs import job_of
 from .process import simulation
-from .types import RunRequest
+from .types import Job, RunRequest
 
 __all__ = ["built_by_profile", "when_it_pays"]
 
@@ -34,22 +37,25 @@ def built_by_profile(config: SmConfig, progress: Progress | None = None) -> Buil
 
 def _counts(config: SmConfig, executable: Path) -> bytes:
     """What tb/profile.cpp writes after a run of all programs."""
-    jobs = [
-        job_of(config, RunRequest(
-            launch=prepare(name, None, size, 1, config), policy=config.policies[0],
-            fetch_policy=config.fetch_policies[0] if config.fetch_policies else None))
-        for name, size in PROGRAMS
-    ]
     # A folder that is gone when the build ends.
     profile = executable.parent / "obj" / "counts"
-    with simulation(executable, profile=profile) as process:
-        for kind, index, *content in process.messages(jobs):
-            if kind == "result" and content[0]["status"] != "ended":
-                raise BuildError(f"{PROGRAMS[index][0]} does not end on this machine: there is no profile of it")
     try:
+        jobs = [_job(config, name, size) for name, size in PROGRAMS]
+        with simulation(executable, profile=profile) as process:
+            for kind, index, *content in process.messages(jobs):
+                if kind == "result" and content[0]["status"] != "ended":
+                    raise BuildError(f"{PROGRAMS[index][0]} does not end on this machine: there is no profile of it")
         return profile.read_bytes()
+    except (ImageError, KernelError, SimulationError, ToolchainError) as error:
+        raise BuildError(f"no profile: {error}") from error
     except FileNotFoundError:
         raise BuildError("the simulation has written no counts") from None
+
+
+def _job(config: SmConfig, kernel: str, size: int) -> Job:
+    fetch_policy = config.fetch_policies[0] if config.fetch_policies else None
+    launch = prepare(kernel, None, size, 1, config)
+    return job_of(config, RunRequest(launch=launch, policy=config.policies[0], fetch_policy=fetch_policy))
 
 
 def when_it_pays(config: SmConfig, built: Build, progress: Progress | None) -> Build:

@@ -97,6 +97,18 @@ def test_without_clang_there_is_none(usual, asked, monkeypatch):
         by_profile.build_by_profile(TINY, pytest.fail)
 
 
+@pytest.mark.parametrize("error", [
+    profiling.KernelError("no memory"), profiling.SimulationError("it died"), profiling.ToolchainError("no compiler"),
+])
+def test_a_program_that_cannot_be_run_is_one_line(monkeypatch, tmp_path, error):
+    def fail(*arguments):
+        raise error
+
+    monkeypatch.setattr(profiling, "prepare", fail)
+    with pytest.raises(BuildError, match=f"no profile: {error}"):
+        profiling._counts(TINY, tmp_path / "metronome_top")
+
+
 def test_runs_are_noted(monkeypatch):
     executable = build(TINY).executable
     noted = []
