@@ -237,7 +237,7 @@ MUTANTS = (
     "[warp]",
            (f"{_SMALL}::test_the_end_of_a_warp_orders",)),
     Mutant("bytes do not know what their word did", "metronome.sim.run.memcheck.shadow:Cells.of",
-           "np.repeat(self.writes, _WORD_BYTES)", "np.zeros(4 * len(self.writes), np.uint32)",
+           "np.repeat(self.writes, WORD_BYTES)", "np.zeros(4 * len(self.writes), np.uint32)",
            (f"{_SMALL}::test_what_was_seen_of_words_is_known_of_their_bytes[sb]",)),
     Mutant("what a function leaves behind counts as written", f"{_CHECKER}._move", "self._flags.forget(first, end)",
            "pass", (f"{_BUG}[unwritten-6]", f"{_BUG}[unwritten-7]")),
