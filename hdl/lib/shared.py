@@ -94,17 +94,13 @@ class SharedModules:
         same = self._names.count(name)
         return name if same == 1 else f"{name}_{same}"
 
-    def add(self, text: str) -> None:
-        """Add the text of a module."""
-        self._texts.append(text)
-
     def _make(self, part: type[wiring.Component], arguments: dict[str, Any]) -> tuple[str, list[str], wiring.Signature]:
         name = self.unused_name(part)
         component = part(**arguments)
         text = to_verilog(component, name=name, platform=self)
         header = re.search(rf"^module {re.escape(name)}\(([^)]*)\);", text, re.MULTILINE)
         assert header is not None, f"{name} has no header"
-        self.add(text)
+        self._texts.append(text)
         return name, [port.strip() for port in header[1].split(",")], component.signature
 
 

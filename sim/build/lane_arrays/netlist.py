@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,7 +13,7 @@ from amaranth.lib import wiring
 
 from metronome.hdl.lib.shared import own_yosys
 
-__all__ = ["SHIFTS", "WORD_BITS", "Bit", "Cell", "Netlist", "Register", "netlist_of"]
+__all__ = ["SHIFTS", "WORD_BITS", "Bit", "Cell", "Netlist", "Register", "netlists_of", "source_of"]
 
 #: A port of so many bits is data. Enables are narrower.
 WORD_BITS = 32
@@ -25,7 +25,9 @@ SHIFTS = ("$shl", "$shr", "$sshr")
 Bit = int | str
 
 #: A register gets an enable where the process that writes it has one; a reset is a part of its next value.
-_PASSES = ("proc", "flatten", "opt_expr", "opt_clean", "opt_dff -nosdff", "opt_expr", "opt_merge", "opt_clean")
+#: Without a top level, all modules are flattened.
+_PASSES = ("attrmap -modattr -remove top", "proc", "flatten", "opt_expr", "opt_clean", "opt_dff -nosdff", "opt_expr",
+           "opt_merge", "opt_clean")
 _CLOCK = ("clk", "rst")
 
 
@@ -66,24 +68,33 @@ class Netlist:
         yield from dict.fromkeys(self.drivers[bit][0] for bit in bits if isinstance(bit, int))
 
 
-def netlist_of(component: wiring.Component) -> Netlist:
-    """Elaborate ``component``, a lane, and read its netlist.
+def source_of(component: wiring.Component, name: str) -> str:
+    """Elaborate ``component``, a lane; return the source of :func:`netlists_of` for it, as module ``name``."""
+    text: str = rtlil.convert(component, name=name, emit_src=False)
+    return text
+
+
+def netlists_of(sources: Mapping[str, str]) -> dict[str, Netlist]:
+    """The netlists of the modules ``sources``, by their names, in one run of Yosys.
 
     Raises
     ------
     ValueError
         If a register has no enable, or one that is active low, or a reset: then the lane is never idle.
     """
-    source = rtlil.convert(component, name="lane", emit_src=False)
-    script = "\n".join([f"read_rtlil <<rtlil\n{source}\nrtlil", *_PASSES, "write_json"])
+    if not sources:
+        return {}
+    read = [f"read_rtlil <<rtlil\n{source}\nrtlil" for source in sources.values()]
+    script = "\n".join([*read, *_PASSES, "write_json"])
     with own_yosys():
         # Amaranth has no public way to the Yosys that it brings.
         yosys = find_yosys(lambda version: version >= (0, 40))
-    return _netlist(yosys.run(["-q", "-"], script, ignore_warnings=True))
+    text = yosys.run(["-q", "-"], script, ignore_warnings=True)
+    modules = json.loads(text[text.index("{"):])["modules"]
+    return {name: _netlist(modules[name]) for name in sources}
 
 
-def _netlist(text: str) -> Netlist:
-    module = next(iter(json.loads(text[text.index("{"):])["modules"].values()))
+def _netlist(module: dict[str, Any]) -> Netlist:
     ports = {name: port for name, port in module["ports"].items() if name not in _CLOCK}
     netlist = Netlist(*(
         {name: port["bits"] for name, port in ports.items() if port["direction"] == direction and port["bits"]}

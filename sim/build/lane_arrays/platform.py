@@ -9,7 +9,7 @@ from amaranth.lib import wiring
 
 from metronome.hdl.lib.shared import SharedModules
 
-from .netlist import Netlist, netlist_of
+from .netlist import netlists_of, source_of
 from .writer import array_ports, write_array
 
 __all__ = ["LaneArrays"]
@@ -21,23 +21,36 @@ class LaneArrays(SharedModules):
     Its modules are SystemVerilog, for Verilator, and have no names for what is inside a lane.
     """
 
+    def __init__(self, *, prefix: str) -> None:
+        super().__init__(prefix=prefix)
+        #: By module: the source of a lane, and how many there are.
+        self._lanes: dict[str, tuple[str, int]] = {}
+
+    @property
+    def text(self) -> str:
+        """The text of all modules. Raises ValueError if a lane is never idle (:mod:`.netlist`, :mod:`.order`)."""
+        netlists = netlists_of({name: source for name, (source, _) in self._lanes.items()})
+        arrays = [write_array(name, netlists[name], count) for name, (_, count) in self._lanes.items()]
+        return super().text + "".join(arrays)
+
     def lanes(self, m: Module, part: type[wiring.Component], count: int, arguments: dict[str, Any]) -> list[Any]:
         """Add the instance ``lanes`` to ``m``; return interfaces with the ports of each lane."""
         component = part(**arguments)
-        netlist = netlist_of(component)
         name = self.unused_name(part)
-        self.add(write_array(name, netlist, count))
+        self._lanes[name] = source_of(component, name), count
         interfaces = [component.signature.create(path=(f"lane{i}",)) for i in range(count)]
         ports: list[tuple[str, str, Value]] = [("i", "clk", ClockSignal())]
-        for values in zip(*(interface.signature.flatten(interface) for interface in interfaces), strict=True):
-            ports += _ports(netlist, "__".join(map(str, values[0][0])), [Value.cast(value) for _, _, value in values])
+        for members in zip(*(interface.signature.flatten(interface) for interface in interfaces), strict=True):
+            path, member, _ = members[0]
+            values = [Value.cast(value) for _, _, value in members]
+            ports += _ports("__".join(map(str, path)), values, is_input=member.flow is wiring.In)
         m.submodules.lanes = Instance(name, *ports)
         return interfaces
 
 
-def _ports(netlist: Netlist, name: str, lanes: list[Value]) -> list[tuple[str, str, Value]]:
+def _ports(name: str, lanes: list[Value], *, is_input: bool) -> list[tuple[str, str, Value]]:
     """The array's ports for the port ``name``, which has a value for each lane."""
-    if name in netlist.outputs:
+    if not is_input:
         return [("o", name, Cat(lanes))]
     return [("i", port, Cat(lanes if bit is None else [lane[bit] for lane in lanes]))
-            for port, bit in array_ports(name, len(netlist.inputs.get(name, [])))]
+            for port, bit in array_ports(name, len(lanes[0]))]

@@ -16,7 +16,7 @@ from metronome.hdl.execute.fpu.misc import FmiscLane
 from metronome.hdl.execute.mul import MulLane
 from metronome.hdl.lib.shared import SharedModules, share_lanes
 from metronome.hdl.presets import PRESETS
-from metronome.sim.build.lane_arrays.netlist import netlist_of
+from metronome.sim.build.lane_arrays.netlist import netlists_of, source_of
 from metronome.sim.build.lane_arrays.order import blocks, idle_inputs
 from metronome.sim.build.lane_arrays.platform import LaneArrays
 from metronome.sim.build.lane_arrays.writer import write_array
@@ -39,11 +39,22 @@ LANES = [
 ]
 
 
+def netlist_of(component):
+    return netlists_of({"lane": source_of(component, "lane")})["lane"]
+
+
 @pytest.mark.parametrize(("lane", "arguments", "enables"), LANES)
 def test_a_lane_is_idle_while_its_enables_are_0(lane, arguments, enables):
     netlist = netlist_of(lane(**arguments))
     found = {netlist.drivers[bit][0] for bit in idle_inputs(netlist)}
     assert found == enables
+
+
+def test_several_lanes_are_read_at_once():
+    found = netlists_of({"one": source_of(AluLane(), "one"), "two": source_of(MulLane(stages=4), "two")})
+    assert [set(found["one"].inputs), set(found["two"].inputs)] == [
+        {"enable", "op", "a", "b"}, {"enable", "advance", "a", "b", "a_signed", "b_signed", "high"}]
+    assert netlists_of({}) == {}
 
 
 @pytest.mark.parametrize(("lane", "arguments", "enables"), LANES)
