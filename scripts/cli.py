@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import errno
 import functools
 import importlib
 import os
@@ -175,6 +176,9 @@ def _cache_problem(error: OSError) -> str | None:
     """What to tell the user, if the build cache is what cannot be used; None if ``error`` is about something else."""
     from metronome.sim.build.cache import cache_folder
 
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        # A write that fails so does not say to which file.
+        return f"{error.strerror}: make room, or set METRONOME_CACHE to a folder on another disk than {cache_folder()}"
     if not isinstance(error.filename, str | os.PathLike):
         return None
     cache, place = (Path(os.path.realpath(path)) for path in (cache_folder(), error.filename))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 import tarfile
+import zlib
 from pathlib import Path
 
 from .executables import TB_SOURCES
@@ -51,7 +53,7 @@ def unpack(entry: Path, folder: Path) -> list[Path]:
             archive.extractall(folder, filter="data")
         makefile = folder / "obj" / f"{PREFIX}.mk"
         text = makefile.read_text()
-    except (OSError, tarfile.TarError, EOFError, ValueError) as error:
+    except (FileNotFoundError, gzip.BadGzipFile, tarfile.TarError, zlib.error, EOFError, UnicodeDecodeError) as error:
         raise BuildError(f"the build cache is damaged: delete {entry}, and it is built again ({error})") from None
     # The makefile has the paths of the installation by which it was made.
     sources = [path for path in testbench_sources() if path.suffix == ".cpp"]

@@ -44,6 +44,16 @@ def test_only_errors_in_the_cache_are_laid_to_it(metronome, backend, tmp_path, m
     assert "Permission denied" in line
 
 
+def test_a_full_disk_is_one_line(metronome, backend, tmp_path, monkeypatch):
+    monkeypatch.delenv("METRONOME_TRACEBACK", raising=False)
+    monkeypatch.setenv("METRONOME_CACHE", str(tmp_path / "cache"))
+    backend.error = OSError(28, "No space left on device")
+    done = metronome("run", "psort")
+    assert done.status == 2
+    assert done.err == ("metronome: No space left on device: make room, or set METRONOME_CACHE to a folder on another "
+                        f"disk than {tmp_path / 'cache'}\n")
+
+
 @pytest.mark.slow
 def test_a_damaged_kernel_is_laid_to_the_cache(tmp_path, monkeypatch, call):
     monkeypatch.setenv("METRONOME_CACHE", str(tmp_path))
