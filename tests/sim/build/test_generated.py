@@ -38,8 +38,9 @@ def test_the_sources_come_back_with_the_paths_of_this_installation(entry, tmp_pa
     assert f"  {generated.cocotb_library()} -Wl,--export-dynamic" in text
 
 
-@pytest.mark.parametrize("damage", [lambda content: b"", lambda content: content[: len(content) // 2], lambda content: b"x" * 99, None],
-                         ids=["empty", "cut off", "something else", "missing"])
+@pytest.mark.parametrize("damage", [
+    lambda content: b"", lambda content: content[: len(content) // 2], lambda content: b"x" * 99, None,
+], ids=["empty", "cut off", "something else", "missing"])
 def test_a_damaged_copy_is_one_line(entry, tmp_path, damage):
     archive = entry / "sources.tar.gz"
     if damage is None:
