@@ -4,6 +4,7 @@ import pytest
 
 from metronome.hdl.config import SmConfig
 from metronome.scripts.cli import main
+from metronome.scripts.commands import prove as _command  # noqa: F401  # before the policies are replaced: it lists them
 from metronome.sim.machine.policies import plain as policies
 from metronome.tb.formal import matrix, picks, tables
 from metronome.tb.formal.flow import Case, ProofError, prove
