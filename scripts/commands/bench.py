@@ -83,7 +83,7 @@ class BenchOptions:
 
 
 def _asked(options: BenchOptions) -> Asked:
-    """What the options ask for."""
+    """Check the options and return the measurement they request."""
     positive("--repeat", options.repeat)
     if options.predict and options.trace:
         raise UsageError("--predict and --trace are two things to measure: one at a time")

@@ -1,4 +1,4 @@
-"""What ``metronome bench`` is asked to measure, and the programs and requests of that."""
+"""The measurements of ``metronome bench``: the request, and its programs."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class RunFailed(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """What the command line asks for.
+    """The measurement that the command line requests.
 
     ``machines`` are by preset. ``memories`` has the latency of each memory model: several for ``PREDICTION``, else one.
     """
@@ -104,7 +104,7 @@ class Case:
 
 
 def prepare_cases(backend: Backend, asked: Asked) -> list[Case]:
-    """All that will run. Whatever is wrong is refused here, before anything is measured."""
+    """Prepare every run. Bad requests are refused here, before anything is measured."""
     from metronome.sim.run.types import RunRequest
 
     backend.require_tools([machine.config for machine in asked.machines.values()])

@@ -1,4 +1,4 @@
-"""``metronome bench --compare``: what was measured now beside what an earlier ``metronome bench --json`` has measured.
+"""``metronome bench --compare``: this measurement beside an earlier one of ``metronome bench --json``.
 
 Figures of two machines compare per loop: a speed times the seconds of the loop, a build's time divided by them.
 """
@@ -27,7 +27,7 @@ __all__ = ["Change", "changes", "print_changes", "read_earlier"]
 WITHIN = "within the spread of the runs"
 ONCE = "measured once, spread unknown"
 _OPTION = "--compare"
-#: What a condition is called that is no option of its own, and what to do if it differs.
+#: Names of conditions that are not options, and the remedy if they differ.
 _CONDITIONS = {
     "measured": ("what is measured", "use the same of --predict, --trace and neither"),
     "config_file": ("--config", "use the same options"),
@@ -39,7 +39,7 @@ _CONDITIONS = {
 
 @dataclass(frozen=True)
 class _Words:
-    """What a figure is called that has grown, or become less."""
+    """Words for a figure that has risen, and for one that has fallen."""
 
     more: str
     less: str
@@ -254,6 +254,6 @@ def print_changes(console: Console, then: Mapping[str, Any], now: Mapping[str, A
 
 
 def _maker(document: Mapping[str, Any]) -> str:
-    """Who has measured, and when, as far as the file says it."""
+    """The version and date of the measurement, if the file has them."""
     record = _mapping(document.get("origin"))
     return _brief(f"Metronome {maker(record)}, {record.get('date')}")

@@ -32,7 +32,7 @@ def python_version() -> str:
 
 
 def loop_sentence(document: Mapping[str, Any]) -> str:
-    """What "per loop" means, for people, and whether the loop took as long before the runs as after them."""
+    """Define "per loop" for the reader, with the loop's best and worst time."""
     best, *_, worst = sorted(document["loop_runs"])
     return (f"Per loop: in the time that Python takes to add up the numbers below 20 million, here {best:.3f} s "
             f"(at most {worst:.3f} s). Only speeds per loop compare between machines.")

@@ -29,7 +29,7 @@ __all__ = ["build"]
 
 #: What only an image depends on.
 _OF_IMAGE = ("preset", "warps", "threads", "settings", "config_file", "size", "seed")
-#: What a machine does not depend on.
+#: Options that do not affect a machine.
 _OF_PROGRAM = (
     "output", "image", "cflags", "dtype", "function", "no_simt", "size", "seed", "show_simt")
 

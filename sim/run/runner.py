@@ -231,5 +231,6 @@ def run_many(
             if ended == 0:
                 raise SimulationError("the simulation process ended without a result")
             waiting = waiting[ended:]
-    note_seconds(built.executable, sum(result.sim_seconds - result.python_seconds for result in results.values()))
+    if verilog is None and waves is None:
+        note_seconds(built.executable, sum(result.sim_seconds - result.python_seconds for result in results.values()))
     return [results[position] for position in range(len(jobs))]
