@@ -50,7 +50,9 @@ def unpack(entry: Path, folder: Path) -> list[Path]:
     """
     try:
         with tarfile.open(entry / _ARCHIVE) as archive:
-            archive.extractall(folder, filter="data")
+            # An argument `filter` is refused by Python 3.11.2, which Debian 12 has.
+            archive.extraction_filter = getattr(tarfile, "data_filter", None)
+            archive.extractall(folder)
         makefile = folder / "obj" / f"{PREFIX}.mk"
         text = makefile.read_text()
     except (FileNotFoundError, gzip.BadGzipFile, tarfile.TarError, zlib.error, EOFError, UnicodeDecodeError) as error:
