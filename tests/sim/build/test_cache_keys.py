@@ -129,7 +129,7 @@ def test_memory_models_are_in_the_keys_of_what_is_run_and_predicted():
 
 
 def test_the_sources_of_a_design_are_those_that_elaboration_can_read():
-    reached = closure(["hdl/verilog.py", "sim/build/layout_header.py", "sim/build/lane_arrays/platform.py"])
+    reached = closure(["hdl/verilog.py", "sim/build/layout_header.py", "sim/build/simulated.py"])
     found = {name for name in reached if (ROOT / name).read_bytes().strip()}
     packages = {"sim/__init__.py", "sim/build/__init__.py"}
     assert found - set(design_module._sources()) - packages == set()

@@ -1,10 +1,8 @@
 """Arrays of lanes: when a cell is evaluated, what is refused, and that all lanes of the SM do as they do alone."""
 
-import random
-import subprocess
+import functools
 
 import pytest
-from amaranth.back import verilog
 from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -14,14 +12,14 @@ from metronome.hdl.execute.div import DivLane
 from metronome.hdl.execute.fpu.lane import FloatLane
 from metronome.hdl.execute.fpu.misc import FmiscLane
 from metronome.hdl.execute.mul import MulLane
-from metronome.hdl.lib.shared import SharedModules, share_lanes
+from metronome.hdl.lib.shared import share_lanes
 from metronome.hdl.presets import PRESETS
 from metronome.sim.build.lane_arrays.netlist import netlists_of, source_of
 from metronome.sim.build.lane_arrays.order import blocks, idle_inputs
 from metronome.sim.build.lane_arrays.platform import LaneArrays
 from metronome.sim.build.lane_arrays.writer import write_array
-from metronome.sim.build.verilating import call, make, verilator
 from tests.sim.build.lane_arrays.lanes import Direct, Free, Reset, Small, Unless
+from tests.sim.build.two_forms import require_the_same
 
 FLOAT = {"front", "convert", "back", "divide", "start", "step", "clear"}
 #: Lane, arguments, and the enables that keep it idle while they are 0.
@@ -111,78 +109,11 @@ class Unit(wiring.Component):
         return m
 
 
-def ports_of(unit, flow):
-    return {path[0]: len(value) for path, member, value in unit.signature.flatten(unit) if member.flow is flow}
-
-
-KINDS = {"array": LaneArrays, "plain": SharedModules}
-
-
-def top(units):
-    """Verilog with both kinds of each unit, which have the same inputs; and the texts of their modules."""
-    ports, instances, texts = ["input clk"], [], []
-    for name, (lane, arguments) in units.items():
-        unit = Unit(lane, arguments, 3)
-        inputs, outputs = ports_of(unit, wiring.In), ports_of(unit, wiring.Out)
-        ports += [f"input [{width - 1}:0] {name}_{port}" for port, width in inputs.items()]
-        for kind, sharing in KINDS.items():
-            platform = sharing(prefix=f"{name}_{kind}")
-            text = verilog.convert(Unit(lane, arguments, 3), name=f"{name}_{kind}", platform=platform)
-            texts += [text, platform.text]
-            ports += [f"output [{width - 1}:0] {name}_{port}_{kind}" for port, width in outputs.items()]
-            names = [".clk(clk)", ".rst(1'b0)"] if "rst" in text.partition(";")[0] else [".clk(clk)"]
-            names += [f".{port}({name}_{port})" for port in inputs]
-            names += [f".{port}({name}_{port}_{kind})" for port in outputs]
-            instances.append(f"{name}_{kind} {name}_{kind} ({', '.join(names)});")
-    return "\n".join([f"module top({', '.join(ports)});", *instances, "endmodule", *texts])
-
-
-def harness(units, seed):
-    """A program that compares the outputs of both kinds in every cycle."""
-    drive, compare = [], []
-    for name, (lane, arguments) in units.items():
-        unit = Unit(lane, arguments, 3)
-        drive += [f"    top.{name}_{port} = pick({width});" for port, width in ports_of(unit, wiring.In).items()]
-        compare += [f'    if (top.{name}_{port}_array != top.{name}_{port}_plain) return fail("{name} {port}", cycle);'
-                    for port in ports_of(unit, wiring.Out)]
-    return f"""#include <cstdint>
-#include <cstdio>
-#include "Vtop.h"
-static uint64_t state = {seed | 1}u;
-static bool busy;
-static uint32_t next() {{ state ^= state << 13; state ^= state >> 7; state ^= state << 17; return state >> 16; }}
-// Words are often small, or those of special numbers; enables are 0 for some time, and then seldom or often 1.
-static uint32_t pick(int width) {{
-  if (width < 32) return busy && next() % 3 ? next() & ((1u << width) - 1) : 0;
-  return next() % 4 ? next() : next() % 3 ? next() % 5 << (next() % 2 * 23) : 0x7f800000u + next() % 3 - 1;
-}}
-static int fail(const char *port, int cycle) {{ std::printf("%s differs in cycle %d\\n", port, cycle); return 1; }}
-int main() {{
-  static Vtop top;
-  for (int cycle = 0; cycle < 5000; ++cycle) {{
-    busy = cycle / 50 % 3 != 2;
-{chr(10).join(drive)}
-    for (int edge = 0; edge < 2; ++edge) {{ top.clk = edge; top.eval(); }}
-{chr(10).join(compare)}
-  }}
-  return 0;
-}}
-"""
-
-
 @pytest.mark.more
 def test_an_array_does_what_its_lanes_do(tmp_path):
-    seed = random.randrange(1 << 32)
-    units = {f"u{number}": (lane, arguments) for number, (lane, arguments, _) in enumerate(LANES)}
-    (tmp_path / "top.sv").write_text(top(units))
-    (tmp_path / "main.cpp").write_text(harness(units, seed))
-    script, env = verilator()
-    call([str(script), "--cc", "--exe", "-O3", "--x-assign", "fast", "--x-initial", "0", "-Wno-fatal", "-Wno-lint",
-          "-Wno-style", "--prefix", "Vtop", "--top-module", "top", "-Mdir", "obj", "-o", "../program", "main.cpp",
-          "top.sv"], tmp_path, env)
-    make(tmp_path, "Vtop")
-    done = subprocess.run([tmp_path / "program"], capture_output=True, text=True)
-    assert done.returncode == 0, f"seed {seed}: {done.stdout}"
+    units = {f"u{number}": functools.partial(Unit, lane, arguments, 3)
+             for number, (lane, arguments, _) in enumerate(LANES)}
+    require_the_same(tmp_path, units, LaneArrays)
 
 
 def test_every_preset_has_lanes_that_can_be_arrays():
