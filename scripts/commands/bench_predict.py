@@ -38,7 +38,7 @@ def _measure(backend: Backend, case: Case, repeat: int, progress: Report) -> dic
 
     measured, predicted = [], []
     for _ in range(repeat):
-        measured.append(backend.run(config, request, said, lambda line: None))
+        measured.append(backend.run(config, request, said, lambda line: None, by_profile=False))
         predicted.append(backend.predict(config, request, said, lambda line: None).result)
     case.require_passed(measured[-1])
     runs, predictions = ([each.cycles_per_second for each in side] for side in (measured, predicted))

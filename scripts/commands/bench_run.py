@@ -30,6 +30,7 @@ def _measure(backend: Backend, case: Case, repeat: int, progress: Report) -> dic
     for _ in range(repeat):
         results.append(backend.run(
             case.machine.config, case.request, lambda step: progress(f"{case.name}: {step}"), lambda line: None,
+            by_profile=False,
         ))
         case.require_passed(results[-1])
     speeds = [result.cycles_per_second for result in results]

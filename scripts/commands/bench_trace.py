@@ -40,7 +40,8 @@ def _measure(backend: Backend, case: Case, repeat: int, progress: Report) -> dic
     about = About(name=case.launch.name, facts=[], image=case.launch.image)
     seconds: dict[str, list[float]] = {_BARE: [], **{kind: [] for kind in FORMATS if kind not in WAVEFORMS}}
     sizes: dict[str, int] = {}
-    result = backend.run(case.machine.config, case.request, progress, lambda line: None)  # builds
+    config, request = case.machine.config, case.request
+    result = backend.run(config, request, progress, lambda line: None, by_profile=False)  # builds
     case.require_passed(result)
     with tempfile.TemporaryDirectory(prefix="metronome-bench-") as folder:
         for number in range(repeat):
@@ -49,9 +50,9 @@ def _measure(backend: Backend, case: Case, repeat: int, progress: Report) -> dic
                 path = Path(folder) / f"trace{kind}"
                 files = [] if kind == _BARE else [TraceFile(path, kind)]
                 begin = time.perf_counter()
-                with traced(files, case.machine.config, about) as watcher:
+                with traced(files, config, about) as watcher:
                     result = backend.run(
-                        case.machine.config, case.request, lambda step: None, lambda line: None, watcher
+                        config, request, lambda step: None, lambda line: None, watcher, by_profile=False
                     )
                 found.append(time.perf_counter() - begin)
                 if files:

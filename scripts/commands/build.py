@@ -20,7 +20,7 @@ from ..options.running import SeedOption, SizeOption, TypeOption, size_and_seed,
 from ..output.outputs import STANDARD_OUTPUT, STDOUT, refuse_shared, require_writable, write_file, write_json
 from ..process.backend import Backend, backend_of
 from ..process.errors import Exit, UsageError
-from .optimising import build_by_profile
+from .optimising import OptimiseOptions, build_by_profile
 
 if TYPE_CHECKING:
     from metronome.sim.program.kernels import Launch
@@ -29,6 +29,8 @@ __all__ = ["build"]
 
 #: What only an image depends on.
 _OF_IMAGE = ("preset", "warps", "threads", "settings", "config_file", "size", "seed")
+#: What only a simulation depends on.
+_OF_SIMULATION = ("mode", "issue", "fetch", "prediction")
 #: Options that do not affect a machine.
 _OF_PROGRAM = (
     "output", "image", "cflags", "dtype", "function", "no_simt", "size", "seed", "show_simt")
@@ -76,12 +78,7 @@ class SourceOptions:
 
 def build(
     ctx: typer.Context, *, files: FileOptions, compiled: SourceOptions, machine: MachineOptions,
-    size: SizeOption = None, seed: SeedOption = 1,
-    optimise: Annotated[
-        bool,
-        typer.Option("--optimise", help="Build the simulation of the machine for many runs: by a profile of its own."),
-    ] = False,
-    json_file: JsonOption = None,
+    many_runs: OptimiseOptions, size: SizeOption = None, seed: SeedOption = 1, json_file: JsonOption = None,
 ) -> int:
     """Compile C or assembly with the runtime into an ELF for `metronome run`.
 
@@ -91,10 +88,11 @@ def build(
     With --optimise, in place of a program: the simulation of a machine. Its runs take a tenth less time; the results
     are the same. Commands that use a machine for long do this by themselves.
     """
-    if optimise:
+    if many_runs.optimise:
         wrong = files.sources[0] if files.sources else given(ctx, _OF_PROGRAM)
         _refuse(wrong, "a program: --optimise is of a machine alone")
-        return build_by_profile(backend_of(ctx), machine_of(machine), json_file)
+        return build_by_profile(backend_of(ctx), machine_of(machine), many_runs, json_file)
+    _refuse(given(ctx, _OF_SIMULATION), "--optimise: a program is the same for every front end")
     sources = _sources(files)
     how = compiling(compiled.cflags, compiled.function, compiled.no_simt)
     if files.show_simt and (compiled.no_simt or json_file == STDOUT):

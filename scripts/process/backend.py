@@ -151,12 +151,13 @@ class Backend:
 
     def run(
         self, config: SmConfig, request: RunRequest, progress: Report, console: Report, watcher: Watcher | None = None,
-        begun: Simulation | None = None,
+        begun: Simulation | None = None, *, by_profile: bool = True,
     ) -> RunResult:
         """Build the SM unless that is cached, and run one program on it.
 
         ``progress`` is called with the name of each step, ``console`` with each line that the program prints.
-        ``watcher`` is told of every cycle. ``begun``: what :meth:`begun` has started.
+        ``watcher`` is told of every cycle. ``begun``: what :meth:`begun` has started. ``by_profile``: whether the
+        simulation may be one by profile.
         """
         from metronome.sim.build.simulator import BuildError
         from metronome.sim.run.runner import run
@@ -164,7 +165,7 @@ class Backend:
         try:
             return run(
                 config, request, progress=progress, on_console=lambda position, line: console(line), watcher=watcher,
-                begun=begun,
+                begun=begun, by_profile=by_profile,
             )
         except BuildError as error:
             raise UsageError(str(error)) from error

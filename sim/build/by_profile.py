@@ -5,7 +5,7 @@ It is made once, when that pays, and then :func:`sim.build.simulator.build` find
 
 from __future__ import annotations
 
-import contextlib
+import re
 import shutil
 import time
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from .cache import entry
 from .executables import EXECUTABLE, about, describe, is_whole, key_of, name_by_profile
 from .generated import unpack
 from .profile import ProfileError, indexed
-from .simulator import Build, build_usual
+from .simulator import Build, build_usual, require_all_counters
 from .verilating import PREFIX, BuildError, make, make_design
 from .verilog import Design, Progress
 
@@ -44,6 +44,7 @@ def build_by_profile(config: SmConfig, count: Callable[[Path], bytes], progress:
         As :func:`sim.build.simulator.build`, and if clang cannot be used here, or has no profile of it.
     """
     report = progress or (lambda step: None)
+    require_all_counters(config)
     compiler = compilers.chosen()
     if compiler is compilers.GCC:
         raise BuildError("the compiler of the Python package ziglang, which builds by profile, cannot be used here")
@@ -81,26 +82,32 @@ def seconds_file(executable: Path) -> Path:
     return executable.parent / "seconds"
 
 
-def note_seconds(executable: Path, seconds: float | None) -> None:
-    """Note that simulations by the executable have run for ``seconds``; None: begin again."""
+def note_seconds(executable: Path, seconds: float | None) -> bool:
+    """Note that simulations by the executable have run for ``seconds``; None: begin again.
+
+    Returns whether that was possible; in a cache that can only be read it is not.
+    """
     mode = "w" if seconds is None else "a"
-    # In a cache that may only be read nobody counts.
-    with contextlib.suppress(OSError), seconds_file(executable).open(mode) as file:
-        file.write("" if seconds is None else f"{seconds:.1f}\n")
+    try:
+        with seconds_file(executable).open(mode) as file:
+            file.write("" if seconds is None else f"{seconds:.1f}\n")
+    except OSError:
+        return False
+    return True
 
 
 def seconds_until_it_pays(executable: Path) -> float | None:
     """For how long the executable has to run until a build by profile would have paid; None if there is no need.
 
-    That is so for one that is built by profile, and where the cache can only be read.
+    That is so for one that is built by profile, and without clang.
     """
     compiling = about(executable.parent).get("compile_seconds")
     if not isinstance(compiling, int | float) or compilers.clang() is None:
         return None
     try:
-        noted = [float(line) for line in seconds_file(executable).read_text().splitlines()]
-    except FileNotFoundError:
-        noted = []
-    except (OSError, ValueError):
-        return None
-    return max(0.0, _PAYS_AFTER * compiling - sum(noted))
+        lines = seconds_file(executable).read_bytes().splitlines()
+    except OSError:
+        lines = []
+    # A full disk or a killed command may have left less than a line.
+    noted = sum(float(line) for line in lines if re.fullmatch(rb"\d{1,9}\.\d", line))
+    return max(0.0, _PAYS_AFTER * compiling - noted)

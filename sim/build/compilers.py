@@ -107,12 +107,13 @@ def refusal(compiler: Compiler) -> str | None:
 
 @functools.cache
 def chosen() -> Compiler:
-    """The compiler to use now. Says so in a line if it is not clang although the wheel is there."""
+    """The compiler to use now. Says so in a line if it is not clang."""
     compiler = clang()
     if compiler is None:
-        return GCC
-    if (reason := refusal(compiler)) is None:
+        reason = "the Python package ziglang has no clang here"
+    elif refused := refusal(compiler):
+        reason = f"{compiler.name} cannot compile for this machine ({refused})"
+    else:
         return compiler
-    print(f"metronome: {compiler.name} cannot compile for this machine ({reason}): g++ does, and the simulation is "
-          "slower", file=sys.stderr)
+    print(f"metronome: {reason}: g++ compiles, and the simulation is slower", file=sys.stderr)
     return GCC

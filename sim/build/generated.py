@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import re
 import tarfile
 import zlib
@@ -49,14 +50,17 @@ def unpack(entry: Path, folder: Path) -> list[Path]:
         If the cache's copy is damaged.
     """
     try:
-        with tarfile.open(entry / _ARCHIVE) as archive:
+        # The whole file, and so its checksum: tarfile would stop at the end of the archive, before it.
+        content = gzip.decompress((entry / _ARCHIVE).read_bytes())
+        with tarfile.open(fileobj=io.BytesIO(content)) as archive:
             # An argument `filter` is refused by Python 3.11.2, which Debian 12 has.
             archive.extraction_filter = getattr(tarfile, "data_filter", None)
             archive.extractall(folder)
         makefile = folder / "obj" / f"{PREFIX}.mk"
         text = makefile.read_text()
-    except (FileNotFoundError, gzip.BadGzipFile, tarfile.TarError, zlib.error, EOFError, UnicodeDecodeError) as error:
-        raise BuildError(f"the build cache is damaged: delete {entry}, and it is built again ({error})") from None
+    except (FileNotFoundError, IsADirectoryError, gzip.BadGzipFile, tarfile.TarError, zlib.error, EOFError) as error:
+        reason = str(error).partition("\n")[0]
+        raise BuildError(f"the build cache is damaged: delete {entry}, and it is built again ({reason})") from None
     # The makefile has the paths of the installation by which it was made.
     sources = [path for path in testbench_sources() if path.suffix == ".cpp"]
     rules = {path.stem: f"{path.stem}.o: {path}" for path in sources}

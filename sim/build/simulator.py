@@ -86,8 +86,15 @@ def _require_tools(design: Design, waves: bool) -> None:
         raise BuildError("; ".join(missing))
 
 
+def require_all_counters(config: SmConfig) -> None:
+    """BuildError if the SM has no port with all counters, which the testbench needs."""
+    if not config.all_counters:
+        raise BuildError("a simulation reads all counters at once: leave out all_counters=false, which is for a chip")
+
+
 def build(
     config: SmConfig, *, verilog: str | None = None, waves: bool = False, progress: Progress | None = None,
+    by_profile: bool = True,
 ) -> Build:
     """The simulation executable of ``config``, from the cache or made now; if there is one by profile, that one.
 
@@ -97,6 +104,8 @@ def build(
         The text of a module ``metronome_sm`` with the SM's ports, in place of the SM itself (tests of the harness).
     waves
         Build with VCD dumping.
+    by_profile
+        Whether it may be one by profile.
 
     Raises
     ------
@@ -104,12 +113,11 @@ def build(
         If something that the machine must bring is missing, or a tool fails, or the configuration has no port with
         all counters.
     """
-    if not config.all_counters:
-        raise BuildError("a simulation reads all counters at once: leave out all_counters=false, which is for a chip")
+    require_all_counters(config)
     design = Design(config, verilog, progress or (lambda step: None), all_signals=waves)
     # Before the design is elaborated, which takes 7 to 35 seconds.
     _require_tools(design, waves)
-    if not waves and (place := held(name_by_profile(key_of(design, waves)), is_whole)):
+    if by_profile and not waves and (place := held(name_by_profile(key_of(design, waves)), is_whole)):
         return Build(place / EXECUTABLE, design.elaborate_seconds)
     return build_usual(design, waves, progress)
 

@@ -76,7 +76,8 @@ def when_it_pays(config: SmConfig, built: Build, progress: Progress | None) -> B
             say("another command builds this machine by a profile: this one runs the usual simulation")
             return built
         # If this fails or is interrupted, the next command does not try it again at once.
-        note_seconds(built.executable, None)
+        if not note_seconds(built.executable, None):
+            return built
         say("this machine is simulated often: its simulation is built once more, by a profile, to be faster")
         try:
             return built_by_profile(config, progress)

@@ -115,12 +115,13 @@ def _process(
 def run(
     config: SmConfig, request: RunRequest, *, on_console: ConsoleCallback | None = None,
     progress: Progress | None = None, verilog: str | None = None, watcher: Watcher | None = None,
-    begun: Simulation | None = None,
+    begun: Simulation | None = None, by_profile: bool = True,
 ) -> RunResult:
     """Run one program; see :func:`run_many`."""
     watchers = None if watcher is None else [watcher]
     return run_many(
-        config, [request], on_console=on_console, progress=progress, verilog=verilog, watchers=watchers, begun=begun
+        config, [request], on_console=on_console, progress=progress, verilog=verilog, watchers=watchers, begun=begun,
+        by_profile=by_profile,
     )[0]
 
 
@@ -169,7 +170,7 @@ def _waves_of_environment() -> Waves | None:
 def run_many(
     config: SmConfig, requests: Sequence[RunRequest], *, on_result: ResultCallback | None = None,
     on_console: ConsoleCallback | None = None, progress: Progress | None = None, verilog: str | None = None,
-    watchers: Sequence[Watcher | None] | None = None, begun: Simulation | None = None,
+    watchers: Sequence[Watcher | None] | None = None, begun: Simulation | None = None, by_profile: bool = True,
 ) -> list[RunResult]:
     """Run programs, as many as possible in one simulation process, with a reset between them.
 
@@ -190,6 +191,9 @@ def run_many(
         For each request who is told of every cycle, as they come, or None. It needs a configuration with probe.
     begun
         A process that waits for its jobs (:func:`sim.run.process.begin`): the first, if it is of this simulation.
+    by_profile
+        Whether the simulation may be one by profile, and is made where that pays. Not for measuring: a change of the
+        sources brings back the usual one.
 
     Returns
     -------
@@ -211,8 +215,8 @@ def run_many(
         raise ValueError("a run of the hardware cannot set variables when main is entered")
     waves = _waves_asked(requests)
     report = progress or _silent
-    built = build(config, verilog=verilog, waves=waves is not None, progress=progress)
-    if verilog is None and waves is None:
+    built = build(config, verilog=verilog, waves=waves is not None, progress=progress, by_profile=by_profile)
+    if verilog is None and waves is None and by_profile:
         built = when_it_pays(config, built, progress)
     report("simulate")
     results: dict[int, RunResult] = {}

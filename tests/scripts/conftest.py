@@ -71,6 +71,7 @@ class FakeBackend:
         self.runs = []
         #: Whether what was recorded is used again, of each prediction; what its result has otherwise.
         self.predicted = []
+        self.by_profile = []
         self.other = {}
         self.prepared = []
         self.verilog_configs = []
@@ -136,8 +137,9 @@ class FakeBackend:
     def begun(self, config):
         yield None
 
-    def run(self, config, request, progress, console, watcher=None, begun=None):
+    def run(self, config, request, progress, console, watcher=None, begun=None, *, by_profile=True):
         progress("simulate")
+        self.by_profile.append(by_profile)
         for line in self.result.console.splitlines(keepends=True):
             console(line)
         self.runs.append((config, request))
@@ -151,7 +153,7 @@ class FakeBackend:
 
     def predict(self, config, request, progress, console, watcher=None, *, again=False):
         """A run's result, ten times as fast."""
-        result = self.run(config, request, progress, console)
+        result = self.run(config, request, progress, console, by_profile=None)
         self.predicted.append(again)
         return SimpleNamespace(result=dataclasses.replace(result, sim_seconds=result.sim_seconds / 10, **self.other))
 

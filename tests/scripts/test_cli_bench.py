@@ -12,7 +12,7 @@ from metronome.scripts.process.loop import loop_time
 def test_bench_reports_medians(metronome, backend, monkeypatch):
     seconds = iter([1.0, 0.1, 0.5])
 
-    def run(config, request, progress, console):
+    def run(config, request, progress, console, *, by_profile):
         backend.runs.append((config, request))
         backend.update(sim_seconds=next(seconds))
         return backend.result
@@ -26,6 +26,14 @@ def test_bench_reports_medians(metronome, backend, monkeypatch):
     assert value["iss_instructions_per_second"] == 2e6
     assert [request.check for _, request in backend.runs] == [False] * 3
     assert [request.memory for _, request in backend.runs] == ["fixed"] * 3
+
+
+@pytest.mark.parametrize("options", [(), ("--predict",), ("--trace",)])
+def test_the_usual_simulation_is_measured(metronome, backend, options):
+    """An edit of the sources brings it back: a comparison with one by profile would be of two things."""
+    assert metronome("bench", "--repeat", 1, "--preset", "TINY", *options).status == 0
+    # None: of a prediction.
+    assert False in backend.by_profile and True not in backend.by_profile
 
 
 def test_bench_of_another_kernel_and_memory(metronome, backend, monkeypatch):
@@ -93,7 +101,7 @@ def test_a_cold_bench_builds_in_an_empty_cache_and_leaves_the_other_alone(metron
         monkeypatch.setenv("METRONOME_CACHE", before)
     seen = []
 
-    def run(config, request, progress, console):
+    def run(config, request, progress, console, *, by_profile):
         seen.append((os.environ["METRONOME_CACHE"], os.listdir(os.environ["METRONOME_CACHE"])))
         return backend.result
 

@@ -15,7 +15,7 @@ def speeds(backend, monkeypatch):
     left = []
     result = backend.run
 
-    def run(*arguments):
+    def run(*arguments, by_profile):
         backend.update(sim_seconds=left.pop(0) if left else 0.5)
         return result(*arguments)
 

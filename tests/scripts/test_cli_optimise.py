@@ -26,11 +26,31 @@ def built(backend, monkeypatch):
 def test_a_machine_is_built_for_many_runs(metronome, built):
     first = metronome("build", "--optimise", "--preset", "TINY", "--set", "latency_mul=5")
     assert first.status == 0 and [config.latency_mul for config in built] == [5]
-    assert first.out == "TINY: built by its profile in 12 s; every command that simulates this machine uses it\n"
+    assert first.out == (
+        "TINY, latency_mul=5 (2 warps x 2 threads, swas, btfn, lrr gtlrr gtlo): built by its profile in 12 s; every "
+        "command that simulates this machine uses it\n"
+    )
     again = metronome("build", "--optimise", "--preset", "TINY", "--json", "-")
     assert built[1] == TINY
     document = json.loads(again.out)
-    assert (document["preset"], document["build_seconds"], document["elaborate_seconds"]) == ("TINY", 0.0, 0.0)
+    assert (document["build_seconds"], document["elaborate_seconds"]) == (0.0, 0.0)
+    about = {"preset": "TINY", "config_file": None, "set": {}, "warps": 2, "threads": 2, "coordination": "swas"}
+    assert about.items() <= document["config"].items()
+
+
+@pytest.mark.parametrize("options", [
+    (), ("--issue", "gto"), ("--mode", "baseline", "--fetch", "gtlo"), ("--prediction", "not_taken"),
+])
+def test_it_is_the_machine_of_a_run(metronome, built, backend, options):
+    assert metronome("build", "--optimise", "--preset", "TINY", *options).status == 0
+    assert metronome("run", "psort", "--preset", "TINY", *options).status == 0
+    assert built == [config for config, _ in backend.runs]
+
+
+def test_a_program_has_no_front_end(metronome, built):
+    done = metronome("build", "psort", "--issue", "gto")
+    assert done.status == 2 and built == []
+    assert done.err == "metronome: --issue is for --optimise: a program is the same for every front end\n"
 
 
 @pytest.mark.parametrize(("arguments", "wrong"), [

@@ -104,7 +104,13 @@ def system_headers() -> list[str]:
 def run_wheel(arguments: Sequence[str], directory: Path, failure: Callable[[str], str]) -> str:
     """Run a program of the wheel and return what it has to say; ToolchainError with ``failure`` of that if it fails."""
     # The program itself: `python -m ziglang`, which would start it, takes longer than most of what it is called for.
-    done = run([_wheel() / "zig", *arguments], cwd=directory, env=tool_environment(**_date()))
+    try:
+        done = run([_wheel() / "zig", *arguments], cwd=directory, env=tool_environment(**_date()))
+    except (FileNotFoundError, PermissionError) as error:
+        raise ToolchainError(
+            f"the cross compiler cannot be started: {error.filename}: {error.strerror}: install the Python package "
+            "ziglang anew"
+        ) from None
     said = (done.stderr + done.stdout).strip()
     if done.returncode != 0:
         raise ToolchainError(failure(said or f"exit status {done.returncode}"))

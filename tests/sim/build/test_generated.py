@@ -1,5 +1,6 @@
 """The C++ of a simulation in the cache: kept, brought back for another installation, and damaged."""
 
+import random
 import tarfile
 
 import pytest
@@ -49,6 +50,29 @@ def test_a_damaged_copy_is_one_line(entry, tmp_path, damage):
         archive.write_bytes(damage(archive.read_bytes()))
     with pytest.raises(BuildError, match=r"^the build cache is damaged: delete .*entry, and it is built again"):
         unpack(entry, tmp_path / "new")
+
+
+def test_no_bit_of_it_changes_unnoticed(entry, tmp_path):
+    """A number in the C++ may be the only thing that is different."""
+    archive = entry / "sources.tar.gz"
+    content = archive.read_bytes()
+    unpack(entry, tmp_path / "whole")
+    whole = {path.name: path.read_text() for path in (tmp_path / "whole" / "obj").iterdir()}
+    seed = random.randrange(1 << 32)
+    rng = random.Random(seed)
+    for number in range(40):
+        bit = rng.randrange(8 * len(content))
+        damaged = bytearray(content)
+        damaged[bit // 8] ^= 1 << bit % 8
+        archive.write_bytes(damaged)
+        folder = tmp_path / str(number)
+        try:
+            unpack(entry, folder)
+        except BuildError:
+            continue
+        # Of the time in the file's head, for example.
+        found = {path.name: path.read_text() for path in (folder / "obj").iterdir()}
+        assert found == whole, f"seed {seed}, bit {bit}"
 
 
 def test_a_full_disk_is_not_the_cache_s_fault(entry, tmp_path, monkeypatch):

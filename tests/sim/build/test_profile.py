@@ -1,12 +1,13 @@
 """Profiles for clang: it reads in them what has run, and how often; and counts that are damaged."""
 
 import re
+import struct
 import subprocess
 
 import pytest
 
 from metronome.sim.build import compilers
-from metronome.sim.build.profile import ProfileError, indexed
+from metronome.sim.build.profile import _CUTOFFS, ProfileError, _Function, _profile, _summary, indexed
 from metronome.sim.build.sources import ROOT
 
 PROGRAM = """
@@ -70,6 +71,26 @@ def test_a_build_that_does_not_count_writes_nothing(tmp_path):
 def test_damaged_counts_are_one_line(counted, damage):
     with pytest.raises(ProfileError, match=r"^[^\n]+$"):
         indexed(damage((counted / "counts").read_bytes()))
+
+
+def test_the_summary_says_what_is_hot():
+    """As LLVM's ProfileSummaryBuilder: a share is reached by the least number of the greatest counts."""
+    content = _summary([_Function(b"often", 1, (900, 60)), _Function(b"seldom", 2, (39, 1))])
+    fields, cutoffs, functions, counters, entry, greatest, inner, total = struct.unpack_from("<8Q", content)
+    assert (fields, cutoffs) == (6, len(_CUTOFFS))
+    assert (functions, counters, entry, greatest, inner, total) == (2, 4, 900, 900, 60, 1000)
+    rows = {cutoff: row for cutoff, *row in struct.iter_unpack("<QQQ", content[64:])}
+    assert rows[900_000] == [900, 1] and rows[950_000] == [60, 2] and rows[990_000] == [39, 3]
+    assert rows[999_000] == [39, 3] and rows[10_000] == [900, 1]
+
+
+def test_functions_of_one_name_are_all_in_the_profile():
+    """Inline functions of several files can differ."""
+    content = _profile([_Function(b"same", 7, (1,)), _Function(b"same", 8, (2,))])
+    records = b"".join(struct.pack("<QQQII", shape, 1, count, 8, 0) for shape, count in ((7, 1), (8, 2)))
+    assert struct.pack("<Q", len(records)) + b"same" + records in content
+    (table,) = struct.unpack_from("<Q", content, 32)
+    assert table % 8 == 0 and struct.unpack_from("<QQ", content, table)[1] == 1
 
 
 def test_nothing_counted_is_no_profile(counted):

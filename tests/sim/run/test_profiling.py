@@ -1,5 +1,6 @@
 """Builds by profile: when one is made, that it is made once, and that runs by it are the same."""
 
+import dataclasses
 import fcntl
 import json
 import multiprocessing
@@ -10,6 +11,7 @@ from metronome.hdl.presets import TINY
 from metronome.sim.build import by_profile
 from metronome.sim.build.by_profile import note_seconds, seconds_file, seconds_until_it_pays
 from metronome.sim.build.simulator import Build, BuildError, build, kept_executable
+from metronome.sim.machine.schemes import check_scheme, coordinate
 from metronome.sim.program.kernels import prepare
 from metronome.sim.run import profiling
 from metronome.sim.run.profiling import PROGRAMS, built_by_profile, when_it_pays
@@ -76,10 +78,24 @@ def test_it_is_not_made_twice_at_the_same_time(usual, asked, capsys):
     assert line.startswith("metronome: another command builds this machine by a profile: ")
 
 
-@pytest.mark.parametrize("content", ["", "x", "1.0\nx\n"])
-def test_a_damaged_count_is_no_reason(usual, asked, content):
-    seconds_file(usual.executable).write_text(content)
+@pytest.mark.parametrize("content", ["", "x\n", "1.0\nx\n", "nan\n", "inf\n", "1e999\n", "\udcff\n", "9" * 99 + "\n"])
+def test_a_damaged_count_is_no_reason_and_later_ones_count(usual, asked, content):
+    seconds_file(usual.executable).write_text(content, errors="surrogateescape")
     assert when_it_pays(TINY, usual, print) is usual and asked == []
+    note_seconds(usual.executable, 60)
+    assert when_it_pays(TINY, usual, print) is not usual and asked == [TINY]
+
+
+def test_where_nothing_can_be_noted_it_is_not_built(usual, asked, monkeypatch, capsys):
+    """Else every command would."""
+    note_seconds(usual.executable, 100)
+    monkeypatch.setattr(profiling, "note_seconds", lambda executable, seconds: False)
+    assert when_it_pays(TINY, usual, print) is usual and asked == [] and capsys.readouterr().err == ""
+
+
+def test_a_note_that_fails_says_so(usual, tmp_path):
+    seconds_file(usual.executable).mkdir()
+    assert not note_seconds(usual.executable, None) and not note_seconds(usual.executable, 1.0)
 
 
 def test_one_by_profile_is_not_built_again(usual, asked):
@@ -107,6 +123,18 @@ def test_a_program_that_cannot_be_run_is_one_line(monkeypatch, tmp_path, error):
     monkeypatch.setattr(profiling, "prepare", fail)
     with pytest.raises(BuildError, match=f"no profile: {error}"):
         profiling._counts(TINY, tmp_path / "metronome_top")
+
+
+@pytest.mark.parametrize("mode", ["swas", "baseline", "vortex"])
+def test_every_front_end_can_be_counted(mode):
+    config = coordinate(TINY, check_scheme(TINY, mode=mode))
+    assert all(profiling._job(config, name, size).config == config for name, size in PROGRAMS)
+
+
+def test_a_machine_that_cannot_be_simulated_is_refused_at_once(monkeypatch):
+    monkeypatch.setattr(by_profile, "build_usual", pytest.fail)
+    with pytest.raises(BuildError, match="leave out all_counters=false"):
+        built_by_profile(dataclasses.replace(TINY, all_counters=False))
 
 
 def test_runs_are_noted(monkeypatch):
@@ -144,6 +172,10 @@ def test_runs_by_profile_are_the_same(own_cache, monkeypatch):
     for field in ("total_cycles", "counters", "status", "mismatches", "region", "memory_statistics"):
         assert getattr(before, field) == getattr(after, field), field
     assert after.checked and len(PROGRAMS) == 3
+    # It has been compiled by the profile, and counts no more.
+    usual = build(TINY, by_profile=False).executable
+    assert usual != build(TINY).executable and usual.read_bytes() != build(TINY).executable.read_bytes()
+    assert b"__llvm_prf" not in build(TINY).executable.read_bytes()
     entry = kept_executable(TINY).parent
     assert json.loads((entry / "build.json").read_text())["by_profile"]
     assert not (entry / "obj").exists()

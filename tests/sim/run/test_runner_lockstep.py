@@ -9,7 +9,10 @@ from metronome.sim.build.records import decode_records, record_words
 from metronome.sim.machine.golden import Fault, Iss
 from metronome.sim.machine.memory.store import SparseMemory
 from metronome.sim.program.assembler import asm
+from metronome.sim.run.executed import register_name
 from metronome.sim.run.lockstep import LockStep, Mismatch
+from metronome.sim.run.memcheck import Declared
+from metronome.sim.run.memcheck.areas import Area
 
 START = TINY.memory_map.start
 DATA = 0x0001_0000
@@ -261,3 +264,19 @@ def test_fault_where_the_model_has_none():
 def test_cut_off_program_has_work_in_flight():
     records, memory = machine_run(PROGRAM)
     check(records[: index_of(records, "issue", 6) + 1], memory, ended=False)
+
+
+def test_registers_have_their_names_in_a_report():
+    assert [register_name(rd) for rd in (None, 0, 31, 32, 63)] == ["nothing", "x0", "x31", "f0", "f31"]
+
+
+def test_the_memory_checker_knows_the_cycle():
+    program = [asm.addi(A0, 0, 3), asm.tmc(A0), asm.lui(A3, DATA >> 12), asm.lw(A2, 0, A3), asm.tmc(0)]
+    records, _ = machine_run(program)
+    checker = LockStep(TINY)
+    areas = (Area("the program", START, 4 * len(program), written=True),)
+    memcheck = checker.launch(loaded(program), START, 0, Declared(areas, areas))
+    checker.feed(records)
+    (finding,) = memcheck.findings
+    assert finding.kind == "outside" and finding.side.pc == START + 12
+    assert [finding.side.cycle] == records["cycle"][records["issue"]["pc"] == START + 12].tolist() != [0]

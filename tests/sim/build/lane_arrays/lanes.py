@@ -94,3 +94,57 @@ class Direct(wiring.Component):
             m.d.sync += taken.eq(self.a)
         m.d.comb += self.result.eq(taken ^ self.a)
         return m
+
+
+class Either(wiring.Component):
+    """An enable that is an OR of two, which a third can choose another for."""
+
+    one: In(1)
+    other: In(1)
+    choose: In(1)
+    instead: In(1)
+    a: In(32)
+    result: Out(32)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        taken = Signal(32, reset_less=True)
+        enable = Signal()
+        m.d.comb += enable.eq(Mux(self.choose, self.instead, self.one | self.other))
+        with m.If(enable):
+            m.d.sync += taken.eq(self.a)
+        m.d.comb += self.result.eq(taken)
+        return m
+
+
+class Both(wiring.Component):
+    """An enable that is an AND: it is enough that one input is 0."""
+
+    one: In(1)
+    other: In(1)
+    a: In(32)
+    result: Out(32)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        taken = Signal(32, reset_less=True)
+        with m.If(self.one & self.other):
+            m.d.sync += taken.eq(self.a)
+        m.d.comb += self.result.eq(taken)
+        return m
+
+
+class Inverted(wiring.Component):
+    """An enable that is active low."""
+
+    hold: In(1)
+    a: In(32)
+    result: Out(32)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        taken = Signal(32, reset_less=True)
+        with m.If(~self.hold):
+            m.d.sync += taken.eq(self.a)
+        m.d.comb += self.result.eq(taken)
+        return m

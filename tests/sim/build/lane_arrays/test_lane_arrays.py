@@ -18,13 +18,15 @@ from metronome.sim.build.lane_arrays.netlist import netlists_of, source_of
 from metronome.sim.build.lane_arrays.order import blocks, idle_inputs
 from metronome.sim.build.lane_arrays.platform import LaneArrays
 from metronome.sim.build.lane_arrays.writer import write_array
-from tests.sim.build.lane_arrays.lanes import Direct, Free, Reset, Small, Unless
+from tests.sim.build.lane_arrays.lanes import Both, Direct, Either, Free, Inverted, Reset, Small, Unless
 from tests.sim.build.two_forms import require_the_same
 
 FLOAT = {"front", "convert", "back", "divide", "start", "step", "clear"}
 #: Lane, arguments, and the enables that keep it idle while they are 0.
 LANES = [
     (Small, {}, {"take", "advance"}),
+    (Either, {}, {"one", "other", "instead"}),
+    (Both, {}, {"one"}),
     (AluLane, {}, {"enable"}),
     (MulLane, {"stages": 2}, {"enable", "advance"}),
     (MulLane, {"stages": 4}, {"enable", "advance"}),
@@ -77,6 +79,7 @@ def test_a_cell_stands_behind_what_it_reads_and_runs_when_it_is_needed(lane, arg
 
 @pytest.mark.parametrize(("lane", "reason"), [
     (Free, "without an enable that is active high is never idle"),
+    (Inverted, "without an enable that is active high is never idle"),
     (Unless, "an enable that is not 0 for inputs of 0 is never idle"),
     (Reset, "with a reset is never idle"),
     (Direct, "the output result of a lane must come from registers alone"),
