@@ -84,3 +84,17 @@ def interruptible():
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture
+def own_policies():
+    """What a test loads from policies' files is forgotten after it."""
+    from metronome.hdl import policies as hardware
+    from metronome.sim.machine.policies import files, plain
+
+    registries = (plain.POLICIES, plain._OURS, hardware.POLICIES, hardware._OURS, files._LOADED)
+    before = [dict(each) for each in registries]
+    yield
+    for each, content in zip(registries, before, strict=True):
+        each.clear()
+        each.update(content)

@@ -18,7 +18,7 @@ from .srr import StrictRoundRobin
 from .two_level import TwoLevelRoundRobin
 from .variable_rate import VariableRate, VariableRateStrict
 
-__all__ = ["POLICIES", "Policy", "PolicyInputs", "from_outside"]
+__all__ = ["POLICIES", "Policy", "PolicyInputs", "add", "from_outside"]
 
 POLICIES: dict[str, type[Policy]] = {policy.name: policy for policy in (
     FixedPriority, LooseRoundRobin, GreedyLooseRoundRobin, GreedyLooseOldest, LooseOldest, StrictRoundRobin,
@@ -27,6 +27,11 @@ POLICIES: dict[str, type[Policy]] = {policy.name: policy for policy in (
 )}
 
 _OURS = dict(POLICIES)
+
+
+def add(policy: type[Policy]) -> None:
+    """Make known a policy whose name says which source it comes from, as those of files do."""
+    POLICIES[policy.name] = _OURS[policy.name] = policy
 
 
 def from_outside(name: str) -> bool:

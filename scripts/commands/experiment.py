@@ -17,6 +17,7 @@ from rich.table import Table
 
 from metronome.hdl.config import Coordination
 from metronome.sim.machine.engines import Engine
+from metronome.sim.machine.policies.files import loaded
 from metronome.sim.machine.settings import near
 
 from ..options.common import positive
@@ -118,6 +119,8 @@ def experiment_of(asked: KernelRuns) -> Spec:
             preset=machine.preset, file=machine.file, settings=machine.settings, memory=common.memory,
             latency=common.latency, memory_options=common.memory_options, max_cycles=common.max_cycles,
             check=common.check, memcheck=common.memcheck, engine=asked.engine, forecast=common.trace,
+            policy_files={name: file.text for name, file in loaded(
+                (*config.policies, *config.fetch_policies)).items()},
         )
         for machine, scheme, config in asked.runs
     ]

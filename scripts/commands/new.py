@@ -1,7 +1,8 @@
-"""``metronome new``: a kernel of one's own to begin with."""
+"""``metronome new``: a kernel or a policy of one's own to begin with."""
 
 from __future__ import annotations
 
+import keyword
 import shlex
 import shutil
 import tempfile
@@ -10,8 +11,10 @@ from typing import Annotated
 
 import typer
 
+from metronome import tb
 from metronome.riscv_kernels import skeleton
 
+from ..output.outputs import write_file
 from ..process.errors import Exit, UsageError
 
 __all__ = ["new"]
@@ -19,8 +22,18 @@ __all__ = ["new"]
 _FILES = ("kernel.c", "host.py")
 
 
-def new(name: Annotated[str, typer.Argument(metavar="NAME", help="The folder to make.")]) -> int:
-    """Write a folder with a kernel that passes: kernel.c for the machine, host.py for its inputs and its check."""
+def new(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The folder to make; with --policy the policy's name.")],
+    policy: Annotated[
+        bool, typer.Option("--policy", help="A warp policy in place of a kernel: NAME.py, and test_NAME.py.")
+    ] = False,
+) -> int:
+    """Write a folder with a kernel that passes: kernel.c for the machine, host.py for its inputs and its check.
+
+    With --policy, write a warp policy that works: NAME.py for all commands that take --issue, and a test of it.
+    """
+    if policy:
+        return _new_policy(name)
     from metronome.sim.program.kernel_folders import KERNELS
 
     folder = Path(name).expanduser()
@@ -45,4 +58,32 @@ def new(name: Annotated[str, typer.Argument(metavar="NAME", help="The folder to 
         raise UsageError(f"cannot make {name}: {error.strerror}") from None
     shown = name if len(folder.parts) > 1 or name != folder.name else f"./{name}"
     print(f"{name}/kernel.c and {name}/host.py are there. Run them: metronome run {shlex.quote(shown)} --check")
+    return Exit.PASSED
+
+
+def _new_policy(name: str) -> int:
+    path = Path(name.removesuffix(".py")).expanduser()
+    stem = path.name
+    if not stem.isidentifier() or keyword.iskeyword(stem) or not stem.isascii():
+        raise UsageError(f"NAME: {stem!r} is no name of a policy: take letters, digits and underscores, as in mine")
+    class_name = "".join(word[:1].upper() + word[1:] for word in stem.split("_")) or stem
+    skeletons = Path(tb.__file__).parent / "skeleton"
+    if class_name in ("Module", "Mux", "Policy", "State", "Value") or class_name.endswith("Hardware"):
+        class_name += "Policy"
+    files = {path.with_name(f"{stem}.py"): "policy.py", path.with_name(f"test_{stem}.py"): "test_policy.py"}
+    for file in files:
+        if file.exists() or file.is_symlink():
+            raise UsageError(f"{file} is there already: take another name")
+    try:
+        for file, source in files.items():
+            text = (skeletons / source).read_text()
+            text = text.replace("mine.py", f"{stem}.py").replace("test_mine", f"test_{stem}")
+            write_file(file, text.replace("Mine", class_name).encode())
+    except BaseException:
+        for file in files:
+            file.unlink(missing_ok=True)
+        raise
+    shown = shlex.quote(f"{'' if path.parent.parts else './'}{path.with_name(stem + '.py')}")
+    print(f"{path.with_name(stem + '.py')} and its test are there. Try them:\n"
+          f"  metronome predict psort --issue {shown}\n  metronome run psort --issue {shown} --check")
     return Exit.PASSED

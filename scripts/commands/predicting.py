@@ -30,6 +30,8 @@ __all__ = ["Computed", "compute"]
 
 #: How --issues is written, by the end of the file's name.
 _FORMATS = (".csv", ".parquet")
+#: A policy in Python that is asked in more than this share of the cycles, of more than so many, is slow.
+_SELDOM, _SHORT = 0.05, 1000
 #: Differences that --verify tells one by one.
 _MOST_DIFFERENCES = 20
 
@@ -108,6 +110,11 @@ def compute(ctx: typer.Context, options: RunOptions, wanted: Computed) -> int:
         else:
             prediction = backend.predict(asked.config, asked.request, progress, print_console, watcher)
     result = prediction.result
+    if prediction.asked > max(_SHORT, _SELDOM * result.total_cycles):
+        print(f"metronome: {asked.request.policy} was asked in {min(prediction.asked, result.total_cycles)} of "
+              f"{result.total_cycles} cycles, and "
+              "it is slow because it is Python. It is asked once for each state and inputs; in every cycle if it reads "
+              "lanes or fetched", file=sys.stderr)
     if issues_file is not None:
         _write_issues(issues_file, prediction.issued)
     finishes = _finishes(prediction.issued, asked.config.warps)

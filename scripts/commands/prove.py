@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from metronome.hdl.config import Coordination, Prediction
-from metronome.sim.machine.policies.plain import POLICIES
 from metronome.sim.machine.settings import ConfigError, parse
 
 from ..options.common import JsonOption, choose, json_target, listed
-from ..options.schemes import POLICY_NAMES
+from ..options.schemes import POLICY_NAMES, policy_of, require_hardware
 from ..output.outputs import STDOUT, write_json
 from ..output.tables import new_table
 from ..process.errors import Exit, UsageError
@@ -144,14 +143,15 @@ def _cases(asked: CaseOptions) -> list[Case]:
 
     chosen = _chosen("--property", asked.properties, tuple(PROPERTIES))
     modes = _chosen("--scheme", asked.scheme, tuple(Coordination))
-    policies = _chosen("--policy", asked.policy, tuple(POLICIES))
+    policies = None if asked.policy is None else [
+        policy_of("--policy", name) for name in listed("--policy", asked.policy)]
     found = cases(
         chosen, modes, policies, _chosen("--prediction", asked.prediction, tuple(Prediction)), _sizes(asked.warps),
         asked.icache, _parameters(asked.settings),
     )
     for case in found:
         try:
-            case.config()
+            require_hardware(case.config())
         except ValueError as error:
             raise UsageError(f"{case.policy} with {case.warps} warps: {error}") from None
     wanted = {

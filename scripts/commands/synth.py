@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from metronome.hdl.config import SmConfig
+from metronome.sim.machine.policies.files import files_of
 
 from ..options.common import JsonOption, choose, given, json_target, listed, within
 from ..options.machine import Machine, MachineOptions, machine_of
-from ..options.schemes import SchemeOptions, check_scheme, one_policy
+from ..options.schemes import SchemeOptions, check_scheme, one_policy, require_hardware
 from ..output.outputs import refuse_inputs, require_writable
 from ..process.errors import UsageError
 from .synth_price import price as show_price
@@ -114,6 +115,7 @@ def synth(
     asked = machine_of(machine)
     issue = scheme.issue or (None if asked.names("policies") else _USUAL_POLICY)
     config = asked.for_chip(one_policy(asked.config, check_scheme(asked.config, replace(scheme, issue=issue))))
+    require_hardware(config)
     log_path = None if files.log is None else require_writable(files.log, "--log", ".log", ".txt")
     refuse_inputs(target, {"--config": machine.config_file}, [("--log", log_path)] if log_path else [])
     work = Work(unit, config, files.json_file, target, log_path, _asked(asked, config))
@@ -175,5 +177,6 @@ def _asked(asked: Machine, config: SmConfig) -> dict[str, object]:
         "preset": asked.preset, "set": dict(asked.settings),
         "warps": config.warps, "threads": config.threads, "mode": config.coordination.value,
         "policy": config.policies[0], "fetch": config.fetch_policies[0] if config.fetch_policies else None,
+        "policy_files": files_of((*config.policies, *config.fetch_policies)),
         "prediction": config.prediction.value, "device": "LFE5U-85F",
     }

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from metronome.hdl.config import SmConfig
+from metronome.sim.machine.policies.files import files_of
 
 from ..options.common import JsonOption, choose, json_target
 from ..options.machine import Machine, MachineOptions, machine_of
-from ..options.schemes import SchemeOptions, check_scheme, coordinate, one_policy
+from ..options.schemes import SchemeOptions, check_scheme, coordinate, one_policy, require_hardware
 from ..output.export_folder import is_folder, require_folder, write_folder
 from ..output.outputs import STANDARD_OUTPUT, STDOUT, refuse_shared, require_writable, write_file, write_json
 from ..process.backend import Backend, backend_of
@@ -52,6 +53,7 @@ def verilog(
     asked = machine_of(machine)
     found = check_scheme(asked.config, scheme)
     config = one_policy(asked.config, found) if scheme.issue is not None else coordinate(asked.config, found)
+    require_hardware(config)
     if json_file == STDOUT and output == STDOUT:
         raise UsageError("--json - and the Verilog cannot both have standard output: add --output DIR or FILE.v")
     target = json_target(json_file)
@@ -94,8 +96,9 @@ def _one_file(
     else:
         write_file(file, text.encode())
     return {
-        "preset": asked.preset, "config": dataclasses.asdict(config), "output": None if file is None else str(file),
-        "bytes": len(text.encode()), "lines": text.count("\n"),
+        "preset": asked.preset, "config": dataclasses.asdict(config),
+        "policy_files": files_of((*config.policies, *config.fetch_policies)),
+        "output": None if file is None else str(file), "bytes": len(text.encode()), "lines": text.count("\n"),
     }
 
 
@@ -114,7 +117,8 @@ def _export(backend: Backend, asked: Machine, config: SmConfig, bus: str, probe:
         files = export_files(chip, simulation, preset=asked.preset, bus=bus, verilog=text_of)
     write_folder(folder, files)
     return {
-        "preset": asked.preset, "config": dataclasses.asdict(chip), "output": str(folder),
+        "preset": asked.preset, "config": dataclasses.asdict(chip),
+        "policy_files": files_of((*chip.policies, *chip.fetch_policies)), "output": str(folder),
         "bytes": sum(map(len, files.values())), "lines": sum(content.count(b"\n") for content in files.values()),
         "bus": bus, "files": {name: len(content) for name, content in files.items()},
     }

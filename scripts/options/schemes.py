@@ -10,6 +10,8 @@ import typer
 
 from metronome.hdl.config import SmConfig
 from metronome.sim.machine import schemes as known
+from metronome.sim.machine import settings
+from metronome.sim.machine.policies import files
 from metronome.sim.machine.policies.plain import POLICIES
 from metronome.sim.machine.schemes import Scheme, coordinate, one_policy
 from metronome.sim.machine.settings import ConfigError
@@ -17,13 +19,14 @@ from metronome.sim.machine.settings import ConfigError
 from ..process.errors import UsageError
 
 __all__ = ["POLICY_NAMES", "IssueOption", "PredictionOption", "Scheme", "SchemeOptions", "check_scheme", "coordinate",
-           "one_policy", "schemes"]
+           "one_policy", "policy_of", "require_hardware", "schemes"]
 
 POLICY_NAMES = ", ".join(POLICIES)
 
 #: `--policy` is what prove and older scripts say.
 IssueOption = Annotated[
-    str | None, typer.Option("--issue", "--policy", metavar="POLICY", help=f"The warp policy: {POLICY_NAMES}.")
+    str | None,
+    typer.Option("--issue", "--policy", metavar="POLICY", help=f"The warp policy: {POLICY_NAMES}; or FILE.py:CLASS."),
 ]
 PredictionOption = Annotated[
     str | None, typer.Option("--prediction", metavar="NAME", help="btfn (default), or not_taken as in Crouzet 2024.")
@@ -56,6 +59,22 @@ def check_scheme(config: SmConfig, options: SchemeOptions) -> Scheme:
             config, mode=options.mode, fetch=options.fetch, issue=options.issue, prediction=options.prediction,
             label=_option,
         )
+    except ConfigError as error:
+        raise UsageError(str(error)) from None
+
+
+def require_hardware(config: SmConfig) -> None:
+    """UsageError for a policy from a file that has no class for the hardware."""
+    try:
+        files.require_hardware((*config.policies, *config.fetch_policies))
+    except files.PolicyFileError as error:
+        raise UsageError(str(error)) from None
+
+
+def policy_of(option: str, text: str) -> str:
+    """See :func:`sim.machine.settings.policy_of`; a wrong name is a UsageError."""
+    try:
+        return settings.policy_of(option, text)
     except ConfigError as error:
         raise UsageError(str(error)) from None
 

@@ -18,7 +18,7 @@ from .cache import entry
 from .executables import EXECUTABLE, about, describe, is_whole, key_of, name_by_profile
 from .generated import unpack
 from .profile import ProfileError, indexed
-from .simulator import Build, build_usual, require_all_counters
+from .simulator import Build, build_usual, require_simulated
 from .verilating import PREFIX, BuildError, make, make_design
 from .verilog import Design, Progress
 
@@ -44,7 +44,7 @@ def build_by_profile(config: SmConfig, count: Callable[[Path], bytes], progress:
         As :func:`sim.build.simulator.build`, and if clang cannot be used here, or has no profile of it.
     """
     report = progress or (lambda step: None)
-    require_all_counters(config)
+    require_simulated(config)
     compiler = compilers.chosen()
     if compiler is compilers.GCC:
         raise BuildError("the compiler of the Python package ziglang, which builds by profile, cannot be used here")

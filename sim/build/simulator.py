@@ -12,6 +12,7 @@ from pathlib import Path
 
 from metronome.hdl.config import SmConfig
 
+from ..machine.policies.files import PolicyFileError, require_hardware
 from .cache import entry, held
 from .executables import EXECUTABLE, WAVES_MAIN, describe, is_whole, kept, key_of, name_by_profile, usual_name
 from .generated import cocotb_library, pack, testbench_sources
@@ -78,6 +79,7 @@ def is_built(config: SmConfig) -> bool:
 
 def require_tools(config: SmConfig, *, waves: bool = False) -> None:
     """As :func:`build` does first: raises BuildError if it would have to build, and something for it is missing."""
+    require_simulated(config)
     _require_tools(Design(config, all_signals=waves), waves)
 
 
@@ -86,10 +88,14 @@ def _require_tools(design: Design, waves: bool) -> None:
         raise BuildError("; ".join(missing))
 
 
-def require_all_counters(config: SmConfig) -> None:
-    """BuildError if the SM has no port with all counters, which the testbench needs."""
+def require_simulated(config: SmConfig) -> None:
+    """BuildError if the SM has no port with all counters, which the testbench needs, or a policy of Python alone."""
     if not config.all_counters:
         raise BuildError("a simulation reads all counters at once: leave out all_counters=false, which is for a chip")
+    try:
+        require_hardware((*config.policies, *config.fetch_policies))
+    except PolicyFileError as error:
+        raise BuildError(str(error)) from None
 
 
 def build(
@@ -113,7 +119,7 @@ def build(
         If something that the machine must bring is missing, or a tool fails, or the configuration has no port with
         all counters.
     """
-    require_all_counters(config)
+    require_simulated(config)
     design = Design(config, verilog, progress or (lambda step: None), all_signals=waves)
     # Before the design is elaborated, which takes 7 to 35 seconds.
     _require_tools(design, waves)

@@ -8,8 +8,7 @@ from itertools import product
 
 from metronome.hdl.config import Coordination, Prediction, SmConfig
 
-from .policies.plain import POLICIES
-from .settings import DEFAULT_FETCH, ConfigError, one_of
+from .settings import DEFAULT_FETCH, ConfigError, one_of, policy_of
 
 __all__ = ["Scheme", "check_scheme", "coordinate", "one_policy", "schemes"]
 
@@ -43,14 +42,14 @@ def check_scheme(
             raise ConfigError(
                 f"{label('fetch')} {fetch}: swas has one scheduler for fetch and issue: name it with {label('issue')}"
             )
-        fetch = one_of(label("fetch"), fetch, POLICIES)
+        fetch = policy_of(label("fetch"), fetch)
     elif coordination is config.coordination and config.fetch_policies:
         fetch = config.fetch_policies[0]
     else:
         fetch = DEFAULT_FETCH.get(coordination)
     scheme = Scheme(
         mode=coordination, fetch=fetch,
-        issue=config.policies[0] if issue is None else one_of(label("issue"), issue, POLICIES),
+        issue=config.policies[0] if issue is None else policy_of(label("issue"), issue),
         prediction=config.prediction if prediction is None
         else Prediction(one_of(label("prediction"), prediction, Prediction)),
     )

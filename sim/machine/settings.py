@@ -16,10 +16,11 @@ from typing import Any
 
 from metronome.hdl.config import Coordination, MemoryMap, SmConfig
 
+from .policies import files
 from .policies.plain import POLICIES
 
 __all__ = ["DEFAULT_FETCH", "FIELDS", "ConfigError", "Field", "as_text", "from_toml", "near", "one_of", "parse",
-           "replaced", "to_toml", "values_of"]
+           "policy_of", "replaced", "to_toml", "values_of"]
 
 #: What a field holds: a number, a switch, the name of an enumeration's member, names of policies, or numbers.
 Value = int | bool | str | tuple[str, ...] | tuple[int, ...]
@@ -92,6 +93,22 @@ def one_of(what: str, value: str, names: Iterable[str]) -> str:
     raise ConfigError(f"{what}: unknown name {value!r}{near(value, known.values())}: use {', '.join(known.values())}")
 
 
+def policy_of(what: str, value: str) -> str:
+    """The name of the warp policy ``value``: one of ours, or of a file, which is loaded (:mod:`.policies.files`).
+
+    Raises
+    ------
+    ConfigError
+        For any other value; ``what`` says whose value it is.
+    """
+    if not files.is_file(value):
+        return one_of(what, value, POLICIES)
+    try:
+        return files.load(value)
+    except files.PolicyFileError as error:
+        raise ConfigError(f"{what} {error}") from None
+
+
 def _field(name: str) -> Field:
     if name == _MAP:
         raise ConfigError(f"{_MAP} is set by its parts: {', '.join(part for part in FIELDS if part.startswith(_MAP))}")
@@ -147,7 +164,7 @@ def _checked(name: str, value: Any) -> Any:
     if field.numbers and isinstance(value, list):
         return tuple(value)
     if field.kind is tuple and isinstance(value, list | tuple) and all(isinstance(each, str) for each in value):
-        return tuple(_one_of(name, each, POLICIES) for each in value)
+        return tuple(policy_of(name, each) if files.is_file(each) else _one_of(name, each, POLICIES) for each in value)
     return value
 
 

@@ -1,7 +1,10 @@
-"""A policy in Python in place of those of the model: asked in every cycle for its pick, and told what it may see."""
+"""A policy in Python in place of those of the model: asked for its pick, and told what it may see."""
 
 from __future__ import annotations
 
+import inspect
+import traceback
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,37 +12,59 @@ import numpy as np
 from metronome.hdl.config import SmConfig
 
 from ..machine.events import NONE
-from ..machine.policies.base import Policy, PolicyInputs
+from ..machine.policies.base import DeclaredInputs, Policy, PolicyInputs
+from .model.choices import INPUTS
 from .model.compiled import as_python
 from .model.policies import fetched
 from .model.records import Machine
 
 __all__ = ["Chooser", "PickError"]
 
+#: Choices that are compared when the policy is asked again, and states that have numbers.
+_MOST = 1 << 20
+
 
 class PickError(ValueError):
-    """The pick is no eligible warp."""
+    """The pick is no eligible warp, or not the one of the same state and inputs before."""
 
 
 class Chooser:
-    """Asks ``policy`` for each cycle of a machine, from its first one on, and keeps its state."""
+    """Asks ``policy`` for the choices of a machine, from its first cycle on, and keeps its state.
 
-    def __init__(self, config: SmConfig, policy: Policy[Any]) -> None:
+    With ``keeps`` the machine remembers the choices (:mod:`.model.choices`), so that the policy is asked once for each
+    state and inputs: states must be hashable, and ``lanes`` and ``fetched`` not among the inputs. Else it is asked in
+    every cycle.
+    """
+
+    def __init__(self, config: SmConfig, policy: Policy[Any], *, keeps: bool = False) -> None:
         self._warps, self._policy = config.warps, policy
         self._state = policy.reset()
+        self._title = f"{policy.name}: " if keeps else ""
         reads = getattr(policy, "reads", ("eligible",))
         self._lanes, self._fetched = "lanes" in reads, "fetched" in reads
+        #: The bits of what it reads, as :data:`.model.choices.INPUTS` has them.
+        self.reads = sum(1 << number for number, name in enumerate(INPUTS) if name in reads)
+        self._reads = tuple(dict.fromkeys(("eligible", *reads)))
+        self._keeps = keeps and not self._lanes and not self._fetched
+        #: A number for each state, from 1 on, and the states by their numbers.
+        self._numbers: dict[Any, int] = {}
+        self._states: list[Any] = [None]
+        self._known: dict[tuple, tuple[int | None, Any]] = {}
+        #: How often the policy was asked.
+        self.asked = 0
 
     def choose(self, machine: Machine) -> None:
-        """The pick of the cycle ``port.cycle``, and the state behind it.
+        """The pick of the cycle ``port.cycle``, and the state after it.
 
         Raises
         ------
         PickError
-            If the pick is neither None nor one of the eligible warps.
+            If the pick is neither None nor one of the eligible warps, or not the same as before.
         """
         front, control, cycle = machine.front[0], machine.control[0], int(machine.port["cycle"][0])
         eligible = int(front["eligible"])
+        if front["policy_state"]:
+            self._state = self._states[int(front["policy_state"])]
         inputs = PolicyInputs(
             eligible=eligible, active=int(control["active"]), waiting=int(control["waiting"]),
             activated=int(control["activates"]), lost=int(machine.lsu["lost"][0]),
@@ -47,13 +72,67 @@ class Chooser:
             lanes=tuple(control["lanes"].tolist()) if self._lanes else (),
             fetched=self._counts(machine) if self._fetched else (),
         )
-        picked = self._policy.pick(self._state, inputs)
+        try:
+            before, picked, after = self._state, *self._asked(inputs)
+        except Exception as error:
+            if not self._title:
+                raise
+            raise PickError(f"{self._title}in cycle {cycle} {self._raised(error)}") from None
         if picked is not None and not _is_one_of(picked, eligible):
             may = ", ".join(str(w) for w in range(self._warps) if eligible >> w & 1) or "none"
-            raise PickError(f"in cycle {cycle} pick returned {picked!r}, which is no eligible warp (eligible: {may})")
-        self._state = self._policy.update(self._state, inputs, picked)
+            raise PickError(
+                f"{self._title}in cycle {cycle} pick returned {picked!r}, which is no eligible warp (eligible: {may})"
+            )
+        self._state = after
+        self.asked += 1
+        if self._keeps:
+            self._keep(front, cycle, before, inputs, picked)
         front["choice"] = NONE if picked is None else picked
         front["chosen_at"] = cycle
+
+    def _asked(self, inputs: PolicyInputs) -> tuple[int | None, Any]:
+        """The pick, and the state after it; of a pick that is no eligible warp nothing is told to the policy."""
+        # The choices that are kept are those of what it declares.
+        seen: Any = DeclaredInputs(inputs, self._reads) if self._title else inputs
+        picked = self._policy.pick(self._state, seen)
+        if picked is not None and not _is_one_of(picked, inputs.eligible):
+            return picked, None
+        return picked, self._policy.update(self._state, seen, picked)
+
+    def _raised(self, error: Exception) -> str:
+        """What the policy has raised, and where in its file."""
+        file = inspect.getsourcefile(type(self._policy))
+        lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
+        place = f" ({Path(file).name}, line {lines[-1]})" if file and lines else ""
+        text = str(error).partition("\n")[0]
+        return f"it raised {type(error).__name__}: {text}{place}"
+
+    def _keep(self, front: np.void, cycle: int, before: Any, inputs: PolicyInputs, picked: int | None) -> None:
+        """Let the machine keep the choice, if it was made as before."""
+        try:
+            key = (before, *(getattr(inputs, name) for name in self._reads))
+            known = self._known.setdefault(key, (picked, self._state))
+            numbers = [self._number(state) for state in (before, self._state)]
+        except TypeError:  # no hash
+            self._keeps = False
+            front["policy_state"] = 0
+            return
+        if known != (picked, self._state):
+            raise PickError(
+                f"{self._title}in cycle {cycle} pick or update did not do what it did before in the same state and "
+                "with the same inputs: both must depend on these alone"
+            )
+        if max(len(self._known), len(self._states)) > _MOST:
+            self._keeps = False
+            front["policy_state"] = 0
+            return
+        front["state_before"], front["policy_state"], front["keeps"] = *numbers, 1
+
+    def _number(self, state: Any) -> int:
+        number = self._numbers.setdefault(state, len(self._states))
+        if number == len(self._states):
+            self._states.append(state)
+        return number
 
     def _counts(self, machine: Machine) -> tuple[int, ...]:
         front = machine.front.view(np.recarray)[0]

@@ -17,6 +17,7 @@ from ..machine.events import WARPS
 from ..machine.memory.stacks import restore
 from ..machine.memory.store import SparseMemory
 from ..machine.policies.base import Policy
+from ..machine.policies.files import PolicyFileError, require_python
 from ..machine.policies.plain import POLICIES, from_outside
 from ..run.jobs import job_of
 from ..run.types import Job, RunRequest, RunResult, Watcher, unpack_memory
@@ -36,12 +37,14 @@ class Prediction:
     """What was predicted.
 
     ``result``: as of a run. ``issued``: ISSUED, every issue in order, NOPs included. ``stepped``: why the golden model
-    had to go along instruction by instruction; None if each warp's instructions were known before.
+    had to go along instruction by instruction; None if each warp's instructions were known before. ``asked``: how often
+    a policy in Python was asked, 0 if the model has a rule for it.
     """
 
     result: RunResult
     issued: np.ndarray
     stepped: str | None
+    asked: int = 0
 
 
 class Recordings:
@@ -92,6 +95,10 @@ def _silent(cycle: int) -> None:
 
 def refuse(config: SmConfig, policy: str, *, check: bool = False) -> None:
     """CannotPredictError for a machine or a policy that cannot be predicted, and for a ``check`` of what is not run."""
+    try:
+        require_python(policy)
+    except PolicyFileError as error:
+        raise CannotPredictError(str(error)) from None
     if policy not in POLICIES:
         raise CannotPredictError(f"{policy} cannot be predicted: sim/machine/policies does not have it")
     if from_outside(policy):
@@ -169,7 +176,7 @@ def predict(
         on_console(line)  # type: ignore[misc]
     return Prediction(
         result=result_of(config, request, run, memory, time.perf_counter() - started),
-        issued=np.concatenate(run.issued), stepped=stepped,
+        issued=np.concatenate(run.issued), stepped=stepped, asked=run.chooser.asked if run.chooser else 0,
     )
 
 

@@ -34,6 +34,8 @@ _NEVER = (1 << 62) - 1
 #: The memory model is looked at after so many cycles at the latest, as in a simulation.
 _MOST_CYCLES = 1 << 16
 _EVENTS = 1 << 12
+#: Of a policy in Python so many choices are kept.
+_CHOICES = 1 << 18
 
 
 class OrderMattersError(Exception):
@@ -70,9 +72,11 @@ class Running:
         self.codes = CodeTable(config)
         told: Any = streams or self.stepper
         self.supplied = supplied
-        if policy is None and request.policy not in policies.NAMES:
+        keeps = policy is None and request.policy not in policies.NAMES
+        if keeps:
             policy = POLICIES[request.policy].of(config)
-        self._chooser = None if policy is None else Chooser(config, policy)
+        #: Who is asked for the choices, if that is a policy in Python.
+        self.chooser = None if policy is None else Chooser(config, policy, keeps=keeps)
         settings = configured(config, request, ring=0 if streams else PLACES - 1, supplied=supplied)
         self.machine = new_machine(
             settings, Executed(told.steps, told.first, told.known, told.addresses),
@@ -81,10 +85,12 @@ class Running:
             code=streams.code if streams and supplied else self.codes.table,
             shared=streams.shared if streams else np.zeros(1, np.int64),
             lists=streams.lists if streams else told.lists.table, events=_EVENTS if watcher else 0,
+            choices=_CHOICES if keeps else 1,
         )
         settings["events"] = watcher is not None
         if policy is not None:
             settings["policy"] = policies.OUTSIDE
+            settings["reads"] = self.chooser.reads if self.chooser else 0
         self.box, self.sums, self.front, self.lsu, self.control, self.issue = (part[0] for part in (
             self.machine.port, self.machine.observer, self.machine.front, self.machine.lsu, self.machine.control,
             self.machine.issue,
@@ -114,8 +120,8 @@ class Running:
         self._attend(0)
         while True:
             reason = machine.advance(self.machine, self.start_pc)
-            if reason == machine.CHOOSE and self._chooser is not None:
-                self._chooser.choose(self.machine)
+            if reason == machine.CHOOSE and self.chooser is not None:
+                self.chooser.choose(self.machine)
                 continue
             if reason == machine.RACE:
                 raise OrderMattersError

@@ -13,6 +13,7 @@ from ..machine.events import EVENT, NONE
 from ..machine.policies.with_parameters import CacheConscious, frame_of
 from ..run.types import RunRequest
 from .model import policies
+from .model.choices import CHOICE
 from .model.records import CONFIG, CONTROL, FRONT, ISSUE, ISSUED, LSU, OBSERVER, PORT, Machine
 
 __all__ = ["LOG", "Executed", "configured", "data_cache", "new_machine"]
@@ -84,9 +85,9 @@ def configured(config: SmConfig, request: RunRequest, *, ring: int, supplied: bo
 
 def new_machine(
     config: np.ndarray, executed: Executed, *, icache: int, dcache: int, code: np.ndarray, shared: np.ndarray,
-    lists: np.ndarray | None = None, events: int = 0,
+    lists: np.ndarray | None = None, events: int = 0, choices: int = 1,
 ) -> Machine:
-    """A machine before its first cycle, with caches of so many lines, and room for so many ``events``."""
+    """A machine before its first cycle, with caches of so many lines, and room for ``events`` and ``choices``."""
 
     def places(count: int) -> np.ndarray:
         return np.zeros(count, np.int64)
@@ -98,5 +99,5 @@ def new_machine(
         icache_line=places(icache), icache_code=places(icache), icache_used=places(icache),
         dcache_line=places(dcache), dcache_used=places(dcache), dcache_owner=places(dcache),
         lists=np.zeros((1, 5), np.int64) if lists is None else lists, issued=np.zeros(LOG, ISSUED),
-        events=np.zeros(events, EVENT),
+        events=np.zeros(events, EVENT), choices=np.zeros(choices, CHOICE),
     )

@@ -13,6 +13,7 @@ from metronome.hdl.layouts.counters import COUNTERS
 
 from ..machine.engines import Engine
 from ..machine.memory.names import DRAM_MODELS
+from ..machine.policies.files import files_of
 
 if TYPE_CHECKING:  # the command line imports this before it knows whether anything is to be run
     from ..machine.memory.store import SparseMemory
@@ -76,7 +77,9 @@ def described(
         "function": None if compiling is None else compiling.function,
         "no_simt": None if compiling is None else not compiling.simt, "type": dtype, "size": size, "seed": request.seed,
         "max_cycles": request.max_cycles, "check": request.check, "memcheck": request.memcheck,
-        "strict_races": request.strict_races, "engine": engine, **dataclasses.asdict(config),
+        "strict_races": request.strict_races, "engine": engine,
+        "policy_files": files_of((request.policy, request.fetch_policy)),
+        **dataclasses.asdict(config),
     }
 
 

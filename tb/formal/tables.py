@@ -14,6 +14,7 @@ from typing import Any
 from amaranth.hdl import Cat, Const, Signal, Value
 
 from metronome.hdl.config import SmConfig
+from metronome.sim.machine.policies.files import PolicyFileError, require_python
 from metronome.sim.machine.policies.plain import POLICIES, Policy, PolicyInputs
 
 from .model import Model
@@ -32,6 +33,10 @@ class NoReference(Exception):
 
 
 def _policy(name: str, config: SmConfig) -> Policy:
+    try:
+        require_python(name)
+    except PolicyFileError as error:
+        raise NoReference(str(error)) from None
     if name not in POLICIES:
         raise NoReference(f"policy {name} is in hdl/policies and not in sim/machine/policies/plain.py: add it there "
                           "(docs/extending.md)")
@@ -42,12 +47,19 @@ def _rows(policy: Policy, config: SmConfig) -> int:
     """The rows of the policy's tables; of more than :data:`MOST_ROWS` any number above it."""
     counts = {"lanes": config.threads + 1, "fetched": config.buffer_depth + 1}
     inputs = prod(counts.get(field, 2) ** config.warps for field in policy.reads)
+    try:
+        policy.states()
+    except NotImplementedError as error:
+        raise NoReference(f"P3 of {policy.name} needs its states: {error} (docs/extending.md)") from None
     return inputs * sum(1 for _ in islice(policy.states(), MOST_ROWS + 1))
 
 
 def fits(config: SmConfig, name: str) -> bool:
     """Whether P3 can be proved by tables of this policy at this size; True too where it lacks its plain Python."""
-    return name not in POLICIES or _rows(POLICIES[name].of(config), config) <= MOST_ROWS
+    try:
+        return _rows(_policy(name, config), config) <= MOST_ROWS
+    except NoReference:
+        return True
 
 
 class TableReference:

@@ -3,6 +3,8 @@
 import json
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +16,8 @@ from tests.support.builds import on
 
 PAGE = (ROOT / "docs" / "own.md").read_text("utf-8")
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
-KERNELS, MACHINES = PAGE.split("\n## A machine\n")
+KERNELS, REST = PAGE.split("\n## A warp policy\n")
+POLICIES, MACHINES = REST.split("\n## A machine\n")
 
 
 def commands(text):
@@ -26,6 +29,9 @@ def give(lines, capsys):
     printed = {}
     for line in lines:
         program, *words = shlex.split(line)
+        if program == "python3":
+            subprocess.run([sys.executable, *words], check=True, capture_output=True)
+            continue
         assert program == "metronome"
         assert main(words) == 0, f"{line}\n{capsys.readouterr().err}"
         printed[line] = capsys.readouterr().out
@@ -39,7 +45,7 @@ def write_sources():
 
 
 def test_there_is_something_to_run():
-    assert len(commands(KERNELS)) >= 8 and len(commands(MACHINES)) >= 5
+    assert len(commands(KERNELS)) >= 8 and len(commands(POLICIES)) == 6 and len(commands(MACHINES)) >= 5
     assert PAGE.count("```c\n") == PAGE.count("This is `") == 1
 
 
@@ -53,6 +59,22 @@ def test_the_commands_about_kernels(tmp_path, monkeypatch, capsys):
     assert json.loads(Path("result.json").read_text())["passed"]
     assert len(Path("out.bin").read_bytes()) == 64 * 4
     assert "./mine" in printed["metronome kernels"]
+
+
+def test_a_policy_is_written_tested_and_predicted(tmp_path, monkeypatch, capsys, own_policies):
+    monkeypatch.chdir(tmp_path)
+    printed = give(commands(POLICIES)[:3], capsys)
+    said = printed["metronome predict psort --preset TINY --issue ./burst.py"]
+    assert re.search(r"^policy +Burst_[0-9a-f]{8}, ", said, re.MULTILINE)
+
+
+@on("TINY with a policy from a file")
+@pytest.mark.more
+def test_the_commands_about_policies(tmp_path, monkeypatch, capsys, own_policies):
+    monkeypatch.chdir(tmp_path)
+    printed = give(commands(POLICIES), capsys)
+    assert "Burst_" in printed["metronome sweep psort --preset TINY --issue lrr,./burst.py"]
+    assert "Burst_" in Path("burst.html").read_text()
 
 
 @pytest.mark.long

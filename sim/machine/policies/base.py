@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Generic, Self, TypeVar
 
 from metronome.hdl.config import SmConfig
 from metronome.hdl.isa.csrs import PolicyParameter
 
-__all__ = ["Last", "NoState", "Pointer", "Policy", "PolicyInputs", "State", "Stateless", "WithLast", "WithPointer",
-           "after", "lowest", "members"]
+__all__ = ["DeclaredInputs", "Last", "NoState", "Pointer", "Policy", "PolicyInputs", "State", "Stateless", "WithLast",
+           "WithPointer", "after", "lowest", "members"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +42,19 @@ class PolicyInputs:
     def changed_slot(self) -> int:
         """Which slot is changed, if one is."""
         return self.change >> 16 & 0xFF
+
+
+class DeclaredInputs:
+    """The inputs of a cycle as a policy sees them that is held to its ``reads``: any other raises AttributeError."""
+
+    changed = PolicyInputs.changed
+    changed_slot = PolicyInputs.changed_slot
+
+    def __init__(self, inputs: PolicyInputs, reads: Iterable[str]) -> None:
+        self.__dict__.update((name, getattr(inputs, name)) for name in ("eligible", *reads))
+
+    def __getattr__(self, name: str) -> int:
+        raise AttributeError(f"reads lacks {name!r}: it has to name all inputs that pick and update look at")
 
 
 @dataclass(frozen=True)
@@ -93,13 +106,19 @@ class Policy(abc.ABC, Generic[State]):
     def update(self, state: State, inputs: PolicyInputs, picked: int | None) -> State:
         """The state after a cycle in which ``picked`` was selected, by this policy or by the one in force."""
 
-    @abc.abstractmethod
     def states(self) -> Iterator[State]:
-        """Every state that the inputs can lead to, for exhaustive comparison; their number grows fast with W."""
+        """Every state that the inputs can lead to, for exhaustive comparison; their number grows fast with W.
 
-    @abc.abstractmethod
+        A policy from a file need not have it: then its P3 cannot be proved.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no method states")
+
     def registers(self, state: State) -> dict[str, int]:
-        """The registers of the hardware policy in this state, as integers."""
+        """The registers of the hardware policy in this state, as integers.
+
+        A policy from a file need not have it.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no method registers")
 
 
 class Stateless(Policy[NoState]):

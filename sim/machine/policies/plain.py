@@ -13,7 +13,7 @@ from itertools import permutations, product
 from .base import Last, NoState, Pointer, Policy, PolicyInputs, Stateless, WithLast, WithPointer, after, lowest, members
 from .with_parameters import CacheConscious, TwoLevelRoundRobin, VariableRate, VariableRateStrict
 
-__all__ = ["POLICIES", "Policy", "PolicyInputs", "from_outside"]
+__all__ = ["POLICIES", "Policy", "PolicyInputs", "add", "from_outside"]
 
 #: Bits of an age of ``gto``; as in the hardware.
 AGE_BITS = 12
@@ -193,6 +193,11 @@ POLICIES: dict[str, type[Policy]] = {policy.name: policy for policy in (
     VariableRateStrict, CacheConscious,
 )}
 _OURS = dict(POLICIES)
+
+
+def add(policy: type[Policy]) -> None:
+    """Make known a policy whose name says which source it comes from, as those of files do."""
+    POLICIES[policy.name] = _OURS[policy.name] = policy
 
 
 def from_outside(name: str) -> bool:

@@ -1,7 +1,7 @@
 """The front end of ``swas``: one selection issues and fetches; what breaks the flow becomes NOPs (design.md 3)."""
 
 from ...machine.events import DEPTH, NONE, Reason
-from . import icache, scoreboard
+from . import choices, icache, policies, scoreboard
 from .compiled import inlined
 from .control import place
 from .policies import begin, change, pick, remember
@@ -56,6 +56,8 @@ def select(m, cycle):
     if control.halted:
         eligible = 0
     front.eligible = eligible
+    if config.policy == policies.OUTSIDE:
+        choices.attend(m, cycle)
     front.selected = chosen = pick(config, front, control, eligible)
     if chosen != NONE:
         front.selected_code = _head(m, chosen)

@@ -55,7 +55,7 @@ CONFIG = _fields(
     " dcache dcache_sets dcache_bits dcache_ways line_requests store_buffer load_parts user_line local local_bytes"
     " channels ordered list_bit"
     " stacks stacks_end stack_block stack_words source_bit kind_bit ring supplied events group_warps frame"
-    " victim_tags locality_base locality_throttle locality_most locality_steps",
+    " victim_tags locality_base locality_throttle locality_most locality_steps reads",
     latency=16, owner=FRAME,
 )
 
@@ -86,6 +86,9 @@ FRONT = _fields(
     " last pointer slot passed"
     # That of a policy outside: whom it has chosen, and in which cycle.
     " choice chosen_at"
+    # Where its choices are kept (choices.py): its state's number (0: they are not), that before the choice that Python
+    # has made, and whether this one is to be kept.
+    " policy_state state_before keeps"
     # That of ccws: who is held back, who is owed a score, the totals, and the division.
     " held owed losses selections left dividend divisor"
     # The parameters as they are now, by their names in CONFIG, with ``owner`` below.
@@ -254,3 +257,5 @@ class Machine(NamedTuple):
     #: ISSUED and EVENT, as far as they were asked for.
     issued: np.ndarray
     events: np.ndarray
+    #: CHOICE: a power of two of them.
+    choices: np.ndarray

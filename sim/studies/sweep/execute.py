@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ...analysis.access_order.estimate import estimate_of
 from ...build.simulator import BuildError, build
 from ...machine.engines import CannotPredictError, Engine
+from ...machine.policies.files import PolicyFileError
 from ...program.compiler.elf_cache import ToolchainError
 from ...program.elf import ImageError
 from ...program.kernels import KernelError
@@ -31,7 +32,7 @@ TRIES = 3
 #: A build by profile takes as long as this many short runs save by it.
 _MANY_RUNS = 200
 #: What says in a line for people what is wrong.
-_PLAIN = (BuildError, CannotPredictError, ImageError, KernelError, SimulationError, ToolchainError)
+_PLAIN = (BuildError, CannotPredictError, ImageError, KernelError, PolicyFileError, SimulationError, ToolchainError)
 
 
 def execute(run: Run, key: str) -> dict[str, Any]:
@@ -46,6 +47,7 @@ def execute(run: Run, key: str) -> dict[str, Any]:
 
 def _outcome(run: Run) -> tuple[Outcome, dict[str, Any]]:
     """What came of it, and what only a sweep's row has: the progress of its warps, the misses of its list."""
+    run.load_policies()
     launch, listing = run.with_listing()
     request = run.request(launch)
     forecast = progress = None
@@ -97,11 +99,12 @@ def build_machine(run: Run, runs: int) -> str | None:
         prepare()
         return None
     try:
+        run.load_policies()
         build(run.config)
         if runs >= _MANY_RUNS:
             # If there is no profile, the usual simulation runs.
             with contextlib.suppress(BuildError):
                 built_by_profile(run.config)
-    except BuildError as error:
+    except (BuildError, PolicyFileError) as error:
         return " ".join(str(error).split())
     return None

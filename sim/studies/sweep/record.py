@@ -19,6 +19,7 @@ from ...build.verilating import versions
 from ...build.verilog import Design, model_digest, outside, sources_digest
 from ...machine.engines import Engine
 from ...machine.memory.registry import MemoryOptions
+from ...machine.policies.files import require_hardware, require_same
 from ...program.compiler.options import AS_USUAL, Compiling
 from ...program.elf import ImageError
 from ...program.kernels import KernelError, Launch, prepare
@@ -64,6 +65,8 @@ class Run:
     forecast: bool = False
     #: Whether the row has how far each warp has come over time (:mod:`sim.studies.sweep.progress`).
     progress: bool = False
+    #: Policies from files, by their names: where each is, for another process (:func:`.policies.files.require_same`).
+    policy_files: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     def prepare(self) -> Launch:
         """The kernel, built, with its inputs; raises as :meth:`with_listing`."""
@@ -112,7 +115,7 @@ class Run:
         usual = Run(kernel="", config=self.config, issue="", memory=self.memory).described
         options = [
             name if value is True else f"{name}={value}" for name, value in self.described.items()
-            if name in _OPTIONS and value is not None and value != usual[name]
+            if name in _OPTIONS and name != "policy_files" and value is not None and value != usual[name]
         ]
         return ", ".join([
             what, machine, f"{self.config.coordination} {pair} {self.config.prediction}", self.memory, *options,
@@ -125,7 +128,9 @@ class Run:
         else runs it; for what is predicted or forecast also with those of the model. The policies that are in a build
         only for other runs do not count.
         """
-        asked = {name: value for name, value in self.described.items() if name not in ("policies", "fetch_policies")}
+        # The name of a policy from a file says what is in the file, wherever that lies.
+        left_out = ("policies", "fetch_policies", "policy_files")
+        asked = {name: value for name, value in self.described.items() if name not in left_out}
         launch = self.prepare()
         name = " ".join(filter(None, (launch.name, self.dtype)))
         note_program(name, launch.image.loaded)
@@ -135,12 +140,18 @@ class Run:
             sources.append(Design(self.config).digest())
         return hashlib.sha256(json.dumps([what, *sources], sort_keys=True).encode()).hexdigest()[:24]
 
+    def load_policies(self) -> None:
+        """In another process: load the policies that come from files. Raises PolicyFileError."""
+        require_same(self.policy_files)
+
     def refuse(self) -> None:
-        """CannotPredictError for a run that its engine cannot do."""
+        """CannotPredictError or PolicyFileError for a run that its engine cannot do."""
         if self.engine is Engine.PREDICT:
             from ...predict.predictor import refuse
 
             refuse(self.config, self.issue, check=self.check or self.memcheck)
+            return
+        require_hardware((*self.config.policies, *self.config.fetch_policies))
 
 
 def _content(launch: Launch) -> str:

@@ -30,7 +30,8 @@ FAILED = "error"
 #: Columns that differ from one run to the next.
 TIMES = ("python_share", "sim_seconds", "cycles_per_second", "elaborate_seconds", "build_seconds")
 #: Columns of JSON text.
-_TEXTS = ("fault", "memcheck", "warps", "load_latency.histogram", "memory_statistics", "config.set", "progress")
+_TEXTS = ("fault", "memcheck", "warps", "load_latency.histogram", "memory_statistics", "config.set", "progress",
+          "config.policy_files")
 _STRINGS, _TEXT, _COUNT, _REAL, _SWITCH = pa.list_(pa.string()), pa.string(), pa.int64(), pa.float64(), pa.bool_()
 
 _OPTIONS = {
@@ -38,7 +39,7 @@ _OPTIONS = {
     "latency": _COUNT, "timing": _TEXT, "memory_clock": _TEXT, "bank_hash": _TEXT, "cflags": _TEXT, "function": _TEXT,
     "no_simt": _SWITCH, "type": _TEXT, "size": _COUNT, "seed": _COUNT, "max_cycles": _COUNT, "check": _SWITCH,
     "memcheck": _SWITCH, "strict_races": _SWITCH, "engine": _TEXT,
-    "forecast": _SWITCH, "progress": _SWITCH,
+    "policy_files": _TEXT, "forecast": _SWITCH, "progress": _SWITCH,
 }
 _ENDS = {
     "passed": _SWITCH, "status": _TEXT, "problems": _STRINGS, "exit_code": _COUNT, "fault": _TEXT,

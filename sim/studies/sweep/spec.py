@@ -22,6 +22,7 @@ from ...machine.engines import Engine
 from ...machine.limits import MAX_CYCLES, MAX_SEED
 from ...machine.memory.names import MEMORY_MODELS
 from ...machine.memory.options import memory_latency, memory_options
+from ...machine.policies.files import is_file, loaded
 from ...machine.schemes import Scheme, check_scheme, coordinate
 from ...machine.settings import FIELDS, ConfigError, as_text, from_toml, near, one_of, replaced, values_of
 from ...program.compiler.options import Compiling, split_flags
@@ -216,7 +217,8 @@ def _run(kernel: str, host: Host, values: Mapping[str, Any], axes: Mapping[str, 
     if fetch is not None and mode == Coordination.SWAS and len(axes.get("mode", ())) > 1:
         fetch = None
     scheme = check_scheme(
-        config, mode=mode, fetch=fetch, issue=values.get("issue"), prediction=values.get("prediction"),
+        config, mode=mode, fetch=_beside(fetch, folder), issue=_beside(values.get("issue"), folder),
+        prediction=values.get("prediction"),
     )
     memory = one_of("memory", values.get("memory", "fixed"), MEMORY_MODELS)
     dtype = values.get("type", host.types[0])
@@ -253,6 +255,13 @@ def _run(kernel: str, host: Host, values: Mapping[str, Any], axes: Mapping[str, 
     )
 
 
+def _beside(policy: str | None, folder: Path) -> str | None:
+    """The name of a policy's file from where the command runs: in an experiment it is from the experiment's folder."""
+    if policy is None or not is_file(policy):
+        return policy
+    return str(folder / Path(policy).expanduser())
+
+
 def _flags(text: str) -> tuple[str, ...]:
     try:
         return split_flags(text)
@@ -282,18 +291,23 @@ def _share_builds(runs: Sequence[Run]) -> Iterator[Run]:
     schemes = {machine: list(dict.fromkeys(map(_scheme, alike))) for machine, alike in groups.items()}
     configs: dict[Any, SmConfig] = {}
     for run in runs:
-        what = run.config, run.preset, run.fetch, run.issue
+        what = run.config, run.preset, run.fetch, run.issue, run.engine
         if what not in configs:
             usual = dataclasses.replace(
                 run.config, coordination=Coordination.SWAS, policies=PRESETS[run.preset].policies, fetch_policies=()
             )
             configs[what] = coordinate(usual, _scheme(run), schemes[_machine(run)])
-        yield dataclasses.replace(run, config=configs[what])
+        config = configs[what]
+        files = loaded((*config.policies, *config.fetch_policies))
+        yield dataclasses.replace(
+            run, config=config, policy_files={name: file.text for name, file in files.items()},
+        )
 
 
-def _machine(run: Run) -> SmConfig:
-    """The configuration without its policies."""
-    return dataclasses.replace(run.config, policies=("lrr",), fetch_policies=("lrr",) if run.fetch is not None else ())
+def _machine(run: Run) -> tuple[SmConfig, Engine]:
+    """The configuration without its policies. What is predicted is not built, and may have a policy of Python alone."""
+    fetch = ("lrr",) if run.fetch is not None else ()
+    return dataclasses.replace(run.config, policies=("lrr",), fetch_policies=fetch), run.engine
 
 
 def _scheme(run: Run) -> Scheme:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ...machine.engines import CannotPredictError, Engine
+from ...machine.policies.files import PolicyFileError
 from ...program.compiler.elf_cache import ToolchainError
 from ...program.kernels import KernelError
 from .pools import Event, Pool, Task
@@ -58,7 +59,7 @@ def plan(spec: Spec, note: Callable[[str], None] = lambda line: None) -> Plan:
         try:
             run.refuse()
             tasks.append(Task(run, run.key()))
-        except (CannotPredictError, KernelError, ToolchainError) as error:
+        except (CannotPredictError, KernelError, PolicyFileError, ToolchainError) as error:
             raise SpecError(f"{spec.file}: {run.title}: {error}" if spec.file else f"{run.title}: {error}") from None
     return Plan(spec, tuple({task.key: task for task in tasks}.values()))
 

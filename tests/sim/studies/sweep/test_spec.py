@@ -1,11 +1,15 @@
 """What a TOML file of axes asks for, and what is refused before anything runs."""
 
+import pickle
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from metronome.hdl.presets import PAPER, TINY
 from metronome.sim.machine.memory.names import models_with
+from metronome.sim.machine.policies.files import PolicyFileError
 from metronome.sim.program.compiler.options import Compiling
 from metronome.sim.studies.sweep.spec import NAMED, SpecError, expand, find_spec, named_specs
 
@@ -190,3 +194,58 @@ def test_an_experiment_that_is_not_there(name, message):
     with pytest.raises(SpecError) as raised:
         find_spec(name)
     assert str(raised.value).startswith(message)
+
+
+POLICY = """
+from metronome.sim.machine.policies.base import Policy, lowest
+class Mine(Policy):
+    def reset(self): return 0
+    def pick(self, state, inputs): return lowest(inputs.eligible)
+    def update(self, state, inputs, picked): return state
+"""
+
+
+def test_a_policy_s_file_lies_beside_the_experiment(tmp_path, own_policies):
+    (tmp_path / "mine.py").write_text(POLICY)
+    text = """
+        kernel = "vecadd"
+        size = 4
+        preset = "TINY"
+        [[block]]
+        issue = ["lrr", "mine.py"]
+        engine = "predict"
+        [[block]]
+        issue = ["lrr", "gto"]
+    """
+    found = expand(text, "mine", "mine.toml", tmp_path).runs
+    name = found[1].issue
+    assert name.startswith("Mine_") and found[1].policy_files == {name: f"{tmp_path / 'mine.py'}:Mine"}
+    # What is predicted shares no build with what is simulated.
+    assert [run.config.policies for run in found[2:]] == [("lrr", "gto")] * 2 and not found[2].policy_files
+    with pytest.raises(SpecError, match=r"issue .*nix\.py: No such file or directory"):
+        expand(text.replace("mine.py", "nix.py"), "mine", "mine.toml", tmp_path)
+
+
+def test_another_process_loads_it_and_says_if_it_has_changed(tmp_path, own_policies):
+    path = tmp_path / "mine.py"
+    path.write_text(POLICY)
+    text = 'kernel = "vecadd"\nsize = 4\npreset = "TINY"\nissue = "mine.py"\nengine = "predict"'
+    (run,) = expand(text, "mine", "mine.toml", tmp_path).runs
+    first = pickle.dumps(run)
+    forget = "from metronome.sim.studies.sweep.execute import execute; import pickle, sys; "
+    program = forget + "print(execute(pickle.loads(sys.stdin.buffer.read()), 'key')['reason'])"
+
+    def elsewhere():
+        done = subprocess.run([sys.executable, "-c", program], input=first, capture_output=True, check=True)
+        return done.stdout.decode().strip()
+
+    assert elsewhere() == "None"
+    path.write_text(POLICY + "# edited")
+    assert elsewhere().endswith("the file has changed while it was in use: run the command again")
+
+
+def test_a_policy_without_hardware_is_not_simulated(tmp_path, own_policies):
+    (tmp_path / "mine.py").write_text(POLICY)
+    (run,) = expand('kernel = "vecadd"\nsize = 4\npreset = "TINY"\nissue = "mine.py"', "m", "m.toml", tmp_path).runs
+    with pytest.raises(PolicyFileError, match="has no class MineHardware"):
+        run.refuse()

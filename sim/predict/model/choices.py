@@ -1,0 +1,84 @@
+"""What a policy in Python has chosen before: in the same state, and for the same inputs, it is not asked again."""
+
+import numpy as np
+
+from .compiled import inlined
+
+__all__ = ["CHOICE", "INPUTS", "attend"]
+
+#: The inputs besides ``eligible`` that a choice can depend on, by their bits in ``config.reads``.
+INPUTS = ("active", "waiting", "activated", "lost", "change")
+ACTIVE, WAITING, ACTIVATED, LOST, CHANGE = (1 << number for number in range(len(INPUTS)))
+#: A place is free if its ``state`` is 0. ``following``: the state after it.
+CHOICE = np.dtype([(name, np.int64) for name in ("state", "eligible", *INPUTS, "picked", "following")])
+#: In so many cycles at the start, and in every so-manieth cycle after them, the policy is asked all the same: whoever
+#: asks compares the answers.
+FIRST, EVERY = 2048, 1024
+#: A choice is looked for in so many places.
+PLACES = 16
+_MIX = 0x2545F4914F6CDD1D
+
+
+@inlined
+def attend(m, cycle):
+    """Make the choice of this cycle if it is known; keep the one that Python has just made."""
+    front = m.front[0]
+    if front.policy_state == 0:
+        return
+    if front.chosen_at == cycle:
+        if front.keeps:
+            front.keeps = 0
+            _keep(m)
+    elif cycle >= FIRST and cycle % EVERY != 0:
+        at = _place(m, False)
+        if at >= 0:
+            front.choice, front.policy_state = m.choices[at].picked, m.choices[at].following
+            front.chosen_at = cycle
+
+
+@inlined
+def _keep(m):
+    front = m.front[0]
+    at = _place(m, True)
+    if at >= 0:
+        active, waiting, activated, lost, change = _inputs(m)
+        kept = m.choices[at]
+        kept.state, kept.eligible, kept.active, kept.waiting = front.state_before, front.eligible, active, waiting
+        kept.activated, kept.lost, kept.change = activated, lost, change
+        kept.picked, kept.following = front.choice, front.policy_state
+
+
+@inlined
+def _inputs(m):
+    """The inputs that the policy reads; 0 for the others."""
+    reads, control = m.config[0].reads, m.control[0]
+    active = control.active if reads & ACTIVE else 0
+    waiting = control.waiting if reads & WAITING else 0
+    activated = control.activates if reads & ACTIVATED else 0
+    lost = m.lsu[0].lost if reads & LOST else 0
+    change = control.change if reads & CHANGE else 0
+    return active, waiting, activated, lost, change
+
+
+@inlined
+def _place(m, free):
+    """Where the table has the state and inputs of this cycle, or if ``free`` a place for them; -1 if there is none."""
+    front = m.front[0]
+    state = front.state_before if free else front.policy_state
+    active, waiting, activated, lost, change = _inputs(m)
+    mixed = state
+    for value in (front.eligible, active, waiting, activated, lost, change):
+        mixed = (mixed ^ value) * _MIX
+        mixed ^= mixed >> 29
+    for number in range(PLACES):
+        at = (mixed + number) & (len(m.choices) - 1)
+        kept = m.choices[at]
+        if kept.state == 0:
+            return at if free else -1
+        if (
+            kept.state == state and kept.eligible == front.eligible and kept.active == active
+            and kept.waiting == waiting and kept.activated == activated and kept.lost == lost
+            and kept.change == change
+        ):
+            return at
+    return -1

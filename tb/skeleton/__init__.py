@@ -1,0 +1,1 @@
+"""Files that ``metronome new --policy`` copies."""

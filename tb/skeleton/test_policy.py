@@ -1,0 +1,19 @@
+"""Do both classes of mine.py select the same warps? `python -m pytest test_mine.py`, or `python test_mine.py`."""
+
+from pathlib import Path
+
+from metronome.tb.policies import disagreement
+
+POLICY = str(Path(__file__).with_name("mine.py"))
+
+
+def test_both_classes_select_the_same_warps() -> None:
+    for warps in (2, 4, 8):
+        for seed in range(3):
+            found = disagreement(POLICY, warps=warps, seed=seed)
+            assert found is None, f"{warps} warps, seed {seed}, {found}"
+
+
+if __name__ == "__main__":
+    test_both_classes_select_the_same_warps()
+    print("both classes select the same warps")
