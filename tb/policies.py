@@ -6,6 +6,7 @@ import random
 from dataclasses import dataclass, fields
 from typing import Any
 
+from amaranth.hdl import Module, Signal
 from amaranth.sim import Simulator
 
 from metronome.hdl.config import SmConfig
@@ -96,7 +97,11 @@ def disagreement(
             active = (active | inputs.activated) & ~(_some(rng, warps, 40))
             waiting = (waiting & ~_some(rng, warps, 3) | _some(rng, warps, 20)) & active
 
-    simulator = Simulator(dut)
+    # A policy without state has no register, and so no clock of its own.
+    top, cycle_is_odd = Module(), Signal()
+    top.submodules.dut = dut
+    top.d.sync += cycle_is_odd.eq(~cycle_is_odd)
+    simulator = Simulator(top)
     simulator.add_clock(1e-6)
     simulator.add_testbench(testbench)
     simulator.run()

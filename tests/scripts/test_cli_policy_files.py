@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from metronome.tb.policies import disagreement
 from tests.scripts.lines import only_line
 
 PYTHON = """
@@ -34,6 +35,15 @@ def test_a_run_says_which_policy_it_had(metronome, backend, folder):
     (name, file), = config["policy_files"].items()
     assert config["issue"] == name and config["policies"] == [name] and name.startswith("Mine_")
     assert file["file"] == str(folder / "both.py") and file["sha256"].startswith(name.removeprefix("Mine_"))
+
+
+def test_a_policy_without_state_is_compared_too(folder):
+    assert disagreement("both.py", cycles=200) is None
+    (folder / "wrong.py").write_text(PYTHON.replace("return lowest(inputs.eligible)", "return None") + HARDWARE)
+    found = disagreement("wrong.py", cycles=200)
+    assert found.in_python is None and found.inputs.eligible >> found.in_hardware & 1
+    first = f"cycle {found.cycle}: Python selects no warp, the hardware warp {found.in_hardware}"
+    assert str(found).splitlines()[0] == first
 
 
 def test_without_files_there_are_none(metronome, backend):
