@@ -2,8 +2,8 @@
 
 ``python -m tests.system.measure_policy_files --programs 200``
 
-All policies of ``policies_of_users.py`` are in one machine. Each runs as many random programs, half of them SIMT programs
-and half memory programs. What is compared: every unit in every cycle, every issue, all that is counted, memory.
+All policies of ``policies_of_users.py`` are in one machine. Each runs so many random programs, half of them SIMT
+programs and half memory programs. Every unit in every cycle, every issue, all counters and memory are compared.
 """
 
 import argparse
