@@ -48,7 +48,7 @@ def _shown(name: str, value: Any) -> str:
 
 
 def disagreement(
-    text: str, *, warps: int = 4, threads: int = 4, cycles: int = 5000, seed: int = 1
+    text: str, *, warps: int = 4, threads: int = 4, cycles: int = 2000, seed: int = 1
 ) -> Disagreement | None:
     """Drive both classes of a policy's file with the same random inputs, from reset on.
 

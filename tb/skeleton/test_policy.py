@@ -8,8 +8,8 @@ POLICY = str(Path(__file__).with_name("mine.py"))
 
 
 def test_both_classes_select_the_same_warps() -> None:
-    for warps in (2, 4, 8):
-        for seed in range(3):
+    for warps in (2, 4):
+        for seed in range(2):
             found = disagreement(POLICY, warps=warps, seed=seed)
             assert found is None, f"{warps} warps, seed {seed}, {found}"
 

@@ -10,7 +10,7 @@ from tests.system.measure_policy_files import FILE, NAMES, compared, machine
 @pytest.mark.parametrize("name", NAMES)
 def test_both_classes_agree(name, own_policies):
     for warps in (2, 4):
-        assert disagreement(f"{FILE}:{name}", warps=warps, cycles=500) is None
+        assert disagreement(f"{FILE}:{name}", warps=warps, cycles=300) is None
 
 
 @on("policies from a file")
