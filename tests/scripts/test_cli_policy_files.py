@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from metronome.scripts.cli import main
 from metronome.tb.policies import disagreement
 from tests.scripts.lines import only_line
 
@@ -102,3 +103,8 @@ def test_names_that_are_refused(metronome, folder, name):
 def test_a_proof_needs_the_states(metronome, folder):
     done = metronome("prove", "--property", "P3", "--scheme", "swas", "--policy", "both.py", "--warps", "2")
     assert done.status == 2 and "needs its states: Mine has no method states" in only_line(done.err)
+
+
+def test_there_is_no_bound_for_one(folder, capsys):
+    assert main(["wcet", "vecadd", "--preset", "TINY", "--size", "4", "--issue", "both.py"]) == 2
+    assert only_line(capsys.readouterr().err).startswith("metronome: vecadd: no bound for Mine_")

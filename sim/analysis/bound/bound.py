@@ -12,7 +12,6 @@ import numpy as np
 from metronome.hdl.config import Channels, SmConfig
 from metronome.hdl.layouts.counters import StallReason
 
-from ...machine.engines import CannotPredictError
 from ...machine.events import NONE
 from ...predict.model.policies import NAMES
 from ...predict.predictor import predict, refuse
@@ -245,7 +244,8 @@ def longest_time(
     """
     refuse(config, request.policy)
     if request.policy not in NAMES:
-        raise CannotPredictError(f"{request.policy} cannot be bounded: sim/analysis/bound does not know whom it delays")
+        raise RefusedError(f"no bound for {request.policy}: it is not shown that it selects a warp whenever one is "
+                           "eligible")
     inputs = Inputs(launch, stated.ranges)
     request = dataclasses.replace(request, launch=inputs.filled(inputs.own))
     analysis = _Analysis(config, request, job_of(config, request), inputs, stated, progress)

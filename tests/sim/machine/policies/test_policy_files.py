@@ -97,7 +97,7 @@ REFUSED = {
     "not there": (None, "nix.py", r"nix\.py: No such file or directory"),
     "a folder": (None, "./", r"\./: a policy's file is written FILE\.py or FILE\.py:CLASS"),
     "syntax": ("def f(:", "mine.py", r"mine\.py, line 1: SyntaxError: invalid syntax"),
-    "no Python": ("\0", "mine.py", r"mine\.py: SyntaxError: source code string cannot contain null bytes"),
+    "no Python": ("\0", "mine.py", r"mine\.py: (SyntaxError|ValueError): source code string cannot contain null bytes"),
     "raises": ("\n1 / 0", "mine.py", r"mine\.py, line 2: ZeroDivisionError: division by zero"),
     "ends Python": ("raise SystemExit(0)", "mine.py", r"mine\.py, line 1: SystemExit: 0"),
     "beside it": ("import another_file_here", "mine.py", r"mine\.py, line 1: ModuleNotFoundError: .*a policy is one"),
