@@ -34,13 +34,13 @@ TRACEBACK_VARIABLE = "METRONOME_TRACEBACK"
 COMMANDS = {
     "kernels": "List the kernels: ours, and the folders here that have a kernel.c or kernel.cl, and a host.py.",
     "new": "Write a folder with a kernel that passes: kernel.c for the machine, host.py for its inputs and its check.",
-    "run": "Run a program on the simulated SM, check its result, report cycles and where they went.",
-    "predict": "Compute what a run would do, cycle by cycle, without the hardware.",
-    "wcet": "Bound the cycles of a program from its launch to its end, whatever its inputs.",
+    "run": "Run a program on the simulated SM, check its result, and report where its cycles went.",
+    "predict": "Predict a run exactly, cycle by cycle, without the hardware.",
+    "wcet": "Bound the cycles of a program from launch to end, for all inputs.",
     "analyze":
         "List the accesses to global memory, the same in every run, and estimate hits and misses in data caches.",
     "characterize": "Measure the machine's latencies with micro-benchmarks, and compare them with the configuration's.",
-    "trace": "Write what happened in every cycle of a run.",
+    "trace": "Write a trace of every cycle of a run.",
     "build": "Compile C or assembly with the runtime into an ELF for `metronome run`.",
     "sweep": "Run a kernel on every combination of fields, front ends, policies and predictions, and compare them.",
     "report": "Make one HTML page of the results of a sweep, with figures and tables. It needs no network.",
@@ -51,10 +51,10 @@ COMMANDS = {
         "Synthesise, place and route one unit for a Lattice ECP5-85 (speed grade 6), and report area and clock rate.",
     "board":
         "Write a bitstream for the board ULX3S, or run a program on it through its serial port and check the result.",
-    "prove": "Prove P1 to P7 by induction, unbounded, and show a counterexample of what does not hold.",
+    "prove": "Prove P1 to P7 by unbounded induction, and show a counterexample for each that does not hold.",
     "grade": "Grade the policies of a submission: their statistics against those of the solution, by the predictor.",
     "bench": "Measure simulated cycles a second (cocotb and memory model, no lock step), builds, and the golden model.",
-    "cache": "Show the build cache by kind, with sizes and ages, or prune it. What another process uses stays.",
+    "cache": "Show the build cache by kind, with sizes and ages, or prune it. Entries in use are kept.",
 }
 
 
@@ -104,7 +104,8 @@ class _Group(Quick, typer.core.TyperGroup):  # type: ignore[misc]
 
 
 app = typer.Typer(
-    name="metronome", cls=_Group, help="A SIMT streaming multiprocessor whose warp schedule can be computed on paper.",
+    name="metronome", cls=_Group,
+    help="A GPU streaming multiprocessor whose warp schedule can be computed before the program runs.",
     epilog="Begin with: metronome new mine, metronome run ./mine. Each subcommand has examples: metronome run -h.",
     add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -123,7 +124,7 @@ def _show_version(wanted: bool) -> None:
 @app.callback()
 def _options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and end.")
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
     """What comes before a subcommand; typer calls it first."""

@@ -31,14 +31,16 @@ _CACHE = re.compile(r"(\d{1,9})([KMkm]?)/(\d{1,4})")
 def analyze(
     ctx: typer.Context, *, subject: SubjectOptions, json_file: JsonOption = None,
     cache: Annotated[
-        list[str] | None, typer.Option(metavar="BYTES/WAYS", help="A data cache, as 16K/4, or none. Repeatable.")
+        list[str] | None,
+        typer.Option(metavar="BYTES/WAYS", help="A data cache: size/ways, such as 16K/4, or none. Repeatable."),
     ] = None,
     order: Annotated[str | None, typer.Option(metavar="FILE", help="Write the order as the hardware reads it.")] = None,
     listing_file: Annotated[
         str | None, typer.Option("--listing", metavar="FILE", help="Write the whole listing, as text.")
     ] = None,
     verify: Annotated[
-        bool, typer.Option("--verify", help="Run the hardware with ordered channels, and compare order and misses.")
+        bool,
+        typer.Option("--verify", help="Run the hardware with ordered channels and compare the order and the misses."),
     ] = False,
 ) -> int:
     """List the accesses to global memory, the same in every run, and estimate hits and misses in data caches."""

@@ -65,13 +65,13 @@ class WatchOptions:
     memcheck: Annotated[
         bool | None,
         typer.Option(
-            "--memcheck/--no-memcheck", help="Watch every access to memory (docs/memcheck.md); on with --check.",
+            "--memcheck/--no-memcheck", help="Check every memory access (docs/memcheck.md); the default with --check.",
         ),
     ] = None
     strict_races: Annotated[
         bool,
         typer.Option(
-            "--strict-races", help="Warps that store the same value to a word fail, too: else that is a note.",
+            "--strict-races", help="Report warps that store the same value to a word as errors, not notes.",
         ),
     ] = False
 
@@ -87,7 +87,7 @@ class ShownOptions:
             help="Write a piece of memory after the run: SYMBOL, SYMBOL:BYTES or ADDR:BYTES. Repeatable.",
         ),
     ] = None
-    per_warp: Annotated[bool, typer.Option("--per-warp", help="Also a table of every warp's cycles.")] = False
+    per_warp: Annotated[bool, typer.Option("--per-warp", help="Also print the cycles of each warp.")] = False
     profile: ProfileOption = False
 
 

@@ -66,19 +66,25 @@ class BenchOptions:
     settings: SetOption = None
     config_file: ConfigOption = None
     kernel: Annotated[str, typer.Option(metavar="NAME", help=f"The kernel: {', '.join(SIZES)}.")] = "psort"
-    repeat: Annotated[int, typer.Option(metavar="N", help="Runs of each; the median is reported.")] = 3
+    repeat: Annotated[int, typer.Option(metavar="N", help="Runs of each measurement; the median is reported.")] = 3
     memory: Annotated[
         str | None, typer.Option("--memory", metavar="MODEL", help=f"The memory model: {', '.join(MEMORY_MODELS)}.")
     ] = None
     latency: LatencyOption = None
     predict: Annotated[
-        bool, typer.Option("--predict", help="Beside each simulation its prediction; default: PAPER, fixed and dram.")
+        bool,
+        typer.Option(
+            "--predict", help="Also measure the prediction of each run; default: PAPER, with fixed and dram memory.",
+        ),
     ] = False
-    trace: Annotated[bool, typer.Option("--trace", help="What writing a trace costs, by format.")] = False
-    cold: Annotated[bool, typer.Option("--cold", help="Build everything anew, in an empty temporary cache.")] = False
+    trace: Annotated[bool, typer.Option("--trace", help="Measure the cost of writing a trace, by format.")] = False
+    cold: Annotated[
+        bool,
+        typer.Option("--cold", help="Build everything from scratch, in an empty temporary cache."),
+    ] = False
     compare: Annotated[
         str | None,
-        typer.Option(metavar="OTHER", help="Compare with what bench --json OTHER has measured, here or elsewhere."),
+        typer.Option(metavar="OTHER", help="Compare with an earlier measurement: a file written by bench --json."),
     ] = None
 
 

@@ -36,10 +36,13 @@ class ProgramOptions:
     """What is to be run, and how it is compiled."""
 
     kernel: Annotated[
-        str | None, typer.Argument(metavar="KERNEL", help="As of metronome run: what is to be run, or its image.")
+        str | None, typer.Argument(metavar="KERNEL", help="The program, as for metronome run, or its image.")
     ] = None
     function: FunctionOption = None
-    elf: Annotated[str | None, typer.Option(metavar="FILE", help="A RISC-V ELF instead.")] = None
+    elf: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Run a RISC-V ELF file instead of a kernel."),
+    ] = None
     argument: ArgumentOption = None
     cflags: CflagsOption = None
     no_simt: NoSimtOption = False
@@ -51,10 +54,10 @@ class TaskOptions:
 
     port: Annotated[
         str | None,
-        typer.Option(metavar="PORT", help="Run KERNEL: a serial port, or rtl or netlist for a board in simulation."),
+        typer.Option(metavar="PORT", help="Run KERNEL on this serial port; rtl or netlist: on a simulated board."),
     ] = None
     output: Annotated[
-        str | None, typer.Option("-o", "--output", metavar="DIR", help="Write the bitstream and what goes with it.")
+        str | None, typer.Option("-o", "--output", metavar="DIR", help="Write the bitstream and its companion files.")
     ] = None
 
 
@@ -69,7 +72,7 @@ class BoardMachineOptions(MachineOptions):
 class BoardInputOptions(InputOptions):
     """Which inputs a kernel gets, and how long it may take."""
 
-    seed: Annotated[int, typer.Option("--seed", metavar="N", help="For the inputs.")] = 1
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="The seed of the inputs.")] = 1
     max_cycles: MaxCyclesOption = 10_000_000
 
 
@@ -79,14 +82,17 @@ class DesignOptions:
 
     baud: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Bits a second on the serial line; default 1000000 (--port rtl: 3125000)."),
+        typer.Option(metavar="N", help="Baud rate of the serial line; default 1000000 (--port rtl: 3125000)."),
     ] = None
-    buffers: Annotated[str, typer.Option(metavar="BYTES", help="Memory for buffers on the chip.")] = "64K"
-    program: Annotated[str, typer.Option(metavar="BYTES", help="Memory for the program on the chip.")] = "32K"
+    buffers: Annotated[str, typer.Option(metavar="BYTES", help="On-chip memory for buffers.")] = "64K"
+    program: Annotated[str, typer.Option(metavar="BYTES", help="On-chip memory for the program.")] = "32K"
     seeds: Annotated[
-        str, typer.Option(metavar="N,N,..", help="Placements, one after the other until one keeps up with the clock.")
+        str, typer.Option(metavar="N,N,..", help="Placement seeds, tried until one meets the clock rate.")
     ] = "1"
-    minutes: Annotated[float, typer.Option(metavar="N", help="End placing and routing from one seed then.")] = 180.0
+    minutes: Annotated[
+        float,
+        typer.Option(metavar="N", help="Stop placing and routing from one seed after this time."),
+    ] = 180.0
 
 
 def board(

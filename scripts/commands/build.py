@@ -55,14 +55,17 @@ class FileOptions:
     ] = None
     output: Annotated[
         str | None,
-        typer.Option("-o", "--output", metavar="FILE", help="The ELF; by default NAME.elf here, with --image none."),
+        typer.Option(
+            "-o", "--output", metavar="FILE",
+            help="The ELF file to write; default: NAME.elf in the current folder, none with --image.",
+        ),
     ] = None
     image: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="What is in memory when one program starts, as words for $readmemh."),
+        typer.Option(metavar="FILE", help="Write the initial memory of one program, as words for $readmemh."),
     ] = None
     show_simt: Annotated[
-        bool, typer.Option("--show-simt", help="Print the code of the sources, with what has been added marked."),
+        bool, typer.Option("--show-simt", help="Print the generated code, with the added instructions marked."),
     ] = False
 
 

@@ -26,18 +26,29 @@ _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
 
 def cache(
-    prune: Annotated[bool, typer.Option("--prune", help="Remove what killed builds left, and what is named below.")]
+    prune: Annotated[
+        bool,
+        typer.Option(
+            "--prune", help="Remove the remains of killed builds, and the entries named by the options below.",
+        ),
+    ]
     = False,
     older_than: Annotated[
-        float | None, typer.Option("--older-than", metavar="DAYS", help="With --prune: what was not used for so long.")
+        float | None,
+        typer.Option(
+            "--older-than", metavar="DAYS", help="With --prune: remove entries that were not used for this time.",
+        ),
     ] = None,
     max_size: Annotated[
         str | None,
-        typer.Option("--max-size", metavar="SIZE", help="With --prune: the least recently used above it, e.g. 2G."),
+        typer.Option(
+            "--max-size", metavar="SIZE",
+            help="With --prune: remove the least recently used entries above this size, such as 2G.",
+        ),
     ] = None,
     json_file: JsonOption = None,
 ) -> int:
-    """Show the build cache by kind, with sizes and ages, or prune it. What another process uses stays."""
+    """Show the build cache by kind, with sizes and ages, or prune it. Entries in use are kept."""
     from metronome.sim.build.cache import cache_folder
     from metronome.sim.build.cache_pruning import entries
     from metronome.sim.build.cache_pruning import prune as prune_cache

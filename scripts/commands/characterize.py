@@ -63,16 +63,22 @@ class MeasureOptions:
 
     engine: EngineOption = "predict"
     curves: Annotated[
-        bool, typer.Option("--curves", help="Rows of instructions for all numbers of warps, not just 1 and all.")
+        bool,
+        typer.Option(
+            "--curves", help="Measure instructions for every number of warps, not only for 1 and the maximum.",
+        ),
     ] = False
     repeat: Annotated[
-        int, typer.Option(metavar="N", help="Some of it N times, with seeds from --seed on: does it vary?")
+        int, typer.Option(metavar="N", help="Repeat some measurements N times, with seeds from --seed upwards.")
     ] = 1
     models: Annotated[
-        bool, typer.Option("--models", help="Timing models, fed by these numbers, beside every kernel's true time.")
+        bool,
+        typer.Option(
+            "--models", help="Compare timing models, fed with these numbers, with the true time of every kernel.",
+        ),
     ] = False
     kernels: Annotated[
-        str | None, typer.Option("--kernels", metavar="NAME,..", help="With --models: these kernels, not all.")
+        str | None, typer.Option("--kernels", metavar="NAME,..", help="With --models: only these kernels.")
     ] = None
     dtype: TypeOption = None
 
@@ -81,7 +87,10 @@ def characterize(
     ctx: typer.Context, *, machine: MachineOptions, policy: PolicyOptions, seed: SeedOption = 1, memory: MemoryOptions,
     measures: MeasureOptions,
     html: Annotated[
-        str | None, typer.Option("--html", metavar="FILE", help="A page of figures beside those of the Fermi study.")
+        str | None,
+        typer.Option(
+            "--html", metavar="FILE", help="Write a page with the figures of the Fermi study for this machine.",
+        ),
     ] = None,
     json_file: JsonOption = None,
 ) -> int:

@@ -49,20 +49,22 @@ class KeptOptions:
 
     output: Annotated[
         str | None,
-        typer.Option("--output", "-o", metavar="FOLDER", help="Where the results go, as Parquet (results-NAME)."),
+        typer.Option(
+            "--output", "-o", metavar="FOLDER", help="The folder for the results, in Parquet; default: results-NAME.",
+        ),
     ] = None
     jobs: Annotated[
-        int | None, typer.Option("--jobs", metavar="N", help="Runs at a time; default: the cores of this machine."),
+        int | None, typer.Option("--jobs", metavar="N", help="Number of parallel runs; default: the number of cores."),
     ] = None
     scheduler: Annotated[
         str | None, typer.Option("--scheduler", metavar="ADDRESS", help="Run on this Dask cluster: tcp://host:8786.")
     ] = None
     forget_others: Annotated[
         bool,
-        typer.Option("--forget-others", help="Delete results in the folder that are not of this sweep (any more)."),
+        typer.Option("--forget-others", help="Delete results in the folder that do not belong to this sweep."),
     ] = False
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would run, and about how long; run nothing."),
+        bool, typer.Option("--dry-run", help="List the runs and estimate the time; run nothing."),
     ] = False
 
 

@@ -30,19 +30,20 @@ def grade(
     submission: Annotated[
         str | None, typer.Argument(metavar="FILE", help="The submission: one Python file.", show_default=False)
     ] = None,
-    task: Annotated[int | None, typer.Option("--task", metavar="N", help="Only task 1 or 2.")] = None,
+    task: Annotated[int | None, typer.Option("--task", metavar="N", help="Grade task 1 or 2 only.")] = None,
     reference: Annotated[
-        str | None, typer.Option("--reference", metavar="FILE", help="Other cases, with their reference values (JSON).")
+        str | None,
+        typer.Option("--reference", metavar="FILE", help="Use other cases, with their reference values (JSON)."),
     ] = None,
     seconds: Annotated[
-        int, typer.Option("--seconds", metavar="N", help="How long a submission may take for a case.")
+        int, typer.Option("--seconds", metavar="N", help="The time limit of a submission for each case.")
     ] = _SECONDS,
     make_reference: Annotated[
         str | None,
-        typer.Option("--make-reference", metavar="FILE", help="Without FILE: run the solution, write its values."),
+        typer.Option("--make-reference", metavar="FILE", help="Run the solution and write its values; takes no FILE."),
     ] = None,
     cases: Annotated[
-        str | None, typer.Option("--cases", metavar="FILE", help="With --make-reference: other cases (TOML).")
+        str | None, typer.Option("--cases", metavar="FILE", help="With --make-reference: use other cases (TOML).")
     ] = None,
     json_file: JsonOption = None,
 ) -> int:

@@ -23,9 +23,12 @@ _FILES = ("kernel.c", "host.py")
 
 
 def new(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The folder to make; with --policy the policy's name.")],
+    name: Annotated[
+        str,
+        typer.Argument(metavar="NAME", help="The folder to create; with --policy, the name of the policy."),
+    ],
     policy: Annotated[
-        bool, typer.Option("--policy", help="A warp policy in place of a kernel: NAME.py, and test_NAME.py.")
+        bool, typer.Option("--policy", help="Write a warp policy instead of a kernel: NAME.py and test_NAME.py.")
     ] = False,
 ) -> int:
     """Write a folder with a kernel that passes: kernel.c for the machine, host.py for its inputs and its check.

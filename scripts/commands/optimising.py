@@ -24,7 +24,7 @@ class OptimiseOptions(SchemeOptions):
 
     optimise: Annotated[
         bool,
-        typer.Option("--optimise", help="Build the simulation of the machine for many runs: by a profile of its own."),
+        typer.Option("--optimise", help="Build the machine's simulation for many runs: profile-guided."),
     ] = False
 
 

@@ -22,10 +22,10 @@ def predict(
         str | None, typer.Option(metavar="FILE", help="Write every issue, NOPs included: .csv or .parquet.")
     ] = None,
     verify: Annotated[
-        bool, typer.Option("--verify", help="Run the hardware, too, and report the first cycle in which they part.")
+        bool, typer.Option("--verify", help="Also run the hardware, and report the first cycle that differs.")
     ] = False,
 ) -> int:
-    """Compute what a run would do, cycle by cycle, without the hardware."""
+    """Predict a run exactly, cycle by cycle, without the hardware."""
     traces = trace_files(trace.trace, "--trace", trace.trace_format)
     options = RunOptions(subject=subject, max_cycles=max_cycles, shown=shown, json_file=json_file)
     return compute(ctx, options, Computed(traces=traces, issues=issues, verify=verify))

@@ -55,18 +55,21 @@ class CaseOptions:
         list[str] | None,
         typer.Option("--set", metavar="FIELD=VALUE", help="A parameter of the policy (group_warps, ..). Repeatable."),
     ] = None
-    icache: Annotated[bool, typer.Option(help="With an I-cache, or one line a warp in its place.")] = True
+    icache: Annotated[bool, typer.Option(help="With an I-cache, or with one line buffer per warp instead.")] = True
 
 
 def prove(
     *, asked: CaseOptions,
-    quick: Annotated[bool, typer.Option("--quick", help="The short half, in a minute or two.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Prove the quick cases only (a minute or two).")] = False,
     broken: Annotated[
-        bool, typer.Option("--broken", help="Refute deliberately broken designs; --property chooses some.")
+        bool,
+        typer.Option(
+            "--broken", help="Refute deliberately broken designs, of all properties or of those in --property.",
+        ),
     ] = False,
     json_file: JsonOption = None,
 ) -> int:
-    """Prove P1 to P7 by induction, unbounded, and show a counterexample of what does not hold."""
+    """Prove P1 to P7 by unbounded induction, and show a counterexample for each that does not hold."""
     from metronome.tb.formal.flow import ProofError
     from metronome.tb.formal.flow import prove as prove_one
 

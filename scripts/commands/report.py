@@ -26,18 +26,22 @@ def _counted(things: Sequence[object], name: str) -> str:
 
 def report(
     results: Annotated[
-        str | None, typer.Argument(metavar="RESULTS", help="The folder that `metronome sweep` has written.")
+        str | None, typer.Argument(metavar="RESULTS", help="The results folder of `metronome sweep`.")
     ] = None,
     output: Annotated[
-        str | None, typer.Option("--output", "-o", metavar="FILE", help="The page, or - ; default: RESULTS.html, here.")
+        str | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE",
+            help="The page, or - for standard output; default: RESULTS.html in the current folder.",
+        ),
     ] = None,
     diff: Annotated[
         str | None,
-        typer.Option(metavar="OTHER", help="Compare with these results, run by run: RESULTS is A, OTHER is B."),
+        typer.Option(metavar="OTHER", help="Compare with these results run by run: RESULTS is A, OTHER is B."),
     ] = None,
     bounds: Annotated[
         list[str] | None,
-        typer.Option("--bounds", metavar="FILE", help="What `metronome wcet --json FILE` has written. Repeatable."),
+        typer.Option("--bounds", metavar="FILE", help="A file written by `metronome wcet --json FILE`. Repeatable."),
     ] = None,
 ) -> int:
     """Make one HTML page of the results of a sweep, with figures and tables. It needs no network.

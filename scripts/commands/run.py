@@ -17,6 +17,6 @@ def run(
     ctx: typer.Context, *, subject: SubjectOptions, max_cycles: MaxCyclesOption = MAX_CYCLES, watch: WatchOptions,
     shown: ShownOptions, trace: TraceOptions, json_file: JsonOption = None,
 ) -> int:
-    """Run a program on the simulated SM, check its result, report cycles and where they went."""
+    """Run a program on the simulated SM, check its result, and report where its cycles went."""
     options = RunOptions(subject=subject, max_cycles=max_cycles, watch=watch, shown=shown, json_file=json_file)
     return simulate(ctx, options, trace_files(trace.trace, "--trace", trace.trace_format), "--trace")

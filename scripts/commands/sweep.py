@@ -35,7 +35,7 @@ def sweep(
         str,
         typer.Argument(
             metavar="KERNEL",
-            help="A kernel of `metronome kernels`, your folder, .c, .cl; or an experiment: paper, pta, FILE.toml.",
+            help="A kernel (`metronome kernels`), a folder, a .c or .cl file; or an experiment: paper, pta, FILE.toml.",
         ),
     ],
     options: SweepOptions, kept: KeptOptions, json_file: JsonOption = None,

@@ -69,7 +69,7 @@ class EachOptions:
     check: CheckOption = False
     engine: EngineOption = None
     forecast: Annotated[
-        bool, typer.Option("--forecast", help="Beside each run what is known of it before (docs/predict.md).")
+        bool, typer.Option("--forecast", help="Compare each run with its forecast (docs/predict.md).")
     ] = False
 
 

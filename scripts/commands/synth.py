@@ -42,14 +42,14 @@ class RoutingOptions:
     """How a unit is placed and routed."""
 
     freq: Annotated[
-        float, typer.Option(metavar="MHZ", help="The clock rate to strive for; if given, it is an error to miss it.")
+        float, typer.Option(metavar="MHZ", help="The target clock rate; if given, missing it is an error.")
     ] = 60.0
-    seed: Annotated[int, typer.Option(metavar="N", help="Of the placement: another one shows the noise.")] = 1
+    seed: Annotated[int, typer.Option(metavar="N", help="The placement seed; other seeds show the noise.")] = 1
     seeds: Annotated[
-        str | None, typer.Option(metavar="N,N,..", help="Place and route from each; the fastest counts.")
+        str | None, typer.Option(metavar="N,N,..", help="Place and route from each seed; the fastest result counts.")
     ] = None
     minutes: Annotated[
-        float, typer.Option(metavar="N", help="End the placing and routing from one seed after so long.")
+        float, typer.Option(metavar="N", help="Stop placing and routing from one seed after this time.")
     ] = 30.0
     placer: Annotated[
         str, typer.Option("--placer", metavar="NAME", help="heap (default), or static for a large design.")
@@ -60,13 +60,16 @@ class RoutingOptions:
 class FigureOptions:
     """Which figures of a unit are wanted."""
 
-    area: Annotated[bool, typer.Option("--area", help="Synthesise only: no clock rate.")] = False
-    cells: Annotated[bool, typer.Option("--cells", help="Also in gates and bits of memory.")] = False
-    compare: Annotated[bool, typer.Option("--compare", help="With the committed figures; growth is an error.")] = False
-    breakdown: Annotated[
-        bool, typer.Option("--breakdown", help="The area of every part instead, of --unit or of the whole SM."),
+    area: Annotated[bool, typer.Option("--area", help="Synthesise only; no clock rate.")] = False
+    cells: Annotated[bool, typer.Option("--cells", help="Also report gates and memory bits.")] = False
+    compare: Annotated[
+        bool,
+        typer.Option("--compare", help="Compare with the committed figures; growth is an error."),
     ] = False
-    depth: Annotated[int, typer.Option(metavar="N", help="Levels of parts in the breakdown.")] = 2
+    breakdown: Annotated[
+        bool, typer.Option("--breakdown", help="Report the area of every submodule of --unit, or of the whole SM."),
+    ] = False
+    depth: Annotated[int, typer.Option(metavar="N", help="Depth of the breakdown, in levels of submodules.")] = 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,11 +77,20 @@ class PriceOptions:
     """The table of all front ends."""
 
     price: Annotated[
-        bool, typer.Option("--price", help="All front ends by warps, and the SMs, in a table. Hours; it goes on.")
+        bool,
+        typer.Option(
+            "--price",
+            help=("Tabulate all front ends by number of warps, and whole SMs. Takes hours; continues after an "
+                  "interruption."),
+        ),
     ] = False
-    only: Annotated[str | None, typer.Option(metavar="NAME,..", help="Rows of --price: '*-8-swas-*'.")] = None
+    only: Annotated[
+        str | None,
+        typer.Option(metavar="NAME,..", help="Rows of --price, as a pattern: '*-8-swas-*'."),
+    ] = None
     output: Annotated[
-        str | None, typer.Option("--output", "-o", metavar="NAME", help="Of --price: NAME.md, .csv, .json, .svg.")
+        str | None,
+        typer.Option("--output", "-o", metavar="NAME", help="Output files of --price: NAME.md, .csv, .json, .svg."),
     ] = None
 
 
@@ -86,7 +98,10 @@ class PriceOptions:
 class FileOptions:
     """Where it is written."""
 
-    log: Annotated[str | None, typer.Option(metavar="FILE", help="What yosys and nextpnr say.")] = None
+    log: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Write the output of yosys and nextpnr to this file."),
+    ] = None
     json_file: JsonOption = None
 
 

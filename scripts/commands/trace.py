@@ -44,7 +44,7 @@ class FileOptions:
     last: Annotated[int | None, typer.Option("--to", metavar="CYCLE", help="The last cycle of a waveform.")] = None
     diff: Annotated[
         tuple[str, str] | None,
-        typer.Option("--diff", metavar="A B", help="Instead of a run: two pages of runs (.html) as one page."),
+        typer.Option("--diff", metavar="A B", help="Merge the pages (.html) of two runs into one, instead of running."),
     ] = None
 
 
@@ -52,7 +52,7 @@ def trace(
     ctx: typer.Context, *, subject: SubjectOptions, max_cycles: MaxCyclesOption = MAX_CYCLES, watch: WatchOptions,
     shown: ShownOptions, json_file: JsonOption = None, files: FileOptions,
 ) -> int:
-    """Write what happened in every cycle of a run."""
+    """Write a trace of every cycle of a run."""
     if files.diff is not None:
         return _diff(files.diff, files.output, subject.program)
     if not files.output:

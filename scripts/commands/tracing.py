@@ -46,7 +46,7 @@ class TraceOptions:
     trace: Annotated[
         list[str] | None,
         typer.Option(
-            "--trace", metavar="FILE", help=f"Write what happened in every cycle: {', '.join(FORMATS)}. Repeatable.",
+            "--trace", metavar="FILE", help=f"Write a trace of every cycle: {', '.join(FORMATS)}. Repeatable.",
         ),
     ] = None
     trace_format: FormatOption = None

@@ -33,15 +33,15 @@ BUS_NAMES = ("line", "axi")
 def verilog(
     ctx: typer.Context, *, machine: MachineOptions, scheme: SchemeOptions,
     output: Annotated[
-        str, typer.Option("-o", "--output", metavar="DIR|FILE.v", help="Where to; - is standard output.")
+        str, typer.Option("-o", "--output", metavar="DIR|FILE.v", help="The output; - is standard output.")
     ] = STDOUT,
     bus: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help=f"Of a folder: what memory is connected to: {', '.join(BUS_NAMES)}."),
+        typer.Option(metavar="NAME", help=f"The memory bus of an exported folder: {', '.join(BUS_NAMES)}."),
     ] = None,
     probe: Annotated[
         bool,
-        typer.Option("--probe", help="Keep probe port, assertions and oracles: in a folder, in a file of its own."),
+        typer.Option("--probe", help="Keep the probe port, assertions and oracles; in a folder, in a separate file."),
     ] = False,
     json_file: JsonOption = None,
 ) -> int:

@@ -52,22 +52,25 @@ class BoundOptions:
     """What is known beforehand, and what is wanted beside the bound."""
 
     observe: Annotated[
-        int, typer.Option(metavar="N", help="Also look for slow inputs: N predicted runs, and some on the hardware.")
+        int,
+        typer.Option(metavar="N", help="Also search for slow inputs: N predicted runs, some repeated on the hardware."),
     ] = 0
-    rtl: Annotated[bool, typer.Option(help="With --observe: some runs on the hardware.")] = True
+    rtl: Annotated[bool, typer.Option(help="With --observe: repeat some runs on the hardware.")] = True
     compose: Annotated[
-        bool, typer.Option("--compose", help="Also the bounds of each way of composing, and published formulas.")
+        bool,
+        typer.Option("--compose", help="Also print the bound of each composition method, and of published formulas."),
     ] = False
     memory_bound: Annotated[
-        int | None, typer.Option(metavar="CYCLES", help="The longest latency of memory, for dram and random.")
+        int | None, typer.Option(metavar="CYCLES", help="The maximum memory latency, for dram and random.")
     ] = None
     ranges: Annotated[
         list[str] | None, typer.Option(
-            "--range", metavar="NAME=LOW..HIGH", help="Between which numbers a buffer, variable or arg[N] lies.",
+            "--range", metavar="NAME=LOW..HIGH", help="The range of a buffer, variable or arg[N]. Repeatable.",
         )
     ] = None
     flow_facts: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Bounds of loops, and what is never executed, as FFX.")
+        str | None,
+        typer.Option(metavar="FILE", help="Read loop bounds and code that is never executed from an FFX file."),
     ] = None
     slowest: Annotated[
         list[str] | None, typer.Option(metavar="FILE", help="With --observe: trace the longest run.")
@@ -75,7 +78,7 @@ class BoundOptions:
 
 
 def wcet(ctx: typer.Context, *, subject: SubjectOptions, json_file: JsonOption = None, bounds: BoundOptions) -> int:
-    """Bound the cycles of a program from its launch to its end, whatever its inputs."""
+    """Bound the cycles of a program from launch to end, for all inputs."""
     positive("--memory-bound", bounds.memory_bound)
     within("--observe", bounds.observe, 0)
     traces = _traces(bounds.slowest, bounds.observe)

@@ -17,7 +17,9 @@ __all__ = ["JsonOption", "choose", "given", "input_file", "json_target", "listed
 
 JsonOption = Annotated[
     str | None,
-    typer.Option("--json", metavar="FILE", help="Write the result as JSON; - is standard output, and nothing else is."),
+    typer.Option(
+        "--json", metavar="FILE", help="Write the result as JSON; - is standard output, which then has nothing else.",
+    ),
 ]
 
 

@@ -15,13 +15,14 @@ __all__ = ["CflagsOption", "FunctionOption", "NoSimtOption", "compiling", "print
 
 CflagsOption = Annotated[
     str | None,
-    typer.Option("--cflags", metavar="FLAGS", help="Flags for the compiler, after ours: --cflags '-O3 -DN=4'."),
+    typer.Option("--cflags", metavar="FLAGS", help="More compiler flags: --cflags '-O3 -DN=4'."),
 ]
 FunctionOption = Annotated[
-    str | None, typer.Option("--kernel", metavar="NAME", help="Which kernel of an OpenCL source (docs/opencl.md)."),
+    str | None,
+    typer.Option("--kernel", metavar="NAME", help="The kernel function of an OpenCL source (docs/opencl.md)."),
 ]
 NoSimtOption = Annotated[
-    bool, typer.Option("--no-simt", help="Leave branches on which lanes disagree as they are (docs/divergence.md)."),
+    bool, typer.Option("--no-simt", help="Do not transform divergent branches (docs/divergence.md)."),
 ]
 
 

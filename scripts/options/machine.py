@@ -40,9 +40,12 @@ class MachineOptions:
     """The machine as the command line names it."""
 
     preset: PresetOption = DEFAULT_PRESET
-    warps: Annotated[int | None, typer.Option("--warps", metavar="N", help="Warps, instead of the preset's.")] = None
+    warps: Annotated[
+        int | None,
+        typer.Option("--warps", metavar="N", help="Number of warps, instead of the preset's."),
+    ] = None
     threads: Annotated[
-        int | None, typer.Option("--threads", metavar="N", help="Threads of a warp, instead of the preset's.")
+        int | None, typer.Option("--threads", metavar="N", help="Threads per warp, instead of the preset's.")
     ] = None
     settings: SetOption = None
     config_file: ConfigOption = None
@@ -55,7 +58,7 @@ class SweepMachineOptions(MachineOptions):
     settings: Annotated[
         list[str] | None,
         typer.Option(
-            "--set", metavar="FIELD=V,..", help="Values of a field to compare, or one for all runs. Repeatable.",
+            "--set", metavar="FIELD=V,..", help="One or more values of a field; several are compared. Repeatable.",
         ),
     ] = None
 

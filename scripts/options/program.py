@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["ArgumentOption", "Program", "ProgramOptions", "find_program", "long_start"]
 
 ArgumentOption = Annotated[
-    str | None, typer.Option("--arg", metavar="FILE", help="The argument block of a program that is no kernel.")
+    str | None, typer.Option("--arg", metavar="FILE", help="The argument block, for programs other than kernels.")
 ]
 #: Bytes that take the start-up code long to clear.
 _MUCH_BSS = 1 << 20
@@ -41,23 +41,26 @@ class ProgramOptions:
     kernel: Annotated[
         str | None,
         typer.Argument(
-            metavar="KERNEL", help="A kernel of `metronome kernels`, your folder, .c, .cl, .elf or .vxbin file.",
+            metavar="KERNEL", help="A kernel (`metronome kernels`), your folder, or a .c, .cl, .elf or .vxbin file.",
         ),
     ] = None
     function: FunctionOption = None
-    elf: Annotated[str | None, typer.Option(metavar="FILE", help="A RISC-V ELF to run instead.")] = None
+    elf: Annotated[str | None, typer.Option(metavar="FILE", help="Run a RISC-V ELF file instead of a kernel.")] = None
     binary: Annotated[
-        str | None, typer.Option("--bin", metavar="FILE", help="A raw image to run instead, at the start address.")
+        str | None,
+        typer.Option(
+            "--bin", metavar="FILE", help="Run a raw memory image instead; it is loaded at the start address.",
+        ),
     ] = None
     argument: ArgumentOption = None
     load: Annotated[
         list[str] | None,
-        typer.Option(metavar="ADDR=FILE", help="Place a file in memory, for a program that is no kernel. Repeatable."),
+        typer.Option(metavar="ADDR=FILE", help="Load a file into memory, for programs other than kernels. Repeatable."),
     ] = None
     region: Annotated[
         str | None,
         typer.Option(
-            metavar="PLACE", help="What to measure of a program that is no kernel: whole, main or another function.",
+            metavar="PLACE", help="The measured part of a program other than a kernel: whole, main or a function.",
         ),
     ] = None
     cflags: CflagsOption = None

@@ -27,13 +27,15 @@ TypeOption = Annotated[
     str | None, typer.Option("--type", metavar="TYPE", help=f"{' or '.join(C_TYPES)}; default: the kernel's first one.")
 ]
 SizeOption = Annotated[int | None, typer.Option("--size", metavar="N", help="The kernel's problem size.")]
-SeedOption = Annotated[int, typer.Option("--seed", metavar="N", help="For the inputs and for random memory.")]
+SeedOption = Annotated[int, typer.Option("--seed", metavar="N", help="The seed of the inputs and of random memory.")]
 LatencyOption = Annotated[
     int | None,
-    typer.Option("--latency", metavar="CYCLES", help="Latency of fixed memory, at most of random memory; default 20."),
+    typer.Option(
+        "--latency", metavar="CYCLES", help="Latency of fixed memory, and the maximum of random memory; default 20.",
+    ),
 ]
 MaxCyclesOption = Annotated[int, typer.Option("--max-cycles", metavar="N", help="Stop a run after this many cycles.")]
-CheckOption = Annotated[bool, typer.Option("--check", help="Compare with the golden model, every instruction.")]
+CheckOption = Annotated[bool, typer.Option("--check", help="Compare every instruction with the golden model.")]
 
 EngineOption = Annotated[
     str | None,
@@ -69,7 +71,7 @@ class MemoryOptions:
     bank_hash: Annotated[
         str | None,
         typer.Option(
-            "--bank-hash", metavar="NAME", help="How dram and tdm spread rows over banks: xor (default), none.",
+            "--bank-hash", metavar="NAME", help="How dram and tdm map rows to banks: xor (default), none.",
         ),
     ] = None
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["Counted", "ProfileOption", "print_profile"]
 
 ProfileOption = Annotated[
-    bool, typer.Option("--profile", help="Also the cycles of the region by source line and by what they were used for.")
+    bool, typer.Option("--profile", help="Also print the region's cycles by source line and by use.")
 ]
 #: Lines of the table; the JSON has all.
 _HOTTEST = 20
