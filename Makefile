@@ -27,7 +27,7 @@ help:
 	@echo "make test-more  more sizes, seeds and kernels of the same: CI runs them after make test"
 	@echo "make test-long  all tests (hours): run them before a release"
 	@echo "                each with PART=hdl/memory: only the tests below tests/hdl/memory; JOBS=4: on 4 cores"
-	@echo "make lint       ruff, mypy, and the import contracts"
+	@echo "make lint       ruff, mypy, the import contracts, and spelling"
 	@echo "make clean      remove build products;  make distclean  also $(VENV)"
 
 preflight:
@@ -71,6 +71,7 @@ lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/codespell
 
 clean:
 	rm -rf build .pytest_cache .ruff_cache .mypy_cache .import_linter_cache *.egg-info
