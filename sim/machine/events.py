@@ -38,7 +38,7 @@ def _numbers(reasons: Iterable[StallReason | LookupWait]) -> Any:
 
 #: Why a warp is not eligible, or nobody is selected (docs/counters.md).
 Reason = _numbers(StallReason)
-#: Why an access waits in the lookup (docs/memory.md, "What waits").
+#: Why an access waits in the lookup (docs/memory.md, "Lookup waits").
 Wait = _numbers(LookupWait)
 
 #: One cycle, as the probe of the hardware shows it (hdl.layouts.events has the words): what the units have done in it.

@@ -47,6 +47,6 @@ def test_the_tables(capsys, heading, words):
 def test_beside_the_study(capsys):
     words = ("--kernels", "conv_rows,conv_columns", "--type", "float32", "--warps", "1", "--threads", "32")
     found = judged(capsys, *words)
-    assert [cells[4:] for cells in rows("Beside the study's own figures")] == [
+    assert [cells[4:] for cells in rows("Comparison with the study's figures")] == [
         [str(each["cycles"]), *errors(each, ("cpi average", "mwp-cwp", "mwp-cwp cached"))] for each in found
     ]

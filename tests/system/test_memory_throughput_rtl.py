@@ -87,7 +87,7 @@ CASES = {
         (USER, (64, 256), [4 * (number % 16) for number in range(64)], load), 0.9 / 4, 0.12,
     ),
     "stores, four warps to a line": ((USER, (4, 16), NEAR, store), 0.9, 0.49),
-    # As many as the write buffer holds in the time that memory takes (docs/memory.md, "Weak").
+    # As many as the write buffer holds in the time that memory takes (docs/memory.md, "Limits").
     "stores, a line each": ((2 * USER, (4, 64), [0, -2048] * 32, store), CROWD.store_buffer / (LATENCY + 3), None),
     "local loads without a conflict": ((LOCAL, (4, 16), NEAR, load), 0.9, 0.26),
     "local stores without a conflict": ((LOCAL, (4, 16), NEAR, store), 0.9, None),

@@ -1,4 +1,4 @@
-"""The lookup: what becomes of the access there in a cycle (docs/memory.md, "What waits").
+"""The lookup: what becomes of the access there in a cycle (docs/memory.md, "Lookup waits").
 
 What waits there holds back everything behind it.
 """
@@ -55,7 +55,7 @@ def adds_part(m, found, install):
 
 @inlined
 def look_up(m, found, install, accepts, hit_free):
-    """What becomes of the access in the lookup: it goes, or it waits (memory.md, "What waits")."""
+    """What becomes of the access in the lookup: it goes, or it waits (memory.md, "Lookup waits")."""
     config, lsu = m.config[0], m.lsu[0]
     hit, same, requested, chosen = found
     lsu.goes = lsu.hit = lsu.joins = lsu.forward = lsu.wait = 0

@@ -166,7 +166,7 @@ class LsuModel:
         return found
 
     def _load_waits(self, access: Part, found: Lookup, install: int | None, *, slot_free: bool) -> LookupWait:
-        """The rows of "What waits" (docs/memory.md) for a load, from the top."""
+        """The rows of "Lookup waits" (docs/memory.md) for a load, from the top."""
         uncached = access.line < self.user
         answered = not access.writes_rd or slot_free
         if self.cache.same_set(access.line, install):

@@ -203,7 +203,7 @@ def _data(demand: Demand, memory: MemoryBound, parts: dict[str, int]) -> int:
     """Add the delays that loads and stores cause to other warps; return the most requests.
 
     The time of each warp includes the waits for its own loads. These are the delays of all warps in the lookup and at
-    the ports, by the rows of memory.md, "What waits". Turns at memory's port and in its queues are counted with the
+    the ports, by the rows of memory.md, "Lookup waits". Turns at memory's port and in its queues are counted with the
     requests.
     """
     config, shared, misses = demand.config, demand.shared, demand.misses

@@ -1,4 +1,4 @@
-"""The lookup stage against the table "What waits" (docs/memory.md): who goes, who waits and why, what is done."""
+"""The lookup stage against the table "Lookup waits" (docs/memory.md): who goes, who waits and why, what is done."""
 
 import random
 from typing import Any
