@@ -1,4 +1,4 @@
-"""What memory a program has: declared by its launch, or by the machine's contract (docs/isa.md)."""
+"""What memory a program has: declared by its launch, or by the software interface (docs/isa.md)."""
 
 from __future__ import annotations
 
