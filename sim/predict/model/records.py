@@ -45,7 +45,7 @@ def _fields(names: str = "", **arrays: int | tuple[int, ...]) -> np.dtype:
 
 #: What the configuration and the request say. ``latency`` is by unit, NONE where there is no fixed one. ``ring``: each
 #: warp's instructions come one by one, into so many places less 1; 0: all are there. ``supplied``: nothing is fetched,
-#: a warp always has its next instruction (docs/predict.md, "What the guarantee is worth"). ``frame``: the slots of
+#: a warp always has its next instruction (docs/comparison.md, "Value of the guarantee"). ``frame``: the slots of
 #: variable_rate; ``owner``: whose each is. ``channels``: the depth of free ones, ``ordered``: that of ordered ones, 0
 #: without them. ``list_bit``: a bit in the tags of a list's lines. ``victim_tags``: of each warp, 0 without ccws;
 #: ``locality_most``: the greatest score; ``locality_steps``: cycles in which a score is divided. The

@@ -1,6 +1,6 @@
 """Where the cycles of the measured region went: every cycle counts for one instruction of one warp, with a reason.
 
-docs/looking.md ("Where did my cycles go") has the rules.
+docs/looking.md ("Cycles by source line") has the rules.
 """
 
 from __future__ import annotations
