@@ -1,7 +1,8 @@
 """Builds the documentation as a site that needs no network: ``make docs``, in build/docs.
 
-The pages of docs/ stay as a forge shows them. The tables of docs/index.md become the navigation, pages from other folders
-are copied beside them, and two parts are made here: the help of every command, and the reference of the Python modules.
+The pages of docs/ stay as a forge shows them. The tables of docs/index.md become the navigation. Pages from other
+folders are copied beside them. Two pages are generated: the help of every command, and the reference of the Python
+modules.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ MODULES = {
     "Runs": ["metronome.sim.run.runner", "metronome.sim.run.types"],
     "Predictions": ["metronome.sim.predict.predictor"],
     "Bounds": ["metronome.sim.analysis.bound.bound"],
-    "Policies": ["metronome.sim.machine.policies.base", "metronome.sim.machine.policies.files", "metronome.tb.policies"],
+    "Policies": [
+        "metronome.sim.machine.policies.base", "metronome.sim.machine.policies.files", "metronome.tb.policies",
+    ],
 }
 SETTINGS = """
 project = "Metronome"
@@ -62,7 +65,7 @@ def main() -> int:
     (source / "conf.py").write_text(SETTINGS)
     index = source / "index.md"
     index.write_text(index.read_text() + _navigation(index.read_text()))
-    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html", str(source), str(OUTPUT / "html")]
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html", source, OUTPUT / "html"]
     status = subprocess.run(command, check=False).returncode
     if status == 0:
         print(f"the site begins at {(OUTPUT / 'html' / 'index.html').relative_to(ROOT)}")
@@ -70,8 +73,8 @@ def main() -> int:
 
 
 def _links(page: Path, source: Path) -> str:
-    """The text of a page with its links to other pages as they lie in the site; code is linked to nothing."""
-    # Without a network there is nobody to draw these.
+    """The text of a page, with its links to other pages as they lie in the site; a link to code becomes its name."""
+    # Nothing draws these without a network.
     text = page.read_text("utf-8").replace("```mermaid", "```text").replace("(docs/pictures/", "(pictures/")
     origin = OTHERS.get(page.name, f"docs/{page.relative_to(source)}") if page.parent == source else \
         f"docs/{page.relative_to(source)}"
@@ -117,8 +120,8 @@ def _commands() -> str:
     group = get_command(app)
     for name in group.commands:  # type: ignore[attr-defined]  # it is a group
         done = subprocess.run(
-            [sys.executable, "-m", "metronome.scripts.entry", name, "--help"], capture_output=True, text=True, check=True,
-            env={"COLUMNS": "100", "TERM": "dumb", "PATH": "/usr/bin:/bin"},
+            [sys.executable, "-m", "metronome.scripts.entry", name, "--help"], capture_output=True, text=True,
+            check=True, env={"COLUMNS": "100", "TERM": "dumb", "PATH": "/usr/bin:/bin"},
         )
         lines += ["", f"## metronome {name}", "", "```text", done.stdout.strip("\n"), "```"]
     return "\n".join(lines) + "\n"
@@ -126,11 +129,13 @@ def _commands() -> str:
 
 def _reference() -> str:
     lines = ["Python modules", "==============", "",
-             "The parts that other programs may use. Times are in cycles and sizes in bytes, unless said otherwise.", ""]
+             "The parts that other programs may use. Times are in cycles and sizes in bytes unless stated otherwise.",
+             ""]
     for title, modules in MODULES.items():
         lines += [title, "-" * len(title), ""]
         for module in modules:
-            lines += [f".. automodule:: {module}", "   :members:", "   :ignore-module-all:", "   :show-inheritance:", ""]
+            options = [f"   :{option}:" for option in ("members", "ignore-module-all", "show-inheritance")]
+            lines += [f".. automodule:: {module}", *options, ""]
     return "\n".join(lines)
 
 

@@ -1,9 +1,9 @@
 """Warp policies from a file of the user: ``FILE.py`` or ``FILE.py:CLASS`` in place of a policy's name.
 
-A file has a class in plain Python (a subclass of :class:`sim.machine.policies.base.Policy`), a class for the hardware (a
-subclass of :class:`hdl.policies.base.Policy`) whose name ends in ``Hardware``, or both. The name of a policy is the name of
-its class with the first digits of the file's SHA-256. An edited file is therefore another policy, in every result and in
-every cache key.
+A file has a class in plain Python (a subclass of :class:`sim.machine.policies.base.Policy`), a class for the hardware
+(a subclass of :class:`hdl.policies.base.Policy`) whose name ends in ``Hardware``, or both. The name of a policy is the
+name of its class with the first digits of the file's SHA-256. An edited file is therefore another policy, in every
+result and in every cache key.
 """
 
 from __future__ import annotations
