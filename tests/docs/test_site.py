@@ -1,4 +1,4 @@
-"""The sources of the documentation's site: its navigation and its links. `make docs` builds it, with no warning allowed."""
+"""The sources of the site: its navigation and its links. `make docs` builds it, and allows no warning."""
 
 import importlib.util
 import re
