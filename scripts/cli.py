@@ -194,6 +194,11 @@ def _unexpected(error: Exception) -> Exit:
     if isinstance(error, OSError) and (problem := _cache_problem(error)) is not None:
         _complain(problem)
         return Exit.USAGE
+    from metronome.sim.machine.policies.files import raised_in_a_policy
+
+    if (line := raised_in_a_policy(error)) is not None:
+        _complain(line)
+        return Exit.USAGE
     _complain(f"internal error: {type(error).__name__}: {error} ({TRACEBACK_VARIABLE}=1 shows where it arose)")
     return Exit.INTERNAL
 

@@ -12,7 +12,7 @@ from amaranth.sim import Simulator
 from metronome.hdl.config import SmConfig
 from metronome.hdl.frontend.scheduler import Scheduler
 from metronome.sim.machine.policies.base import DeclaredInputs, PolicyInputs
-from metronome.sim.machine.policies.files import load, loaded, require_hardware, require_python
+from metronome.sim.machine.policies.files import PolicyFileError, load, loaded, require_hardware, require_python
 from metronome.sim.machine.policies.plain import POLICIES
 
 __all__ = ["Disagreement", "disagreement"]
@@ -88,6 +88,9 @@ def disagreement(
                 ctx.set(dut.fetched[w], inputs.fetched[w])
             seen: Any = DeclaredInputs(inputs, policy.reads)
             picked, selected = policy.pick(state, seen), ctx.get(dut.select)
+            if ctx.get(dut.select_valid) != (selected != 0):
+                raise PolicyFileError(f"{text}: a policy that may select no warp although one is eligible needs "
+                                      "idles = True in its class for the hardware")
             if selected != (0 if picked is None else 1 << picked):
                 number = selected.bit_length() - 1 if selected else None
                 found.append(Disagreement(cycle, state, inputs, picked, number))

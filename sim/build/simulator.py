@@ -12,7 +12,7 @@ from pathlib import Path
 
 from metronome.hdl.config import SmConfig
 
-from ..machine.policies.files import PolicyFileError, require_hardware
+from ..machine.policies.files import PolicyFileError, require_hardware, require_inputs
 from .cache import entry, held
 from .executables import EXECUTABLE, WAVES_MAIN, describe, is_whole, kept, key_of, name_by_profile, usual_name
 from .generated import cocotb_library, pack, testbench_sources
@@ -94,6 +94,7 @@ def require_simulated(config: SmConfig) -> None:
         raise BuildError("a simulation reads all counters at once: leave out all_counters=false, which is for a chip")
     try:
         require_hardware((*config.policies, *config.fetch_policies))
+        require_inputs(config)
     except PolicyFileError as error:
         raise BuildError(str(error)) from None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import traceback
 from pathlib import Path
@@ -13,6 +14,8 @@ from metronome.hdl.config import SmConfig
 
 from ..machine.events import NONE
 from ..machine.policies.base import DeclaredInputs, Policy, PolicyInputs
+from ..machine.policies.files import changed_outside_the_state, held_by, policy_code
+from ..machine.policies.plain import POLICIES
 from .model.choices import INPUTS
 from .model.compiled import as_python
 from .model.policies import fetched
@@ -32,14 +35,15 @@ class Chooser:
     """Asks ``policy`` for the choices of a machine, from its first cycle on, and keeps its state.
 
     With ``keeps`` the machine remembers the choices (:mod:`.model.choices`), so that the policy is asked once for each
-    state and inputs: states must be hashable, and ``lanes`` and ``fetched`` not among the inputs. Else it is asked in
-    every cycle.
+    state and inputs. This needs states of plain data (:func:`_plain`), and inputs without ``lanes`` and ``fetched``.
+    Otherwise the policy is asked in every cycle.
     """
 
     def __init__(self, config: SmConfig, policy: Policy[Any], *, keeps: bool = False) -> None:
         self._warps, self._policy = config.warps, policy
         self._state = policy.reset()
         self._title = f"{policy.name}: " if keeps else ""
+        self._held: dict[str, bytes] = {}
         reads = getattr(policy, "reads", ("eligible",))
         self._lanes, self._fetched = "lanes" in reads, "fetched" in reads
         #: The bits of what it reads, as :data:`.model.choices.INPUTS` has them.
@@ -52,6 +56,19 @@ class Chooser:
         self._known: dict[tuple, tuple[int | None, Any]] = {}
         #: How often the policy was asked.
         self.asked = 0
+
+    @classmethod
+    def of_file(cls, config: SmConfig, name: str) -> Chooser:
+        """The chooser of a policy of ``sim.machine.policies``, such as one from a file. Raises PickError."""
+        try:
+            with policy_code():
+                made = cls(config, POLICIES[name].of(config), keeps=True)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            raise PickError(f"{name}: it cannot begin: {_raised(error, POLICIES[name])}") from None
+        made._held = held_by(made._policy)
+        return made
 
     def choose(self, machine: Machine) -> None:
         """The pick of the cycle ``port.cycle``, and the state after it.
@@ -74,10 +91,12 @@ class Chooser:
         )
         try:
             before, picked, after = self._state, *self._asked(inputs)
-        except Exception as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
             if not self._title:
                 raise
-            raise PickError(f"{self._title}in cycle {cycle} {self._raised(error)}") from None
+            raise PickError(f"{self._title}in cycle {cycle} {_raised(error, type(self._policy))}") from None
         if picked is not None and not _is_one_of(picked, eligible):
             may = ", ".join(str(w) for w in range(self._warps) if eligible >> w & 1) or "none"
             raise PickError(
@@ -93,31 +112,32 @@ class Chooser:
     def _asked(self, inputs: PolicyInputs) -> tuple[int | None, Any]:
         """The pick, and the state after it; of a pick that is no eligible warp nothing is told to the policy."""
         # The choices that are kept are those of what it declares.
-        seen: Any = DeclaredInputs(inputs, self._reads) if self._title else inputs
+        if not self._title:
+            return self._answers(inputs, inputs.eligible)
+        with policy_code():
+            answers = self._answers(DeclaredInputs(inputs, self._reads), inputs.eligible)
+        if name := changed_outside_the_state(self._policy, self._held):
+            raise ValueError(f"{name} has changed: a policy may remember in its state alone, which update returns")
+        return answers
+
+    def _answers(self, seen: Any, eligible: int) -> tuple[int | None, Any]:
         picked = self._policy.pick(self._state, seen)
-        if picked is not None and not _is_one_of(picked, inputs.eligible):
+        if picked is not None and not _is_one_of(picked, eligible):
             return picked, None
         return picked, self._policy.update(self._state, seen, picked)
-
-    def _raised(self, error: Exception) -> str:
-        """What the policy has raised, and where in its file."""
-        file = inspect.getsourcefile(type(self._policy))
-        lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
-        place = f" ({Path(file).name}, line {lines[-1]})" if file and lines else ""
-        text = str(error).partition("\n")[0]
-        return f"it raised {type(error).__name__}: {text}{place}"
 
     def _keep(self, front: np.void, cycle: int, before: Any, inputs: PolicyInputs, picked: int | None) -> None:
         """Let the machine keep the choice, if it was made as before."""
         try:
-            key = (before, *(getattr(inputs, name) for name in self._reads))
-            known = self._known.setdefault(key, (picked, self._state))
-            numbers = [self._number(state) for state in (before, self._state)]
-        except TypeError:  # no hash
+            first, second = _plain(before), _plain(self._state)
+            key = (first, *(getattr(inputs, name) for name in self._reads))
+            known = self._known.setdefault(key, (picked, second))
+            numbers = [self._number(first, before), self._number(second, self._state)]
+        except TypeError:  # no plain data
             self._keeps = False
             front["policy_state"] = 0
             return
-        if known != (picked, self._state):
+        if known != (picked, second):
             raise PickError(
                 f"{self._title}in cycle {cycle} pick or update did not do what it did before in the same state and "
                 "with the same inputs: both must depend on these alone"
@@ -128,8 +148,8 @@ class Chooser:
             return
         front["state_before"], front["policy_state"], front["keeps"] = *numbers, 1
 
-    def _number(self, state: Any) -> int:
-        number = self._numbers.setdefault(state, len(self._states))
+    def _number(self, plain: Any, state: Any) -> int:
+        number = self._numbers.setdefault(plain, len(self._states))
         if number == len(self._states):
             self._states.append(state)
         return number
@@ -137,6 +157,33 @@ class Chooser:
     def _counts(self, machine: Machine) -> tuple[int, ...]:
         front = machine.front.view(np.recarray)[0]
         return tuple(int(as_python(fetched)(front, w)) for w in range(self._warps))
+
+
+def _plain(state: Any) -> Any:
+    """A state as nested tuples: a number, text, None, and tuples, frozen sets and frozen dataclasses of these.
+
+    TypeError for any other: it could change after it was compared, or be equal to one that is not the same.
+    """
+    if state is None or isinstance(state, bool | int | str):
+        return type(state).__name__, state
+    if isinstance(state, tuple):
+        return type(state).__name__, *map(_plain, state)
+    if type(state) is frozenset:
+        return "frozenset", frozenset(map(_plain, state))
+    parameters: Any = getattr(type(state), "__dataclass_params__", None)
+    if parameters is not None and parameters.frozen and dataclasses.is_dataclass(state):
+        values = (getattr(state, field.name) for field in dataclasses.fields(state))
+        return type(state).__name__, *map(_plain, values)
+    raise TypeError(f"{type(state).__name__} is no plain data")
+
+
+def _raised(error: BaseException, policy: type) -> str:
+    """What a policy has raised, and where in its file."""
+    file = inspect.getsourcefile(policy)
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
+    place = f" ({Path(file).name}, line {lines[-1]})" if file and lines else ""
+    text = str(error).partition("\n")[0]
+    return f"it raised {type(error).__name__}: {text}{place}"
 
 
 def _is_one_of(picked: Any, eligible: int) -> bool:

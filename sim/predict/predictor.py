@@ -17,7 +17,7 @@ from ..machine.events import WARPS
 from ..machine.memory.stacks import restore
 from ..machine.memory.store import SparseMemory
 from ..machine.policies.base import Policy
-from ..machine.policies.files import PolicyFileError, require_python
+from ..machine.policies.files import PolicyFileError, require_inputs, require_python
 from ..machine.policies.plain import POLICIES, from_outside
 from ..run.jobs import job_of
 from ..run.types import Job, RunRequest, RunResult, Watcher, unpack_memory
@@ -97,6 +97,7 @@ def refuse(config: SmConfig, policy: str, *, check: bool = False) -> None:
     """CannotPredictError for a machine or a policy that cannot be predicted, and for a ``check`` of what is not run."""
     try:
         require_python(policy)
+        require_inputs(config)
     except PolicyFileError as error:
         raise CannotPredictError(str(error)) from None
     if policy not in POLICIES:

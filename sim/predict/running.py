@@ -15,7 +15,6 @@ from ..machine.memory.registry import create_model
 from ..machine.memory.stacks import interleave, to_bus
 from ..machine.memory.store import SparseMemory
 from ..machine.policies.base import Policy
-from ..machine.policies.plain import POLICIES
 from ..run.probe_events import tidy
 from ..run.types import Job, RunRequest, Watcher
 from . import sums
@@ -73,10 +72,12 @@ class Running:
         told: Any = streams or self.stepper
         self.supplied = supplied
         keeps = policy is None and request.policy not in policies.NAMES
+        #: A policy in Python that makes the choices, if there is one.
+        self.chooser = None
         if keeps:
-            policy = POLICIES[request.policy].of(config)
-        #: Who is asked for the choices, if that is a policy in Python.
-        self.chooser = None if policy is None else Chooser(config, policy, keeps=keeps)
+            self.chooser = Chooser.of_file(config, request.policy)
+        elif policy is not None:
+            self.chooser = Chooser(config, policy)
         settings = configured(config, request, ring=0 if streams else PLACES - 1, supplied=supplied)
         self.machine = new_machine(
             settings, Executed(told.steps, told.first, told.known, told.addresses),
@@ -88,9 +89,8 @@ class Running:
             choices=_CHOICES if keeps else 1,
         )
         settings["events"] = watcher is not None
-        if policy is not None:
-            settings["policy"] = policies.OUTSIDE
-            settings["reads"] = self.chooser.reads if self.chooser else 0
+        if self.chooser is not None:
+            settings["policy"], settings["reads"] = policies.OUTSIDE, self.chooser.reads
         self.box, self.sums, self.front, self.lsu, self.control, self.issue = (part[0] for part in (
             self.machine.port, self.machine.observer, self.machine.front, self.machine.lsu, self.machine.control,
             self.machine.issue,

@@ -57,7 +57,10 @@ class Mine(Policy[State]):
 
 
 class MineHardware(LastWarpPolicy):
-    """The same in hardware: LastWarpPolicy has the register `last`, with a bit for each warp, one of them set."""
+    """The same in hardware: LastWarpPolicy has the register `last`, with a bit for each warp, one of them set.
+
+    A policy that may select no warp although one is eligible also needs the line `idles = True`.
+    """
 
     def state_layout(self) -> data.StructLayout:
         return data.StructLayout({"last": self.warps, "run": 2})

@@ -1,10 +1,12 @@
 """Policies from files at the command line: what each command takes, and how it refuses what it lacks."""
 
 import json
+import re
 
 import pytest
 
 from metronome.scripts.cli import main
+from metronome.sim.machine.policies.files import PolicyFileError
 from metronome.tb.policies import disagreement
 from tests.scripts.lines import only_line
 
@@ -108,3 +110,21 @@ def test_a_proof_needs_the_states(metronome, folder):
 def test_there_is_no_bound_for_one(folder, capsys):
     assert main(["wcet", "vecadd", "--preset", "TINY", "--size", "4", "--issue", "both.py"]) == 2
     assert only_line(capsys.readouterr().err).startswith("metronome: vecadd: no bound for Mine_")
+
+
+def test_an_error_in_the_class_for_the_hardware_is_one_line(folder, capsys):
+    broken = HARDWARE.replace("    pass", "").replace(": pass", ":\n    def pick(self, state, inputs): return 1 / 0")
+    (folder / "broken.py").write_text(PYTHON + broken)
+    assert main(["verilog", "--preset", "TINY", "--issue", "broken.py", "--output", "x.v"]) == 2
+    assert re.search(r"broken\.py, line \d+: ZeroDivisionError: division by zero", only_line(capsys.readouterr().err))
+    assert not (folder / "x.v").exists()
+
+
+def test_a_policy_that_idles_says_so(folder):
+    idle = PYTHON.replace("return lowest(inputs.eligible)", "return lowest(inputs.eligible & 1)")
+    hardware = HARDWARE.replace(": pass", ":\n    def pick(self, state, inputs): return inputs.eligible & 1\n")
+    (folder / "idle.py").write_text(idle + hardware)
+    with pytest.raises(PolicyFileError, match=r"needs idles = True"):
+        disagreement("idle.py", cycles=100)
+    (folder / "idle.py").write_text(idle + hardware + "    idles = True\n")
+    assert disagreement("idle.py", cycles=100) is None

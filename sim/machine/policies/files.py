@@ -8,24 +8,46 @@ result and in every cache key.
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import hashlib
 import inspect
+import os
+import pickle
 import re
 import sys
 import traceback
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from .base import Policy, PolicyInputs
-from .plain import add
+from metronome.hdl.config import SmConfig
 
-__all__ = ["PolicyFile", "PolicyFileError", "files_of", "is_file", "load", "loaded", "require_hardware",
-           "require_python", "require_same"]
+from .base import Policy, PolicyInputs
+from .plain import POLICIES, add
+
+__all__ = [
+    "PolicyFile",
+    "PolicyFileError",
+    "changed_outside_the_state",
+    "files_of",
+    "held_by",
+    "is_file",
+    "load",
+    "loaded",
+    "policy_code",
+    "raised_in_a_policy",
+    "require_hardware",
+    "require_inputs",
+    "require_python",
+    "require_same",
+]
 
 _TEXT = re.compile(r"(?P<file>.*\.py)(?::(?P<name>\w*))?", re.DOTALL)
+#: How the names of the modules begin that files become.
+_MODULE = "metronome_policy_"
 #: How the name of a class for the hardware ends.
 _HARDWARE = "Hardware"
 #: The classes of a policy: in plain Python, and for the hardware.
@@ -60,6 +82,36 @@ class PolicyFile:
 
 
 _LOADED: dict[str, PolicyFile] = {}
+#: What the module and class of each policy held when it was loaded.
+_AS_LOADED: dict[str, dict[str, bytes]] = {}
+#: How many calls of a policy's code are under way.
+_calls = 0
+
+
+def _watch_files(event: str, arguments: tuple[Any, ...]) -> None:
+    """Audit hook: refuse that a policy opens a file, unless it imports what is installed."""
+    if _calls == 0 or event != "open" or not isinstance(arguments[0], str | bytes):
+        return
+    path = os.path.realpath(os.fsdecode(arguments[0]))
+    if not path.startswith(tuple(os.path.realpath(each) for each in (*sys.path, sys.prefix, sys.base_prefix) if each)):
+        raise PermissionError(f"it opens {Path(path).name}: a policy is one file, and reads no other")
+
+
+@functools.cache
+def _watching() -> None:
+    sys.addaudithook(_watch_files)
+
+
+@contextlib.contextmanager
+def policy_code() -> Iterator[None]:
+    """Within the block the code of a policy runs: it may open no file."""
+    global _calls
+    _watching()
+    _calls += 1
+    try:
+        yield
+    finally:
+        _calls -= 1
 
 
 def is_file(text: str) -> bool:
@@ -134,16 +186,76 @@ def require_python(name: str) -> None:
             )
 
 
+def raised_in_a_policy(error: BaseException) -> str | None:
+    """The line for an error that comes from the code of a policy's file; None if it does not."""
+    modules = [module for name, module in list(sys.modules.items()) if name.startswith(_MODULE)]
+    files = {module.__file__ for module in modules}
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename in files]
+    if not frames:
+        return None
+    text = str(error).partition("\n")[0]
+    return f"{frames[-1].filename}, line {frames[-1].lineno}: {type(error).__name__}: {text}"
+
+
+def changed_outside_the_state(policy: Policy[Any], at_first: dict[str, bytes]) -> str | None:
+    """The name of an attribute or global variable that a policy has changed, if there is one.
+
+    ``at_first``: :func:`held_by` of it when it was made.
+    """
+    now = held_by(policy)
+    before = at_first | _AS_LOADED.get(type(policy).name, {})
+    return next((name for name, content in now.items() if before.get(name) != content), None)
+
+
+def held_by(policy: Policy[Any]) -> dict[str, bytes]:
+    """The attributes of a policy, of its class, and the global variables of its file, by their names."""
+    found = _held(type(policy))
+    found.update(_pickled("self.", vars(policy)))
+    return found
+
+
+def _held(policy: type[Policy[Any]]) -> dict[str, bytes]:
+    found: dict[str, bytes] = {}
+    for each in policy.__mro__:
+        if each.__module__.startswith(_MODULE):
+            found.update(_pickled(f"{each.__name__}.", vars(each)))
+    module = sys.modules.get(policy.__module__)
+    return found if module is None else found | _pickled("", vars(module))
+
+
+def _pickled(prefix: str, values: Mapping[str, Any]) -> dict[str, bytes]:
+    """Data among the values, as bytes."""
+    found = {}
+    for name, value in list(values.items()):
+        if name.startswith("__") or name == "_abc_impl" or callable(value) or isinstance(value, ModuleType):
+            continue
+        try:
+            found[f"{prefix}{name}"] = pickle.dumps(value)
+        except Exception:  # no data: a property, a lock
+            continue
+    return found
+
+
+def require_inputs(config: SmConfig) -> None:
+    """PolicyFileError if a policy from a file reads an input that the machine does not have."""
+    for name in loaded((*config.policies, *config.fetch_policies)):
+        if name in POLICIES and "lost" in POLICIES[name].reads and not config.watches_locality:
+            raise PolicyFileError(
+                f"{name} reads lost, which only a build with ccws has: add it, as in --set policies=./mine.py+ccws"
+            )
+
+
 def _module(path: Path, content: bytes, digest: str) -> ModuleType:
     """The file, executed once."""
-    name = f"metronome_policy_{digest[:16]}"
+    name = f"{_MODULE}{digest[:16]}"
     if name in sys.modules:
         return sys.modules[name]
     module = ModuleType(name)
     module.__file__ = str(path)
     sys.modules[name] = module  # dataclasses look for it there
     try:
-        exec(compile(content, str(path), "exec"), module.__dict__)
+        with policy_code():
+            exec(compile(content, str(path), "exec"), module.__dict__)
     except KeyboardInterrupt:
         del sys.modules[name]
         raise
@@ -213,6 +325,7 @@ def _register(path: Path, class_name: str, digest: str, policy: type[Policy[Any]
             _require_reads(path, policy)
             policy.name = name
             add(policy)
+            _AS_LOADED[name] = _held(policy)
         if hardware is not None:
             hardware.name = name  # type: ignore[attr-defined]  # a ClassVar of every policy
             sys.modules["metronome.hdl.policies"].add(hardware)
@@ -222,6 +335,8 @@ def _register(path: Path, class_name: str, digest: str, policy: type[Policy[Any]
 def _require_reads(path: Path, policy: type[Policy[Any]]) -> None:
     """PolicyFileError for an input that no machine has."""
     known = list(inspect.signature(PolicyInputs).parameters)
+    if not isinstance(policy.reads, tuple | list):
+        raise PolicyFileError(f"{path}: {policy.__name__}.reads must be a tuple of names, as in ('eligible', 'active')")
     for field in policy.reads:
         if field not in known:
             raise PolicyFileError(f"{path}: {policy.__name__}.reads has {field!r}: it can have {', '.join(known)}")

@@ -4,6 +4,7 @@ import pytest
 
 from metronome.hdl.presets import BASE, TINY
 from metronome.sim.machine.schemes import check_scheme, coordinate
+from metronome.sim.machine.settings import ConfigError
 from metronome.sim.predict.choosing import PickError
 from metronome.sim.predict.predictor import CannotPredictError, predict
 from metronome.sim.program.kernels import prepare
@@ -69,7 +70,8 @@ WRONG = {
                r"in cycle 0 it raised IndexError: list index out of range \(mine\.py, line \d+\)"),
     "not declared": ("    def pick(self, state, inputs): return lowest(inputs.eligible & inputs.active)",
                      r"in cycle 0 it raised AttributeError: reads lacks 'active'.* \(mine\.py, line 8\)"),
-    "hidden state": (HIDDEN.format("self.asked % len(all)"), "in cycle .* pick or update did not do what"),
+    "hidden state": (HIDDEN.format("self.asked % len(all)"),
+                     r"in cycle 0 it raised ValueError: self\.asked has changed: a policy may remember"),
 }
 
 
@@ -79,11 +81,84 @@ def test_what_a_wrong_policy_is_told(predicted, method, message):
         predicted("Mine", f"{BASES}class Mine(_Base):\n{method}\n")
 
 
-def test_hidden_state_is_found_late_too(predicted):
-    """When choices are taken from those of before: the policy is asked again once in a while."""
-    method = HIDDEN.format("-1 if self.asked > 2060 else 0")
-    with pytest.raises(PickError, match="pick or update did not do what it did before"):
-        predicted("Mine", f"{BASES}class Mine(_Base):\n{method}\n", kernel="psort", size=64)
+PICK = "    def pick(self, state, inputs):\n        {}\n        return super().pick(state, inputs)"
+HIDDEN_STATES = {
+    "an attribute": "class Mine(_Base):\n" + PICK.format("self.n = 1"),
+    "of the class": "class Mine(_Base):\n    n = 0\n" + PICK.format("Mine.n += 1"),
+    "in a container": "class Mine(_Base):\n    n = [0]\n" + PICK.format("self.n[0] += 1"),
+    "a global": "N = [0]\nclass Mine(_Base):\n" + PICK.format("N[0] += 1"),
+    "from run to run": "N = [0]\nclass Mine(_Base):\n    def __init__(self, *, warps):\n"
+                       "        super().__init__(warps=warps)\n        N[0] += 1",
+}
+
+
+@pytest.mark.parametrize("text", HIDDEN_STATES.values(), ids=HIDDEN_STATES)
+def test_a_policy_remembers_in_its_state_alone(predicted, text):
+    with pytest.raises(PickError, match=r"has changed: a policy may remember in its state alone"):
+        predicted("Mine", f"{BASES}{text}\n")
+
+
+def test_choices_that_differ_by_chance_are_found(predicted):
+    """Also late, when they are taken from those of before: the policy is asked again once in a while."""
+    text = (
+        "import itertools\nN = itertools.count()\nclass Mine(_Base):\n    def pick(self, state, inputs):\n"
+        "        all = members(inputs.eligible)\n        return all[-1 if next(N) > 2060 else 0] if all else None\n"
+    )
+    with pytest.raises(PickError, match=r"pick or update did not do what|N has changed"):
+        predicted("Mine", BASES + text, kernel="psort", size=64)
+
+
+def test_a_policy_opens_no_file(predicted, tmp_path):
+    (tmp_path / "table.json").write_text("[1]")
+    reads = f"open({str(tmp_path / 'table.json')!r}).read()"
+    with pytest.raises(PickError, match=r"it opens table\.json: a policy is one file, and reads no other"):
+        predicted("Mine", f"{BASES}class Mine(_Base):\n{PICK.format(reads)}\n")
+    with pytest.raises(ConfigError, match=r"line \d+: PermissionError: it opens table\.json"):
+        predicted("Mine", f"{BASES}TABLE = {reads}\nclass Mine(_Base): pass\n")
+
+
+@pytest.mark.parametrize(("text", "message"), [
+    ("def __init__(self): pass", r"it cannot begin: it raised TypeError"),
+    ("def reset(self): return 1 / 0", "ZeroDivisionError"),
+    ("def pick(self, state, inputs): raise SystemExit(0)", "SystemExit: 0"),
+])
+def test_whatever_it_raises_is_one_line(predicted, text, message):
+    with pytest.raises(PickError, match=rf"^Mine_[^\n]*{message}[^\n]*$"):
+        predicted("Mine", f"{BASES}class Mine(_Base):\n    {text}\n")
+
+
+def test_lost_lines_are_there_only_with_victim_tags(predicted):
+    with pytest.raises(CannotPredictError, match=r"Mine_\w+ reads lost, which only a build with ccws has: add it"):
+        predicted("Mine", f"{BASES}class Mine(_Base):\n    reads = ('eligible', 'lost')\n")
+
+
+STATES = {
+    "a mutable object": "class S:\n    n = 0\n", "a list": "S = lambda: [0]\n",
+    "compared in part": "import dataclasses\n@dataclasses.dataclass(frozen=True)\nclass S:\n"
+                        "    n: int = dataclasses.field(default=0, compare=False)\n",
+}
+
+
+@pytest.mark.parametrize("made", STATES.values(), ids=STATES)
+def test_states_of_other_kinds_are_right(predicted, made):
+    """A counter of cycles that changes the choice after the choices are kept."""
+    update = {"a list": "[state[0] + 1]"}
+    kind = next(name for name, text in STATES.items() if text == made)
+    usual = "dataclasses.replace(state, n=state.n + 1)" if "dataclasses" in made else "self.counted(state)"
+    new = update.get(kind, usual)
+    count = "state[0]" if kind == "a list" else "state.n"
+    body = (
+        f"class Mine(_Base):\n    def reset(self): return S()\n    def update(self, state, inputs, picked): return {new}\n"
+        "    def counted(self, state):\n        state.n += 1\n        return state\n"
+        "    def pick(self, state, inputs):\n        all = members(inputs.eligible)\n"
+        f"        return all[-1 if {count} & 4096 else 0] if all else None\n"
+    )
+    plain = ("class Mine(_Base):\n    def update(self, state, inputs, picked): return state + 1\n"
+             "    def pick(self, state, inputs):\n        all = members(inputs.eligible)\n"
+             "        return all[-1 if state & 4096 else 0] if all else None\n")
+    mine = predicted("Mine", BASES + made + body, kernel="psort", size=64)
+    other = predicted("Mine", BASES + plain, kernel="psort", size=64)
+    assert mine.result.counters == other.result.counters and mine.result.total_cycles > 20_000
 
 
 @pytest.mark.parametrize("following", ["[picked]", "state + 1"], ids=["no hash", "always another"])
