@@ -24,7 +24,7 @@ def _require_divisor(divisor: int) -> None:
 class UartReceiver(Component):
     """Bytes from a line of ``divisor`` cycles a bit.
 
-    Each bit is sampled in its middle. A byte is offered in the middle of its stop bit; there is no queue, and one that
+    Each bit is sampled in its middle. A byte is offered in the middle of its stop bit. There is no queue: a byte that
     is not taken before the next one comes is lost. A byte without its stop bit is dropped. Reset: the line is idle.
 
     Raises
@@ -67,7 +67,7 @@ class UartReceiver(Component):
 
 
 class UartTransmitter(Component):
-    """Bytes to a line of ``divisor`` cycles a bit, one behind the other without a gap. Reset: the line is idle.
+    """Bytes to a line of ``divisor`` cycles a bit, back to back. Reset: the line is idle.
 
     Raises
     ------
