@@ -1,4 +1,4 @@
-"""The lookup stage: what becomes of a line access."""
+"""The lookup stage: decides how a line access proceeds."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["LookupStage"]
 
 
 class LookupStage(Component):
-    """Holds the line access whose lookup it is and decides; in the order in which they come, one a cycle.
+    """Holds the line access that is looked up and decides how it proceeds; in order of arrival, one a cycle.
 
     An access that is taken in cycle c is decided in c+1 at the earliest. All outputs are combinational, of the access
     that is held and of the other parts' answers for it. Reset: no access.
