@@ -1,4 +1,4 @@
-"""What the execute stage tells the front end: a warp's control flow, and changes of the policies' parameters."""
+"""Signals from the execute stage to the front end: a warp's control flow, and changes of the policies' parameters."""
 
 from __future__ import annotations
 

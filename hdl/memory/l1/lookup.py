@@ -19,8 +19,8 @@ __all__ = ["LookupStage"]
 class LookupStage(Component):
     """Holds the line access that is looked up and decides how it proceeds; in order of arrival, one a cycle.
 
-    An access that is taken in cycle c is decided in c+1 at the earliest. All outputs are combinational, of the access
-    that is held and of the other parts' answers for it. Reset: no access.
+    An access taken in cycle c is decided in c+1 at the earliest. All outputs are combinational; they concern the held
+    access and the other parts' answers for it. Reset: no access.
 
     - A load that hits reads the cache. One that does not, but whose bytes the write buffer has, reads them there. Any
       other waits while the write buffer holds its line, then joins the request of its line, if there is one, or makes
