@@ -91,7 +91,7 @@ def flat_top(config: SmConfig, bus: str = "line", **sizes: int) -> Flat:
 
 @dataclass(frozen=True)
 class FlatVerilog:
-    """The Verilog of a :class:`hdl.bus.flat.Flat`, and its ports but for clock and reset."""
+    """The Verilog of a :class:`hdl.bus.flat.Flat`, and its ports except clock and reset."""
 
     text: str  # all modules
     ports: list[FlatPort]  # in the order of the signature

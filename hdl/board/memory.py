@@ -158,7 +158,7 @@ class BoardMemory(Component):
 
     def _console(self, m: Module, line: Value, mask: Value, content: Value, beat: Value, step: Signal,
                  error: Value) -> None:
-        """Whether a beat is done in this cycle: at once, except to the console, whose bytes go out first."""
+        """Set ``step`` when a beat is done: at once, except to the console, whose bytes go out first."""
         console = self._config.memory_map.console
         low = console % LINE_BYTES
         to_console, byte, offset = Signal(), Signal(range(MEMORY_WORD_BYTES)), Signal(LINE_OFFSET_BITS)

@@ -17,7 +17,7 @@ class Monitor(Component):
 
     A word for memory is written as soon as it arrives. A word for a register, or one that fills memory, is the only one
     of its request and is written only after its CRC was right. If a request is damaged, or no byte comes for
-    ``patience`` cycles in the midst of it, the rest is dropped, and everything that comes before a silence of that
+    ``patience`` cycles in the middle of it, the rest is dropped, and everything that comes before a silence of that
     length is ignored. Reset: it waits for a request.
 
     ``valid`` and the signals that belong to it stay until ``done``, which may come in the same cycle.

@@ -1,6 +1,6 @@
 """The protocol of a board's serial line: the one list of numbers that the monitor and the host's program follow.
 
-docs/board.md describes the frames. All numbers are little-endian, but for the CRC, whose high byte goes first.
+docs/board.md describes the frames. All numbers are little-endian except the CRC, whose high byte goes first.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ class DivLane(Component):
         shifted = Cat(quotient[31], rest[:31])
         difference = Signal(34)
         # A divisor of 0 always fits: the quotient is all ones and the rest is the dividend, as RISC-V requires.
-        # Overflow is also right: -2**31 / -1 is 2**31 / 1 as magnitudes.
+        # Overflow also comes out right: -2**31 / -1 is 2**31 / 1 as magnitudes.
         m.d.comb += difference.eq(Cat(carry, shifted) + Cat(carry, complement))
         fits = difference[33]
 

@@ -14,8 +14,8 @@ class FaultLatch(Component):
     """Keeps the first fault until reset; a fault of stage X is replaced by an older one of its warp.
 
     A load or store reports its fault later than the instructions after it. After a fault in stage X, one that the LSU
-    reports for the same warp is thus older (later instructions were cancelled) and replaces it. Of two in one cycle the
-    LSU's counts, for the same reason. Of two from the LSU the first counts, which may be the younger.
+    reports for the same warp is thus older (later instructions were cancelled) and replaces it. Between two in one
+    cycle the LSU's counts, for the same reason. Among those from the LSU the first counts, which may be the younger.
     """
 
     def __init__(self, config: SmConfig) -> None:

@@ -102,7 +102,7 @@ class IssueStage(Component):
         ]
 
     def _order(self, m: Module, issued: Signal, scoreboard: Scoreboard) -> None:
-        """An access to mregion tells the LSU in X, and until then holds back the next one itself."""
+        """Track accesses to mregion: the LSU learns of one only in X, so until then the next one is held back here."""
         info, on_its_way = self.selection.info, Signal(ISSUE_TO_EXECUTE)
         m.d.sync += on_its_way.eq(Cat(issued & info.drain & info.fence, on_its_way))
         m.d.comb += [

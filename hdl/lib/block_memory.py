@@ -13,8 +13,8 @@ __all__ = ["block_memory", "registered_read"]
 def block_memory(*, shape: Any, depth: int) -> Memory:
     """A memory for block RAM, read by :func:`registered_read`. Its initial contents mean nothing.
 
-    May never happen: a word is read in the cycle in which it is written, and used. No ECP5 block promises the old word
-    then; to provide it, Yosys would add a register and a multiplexer, as wide as a word, beside the block.
+    May never happen: use of a word that was read in the cycle in which it was written. No ECP5 block promises the old
+    word then; to provide it, Yosys would add a register and a multiplexer, as wide as a word, beside the block.
     """
     attributes: dict[str, Any] = {"ram_style": "block", "no_rw_check": 1}
     return Memory(shape=shape, depth=depth, init=[], attrs=attributes)

@@ -27,7 +27,7 @@ class EnvironmentWatch(Component):
       without a redirect.
     - ``release``: of a warp that has no control flow unresolved, or is not active.
     - ``activation``: of a warp that is active, or whose control flow is unresolved after this cycle.
-    - ``active``: a warp that became active without an activation in the cycle before or did not in spite of one, or
+    - ``active``: a warp that became active without an activation in the cycle before or did not despite one, or
       stopped being active and has no control flow unresolved.
     - ``answer``: an answer of memory to a request of the I-cache that was not accepted in an earlier cycle, or has been
       answered.

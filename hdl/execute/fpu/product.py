@@ -27,7 +27,7 @@ class Product(data.Struct):
 
 
 class SelectTerms(Component):
-    """Expresses every :class:`hdl.isa.ops.FmaOp` as x * y + z, all three encoded. Combinational.
+    """Expresses every :class:`hdl.isa.ops.FmaOp` as x * y + z, all three as encodings. Combinational.
 
     Additions multiply by one. FMUL adds a zero with the sign of the product, which changes no result; a zero of the
     other sign would change -0.

@@ -8,8 +8,8 @@ the other is shifted right; bits shifted beyond bit 1 become a one in bit 0 (sti
   leading one in bit 26 or above. The sum has it in bit 25 or above, and its guard bit in bit 1 or above.
 - A product that goes further meets an addend with its leading one in bit 50, of which the difference leaves bit 48; or
   a subnormal one. Then the last bit of the result is bit 27, whatever the sum.
-- A product below the smallest normal number is shifted to the exponent of that, also if the addend is zero: so its last
-  bit is in place. Of two subnormal factors all goes into bit 0.
+- A product below the smallest normal number is shifted to that number's exponent, even if the addend is zero, so its
+  last bit is in place. A product of two subnormal factors goes entirely into bit 0.
 """
 
 from amaranth.hdl import C, Cat, Module, Mux, Signal
@@ -25,7 +25,7 @@ __all__ = ["Add", "Addend", "Align", "Frame", "NormaliseSum", "Sum"]
 
 
 class Addend(data.Struct):
-    """(-1)**sign * significand / 2**31 * 2**(exponent - 127); of ``complement`` the one's complement of that."""
+    """(-1)**sign * significand / 2**31 * 2**(exponent - 127); with ``complement``, the one's complement of that."""
 
     significand: 32
     exponent: 8

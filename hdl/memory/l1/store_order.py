@@ -1,4 +1,4 @@
-"""The order of stores: which entries of the write buffer wait, and for what."""
+"""The order of stores: the entries and loads that each entry of the write buffer waits for."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class StoreOrder(Component):
 
     def _followers(self, m: Module, name: str, *, last: Signal, over: Value, number: Value, forget: Value,
                    also: Value | None = None) -> list[Value]:
-        """The entry made in this cycle follows ``last``, one-hot.
+        """Make the entry that is made in this cycle the follower of ``last``, one-hot.
 
         Returns the entry that follows ``number``, one-hot, if that is ``over``, and the one that follows ``also``. An
         entry whose bit of ``forget`` is set has no follower from the next cycle on.

@@ -43,7 +43,7 @@ class Entrance(Component):
     """Accepts loads and stores, computes their addresses and passes them on in order.
 
     A slot of the queue belongs to an instruction from its ``take`` until ``pop`` or ``cancel``. ``ready`` comes from
-    the count of slots in use and allows one instruction every cycle as long as each leaves the queue in the
+    the count of slots in use and allows one instruction every cycle if each leaves the queue in the
     cycle after its arrival. A request that arrives in cycle c is at ``head`` in c+1 at the earliest. Reset: empty.
 
     Parameters
