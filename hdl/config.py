@@ -204,7 +204,7 @@ class SmConfig:
             )
 
     def _require_types(self) -> None:
-        """Each field is of the type of its default: what only looks alike (2.0, True, "swas") is compared wrongly."""
+        """Require each field to have the type of its default: look-alikes (2.0, True, "swas") would compare wrongly."""
         for field in fields(self):
             value, kind = getattr(self, field.name), type(field.default)
             each = int if field.type == "tuple[int, ...]" else str
@@ -212,12 +212,12 @@ class SmConfig:
             require(fits, field.name, kind_of(kind, each), value)
 
     def _require_cache(self, name: str, size: int, ways: int) -> None:
-        """A size that can be built; the largest keeps a mistyped one from filling the memory of the computer."""
+        """Require a size that can be built; the limit keeps a mistyped one from exhausting the computer's memory."""
         fits = is_power_of_two(size) and 2 * self.line_bytes * ways <= size <= MAX_BYTES
         require(size == 0 or fits, name, f"0 or a power of two of at least two sets and at most {MAX_BYTES}", size)
 
     def for_chip(self, **changes: object) -> SmConfig:
-        """The same without what only a simulation needs (:data:`WATCHING`), and with ``changes`` of other fields."""
+        """The same configuration without simulation-only fields (:data:`WATCHING`), with ``changes`` of others."""
         return replace(self, **dict.fromkeys(WATCHING, False) | changes)  # type: ignore[arg-type]  # any field's
 
     # Derived sizes.
@@ -239,7 +239,7 @@ class SmConfig:
 
     @property
     def two_level_group(self) -> int:
-        """Warps of a group of two_level."""
+        """Warps in a group of two_level."""
         return checks.warps_of_a_group(self.warps, self.group_warps)
 
     @property
@@ -249,7 +249,7 @@ class SmConfig:
 
     @property
     def watches_locality(self) -> bool:
-        """Some policy of the build looks at who loses lines of the data cache: there are victim tags."""
+        """Whether a policy of the build watches for lost lines of the data cache, which takes victim tags."""
         return "ccws" in (*self.policies, *self.fetch_policies)
 
     @property

@@ -1,4 +1,4 @@
-"""How a configuration refuses a value, and what the parameters of the warp policies come to."""
+"""Checks of configuration values, and the parameters of the warp policies that are derived from them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MOST_SLOTS = 256
 
 
 def kind_of(kind: type, each: type = str) -> str:
-    """What a value of this type is called in a message; ``each``: the type of what a tuple consists of."""
+    """The name of a type in a message; ``each`` is the type of a tuple's elements."""
     if issubclass(kind, enum.Enum):
         return "one of " + ", ".join(f"{kind.__name__}.{name}" for name in kind.__members__)
     parts = "whole numbers" if each is int else "names"
@@ -23,29 +23,29 @@ def kind_of(kind: type, each: type = str) -> str:
 
 
 def is_power_of_two(value: int) -> bool:
-    """1, 2, 4, ..."""
+    """Whether the value is 1, 2, 4, ..."""
     return value > 0 and value & (value - 1) == 0
 
 
 def require(condition: bool, field: str, allowed: str, value: object) -> None:
-    """ValueError for a value that is not ``allowed``: the field, what it must be, and the value given."""
+    """Raise ValueError unless ``condition``, naming the field, the ``allowed`` values and the value given."""
     if not condition:
         raise ValueError(f"{field} must be {allowed}, not {value!r}")
 
 
 def warps_of_a_group(warps: int, group_warps: int) -> int:
-    """The size of a group of two_level; by default the smallest divisor of ``warps`` whose square is at least that."""
+    """The group size of two_level; by default the smallest divisor of ``warps`` whose square is at least ``warps``."""
     return group_warps or next(size for size in range(1, warps + 1) if warps % size == 0 and size * size >= warps)
 
 
 def rate_of_each(warps: int, rates: Sequence[int]) -> tuple[int, ...]:
-    """The rate of every warp. The last one given holds for the rest; by default every second slot is warp 0's."""
+    """The rate of every warp. The last one given applies to the rest; by default warp 0 has every second slot."""
     given = tuple(rates) or (max(1, warps - 1), *[1] * (warps > 1))
     return (*given, *[given[-1]] * (warps - len(given)))
 
 
 def _require_rates(warps: int, rates: Sequence[int], *, strict: bool) -> None:
-    """A frame that can be built; ``strict``: one in which every warp has a slot."""
+    """Require a frame that can be built and, if ``strict``, has a slot for every warp."""
     require(len(rates) <= warps, "rates", f"at most one for each warp, of which there are {warps}", rates)
     require(all(rate >= 0 for rate in rates), "rates", "0 or more for each warp", rates)
     every = rate_of_each(warps, rates)
@@ -57,7 +57,7 @@ def _require_rates(warps: int, rates: Sequence[int], *, strict: bool) -> None:
 
 
 def require_locality(*, base: int, throttle: int, victim_tags: int) -> None:
-    """The parameters of ccws, also where it is not in the build."""
+    """Check the parameters of ccws, even if it is not in the build."""
     require(1 <= base <= 1000, "locality_base", "between 1 and 1000", base)
     require(1 <= throttle <= 64, "locality_throttle", "between 1 and 64", throttle)
     require(1 <= victim_tags <= 64, "victim_tags", "between 1 and 64", victim_tags)
@@ -66,9 +66,9 @@ def require_locality(*, base: int, throttle: int, victim_tags: int) -> None:
 def require_policies(
     warps: int, policies: Sequence[str], fetch: Sequence[str], *, unified: bool, group_warps: int, rates: Sequence[int]
 ) -> None:
-    """Some policy of each scheduler, none twice; whether there is such a policy is the scheduler's matter.
+    """Require at least one policy for each scheduler, none twice; the schedulers check that the policies exist.
 
-    ``unified``: there is one scheduler only. The parameters are checked also where no policy reads them.
+    ``unified``: there is one scheduler only. The parameters are checked even if no policy reads them.
     """
     require(len(policies) > 0, "policies", "a non-empty tuple", policies)
     require(len(set(policies)) == len(policies), "policies", "free of repeats", policies)
@@ -81,9 +81,9 @@ def require_policies(
 
 
 def require_channels(depth: int, threads: int, policies: Sequence[str], *, ordered: bool) -> None:
-    """A depth that can be built, and in ``ordered`` channels no policy with which a run could come to a stop.
+    """Require a depth that can be built and, in ``ordered`` channels, no policy with which a run could hang.
 
-    A load or store may have as many lines as lanes, and is only issued if its channel has room for all of them.
+    A load or store may have as many lines as lanes, and issues only if its channel has room for all of them.
     """
     if not ordered:
         require(1 <= depth <= 16, "channel_depth", "between 1 and 16", depth)

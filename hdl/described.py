@@ -1,4 +1,4 @@
-"""Values that say what they mean: members of an enumeration, and fields of a configuration."""
+"""Values that carry their meaning: members of an enumeration, and fields of a configuration."""
 
 from __future__ import annotations
 
@@ -25,5 +25,5 @@ class DescribedEnum(enum.IntEnum):
 
 
 def setting(default: T, about: str, *, unit: str | None = None) -> T:
-    """A field of a dataclass that is a setting: its default, what it means, and what it counts."""
+    """A dataclass field that is a setting: its default, its meaning and its unit."""
     return dataclasses.field(default=default, metadata={"about": about, "unit": unit})

@@ -32,7 +32,7 @@ DEFAULT_MAP = MemoryMap()
 
 
 def require_map(places: MemoryMap, *, line_bytes: int, local_bytes: int) -> None:
-    """Every place is one, and lies where the units take it to lie."""
+    """Require every address to be valid and to lie where the units expect it."""
     for field in fields(places):
         value, name = getattr(places, field.name), f"memory_map.{field.name}"
         require(type(value) is int, name, kind_of(int), value)
@@ -49,7 +49,7 @@ def require_map(places: MemoryMap, *, line_bytes: int, local_bytes: int) -> None
 
 
 def require_stacks(places: MemoryMap, stacks: range, *, line_bytes: int, threads: int, local_bytes: int) -> None:
-    """A map that lets ``stacks`` be interleaved: whole lines, all of them in cached memory and apart from the rest."""
+    """Require a map in which ``stacks`` can be interleaved: whole lines, in cached memory and apart from the rest."""
     each, row = places.stack_bytes_per_hart, max(line_bytes, 4 * threads)
     require(
         is_power_of_two(each) and each >= line_bytes,

@@ -6,7 +6,7 @@ from .config import SmConfig
 
 __all__ = ["BASE", "MID", "PAPER", "PRESETS", "TINY", "ULX3S"]
 
-# Few warps do not fill the buffers of many, nor our kernels 4 KiB of I-cache: none takes a cycle less with MID's.
+# Few warps do not fill buffers sized for many, nor our kernels 4 KiB of I-cache: MID's values save no cycle here.
 TINY = SmConfig(warps=2, threads=2, icache_bytes=4096, dcache_mshrs=4, load_parts=8, store_buffer=8)
 BASE = SmConfig(warps=4, threads=4, dcache_mshrs=8, load_parts=8, store_buffer=16)
 MID = SmConfig(warps=8, threads=8)

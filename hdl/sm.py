@@ -26,8 +26,8 @@ __all__ = ["Sm"]
 class Sm(Component):
     """One SIMT streaming multiprocessor (design.md).
 
-    A program starts with ``start``, for one cycle after reset. One instruction issues a cycle at most. What may never
-    happen is in ``assertions``.
+    ``start``, one cycle after reset, starts a program. At most one instruction issues a cycle. ``assertions`` shows the
+    conditions that may never occur.
     """
 
     def __init__(self, config: SmConfig) -> None:
@@ -172,7 +172,7 @@ class Sm(Component):
 
     def _observe(self, m: Module, observer: Observer, frontend: FrontEnd, issue: IssueStage, control: ControlUnit,
                  lsu: Lsu) -> None:
-        """Everything that an observer sees; nothing comes back but the counters that software reads."""
+        """Connect the observer, which sees everything and returns only the counters that software reads."""
         m.d.comb += [
             observer.start.eq(self.start),
             observer.running.eq(self.busy),

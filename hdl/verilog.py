@@ -36,10 +36,10 @@ _MODULE = re.compile(r"^module .*?;\n.*?^endmodule\n", re.MULTILINE | re.DOTALL)
 
 
 def _woken(text: str) -> str:
-    """``text`` with the blocks that only assign a constant made to run once, when a simulation begins.
+    """Make the blocks of ``text`` that only assign a constant run once, when a simulation begins.
 
-    An event-driven simulator (Icarus Verilog) never enters a combinational block that reads nothing, and leaves what it
-    assigns unknown. Yosys makes its own blocks read a register that is initialized; those of one assignment it forgets.
+    An event-driven simulator (Icarus Verilog) never enters a combinational block that reads nothing, so its targets
+    stay unknown. Yosys makes its own blocks read an initialized register, except those of one assignment.
     """
 
     def woken(module: re.Match[str]) -> str:
@@ -52,10 +52,10 @@ def _woken(text: str) -> str:
 def convert(
     component: Component, *, name: str, prefix: str, sharing: type[SharedModules] = SharedModules,
 ) -> str:
-    """The Verilog of ``component`` as module ``name``, and of those it shares, whose names begin with ``prefix``.
+    """The Verilog of ``component`` as module ``name``, and of its shared modules, whose names begin with ``prefix``.
 
-    Signals without a bit are left out: Verilog has no word for them, and reads ``[-1:0]`` as two bits. ``sharing``
-    writes the modules that are shared.
+    Signals of width 0 are left out: Verilog cannot express them, and reads ``[-1:0]`` as two bits. ``sharing`` writes
+    the shared modules.
     """
     shared = sharing(prefix=prefix)
     with collector_paused():
@@ -84,20 +84,20 @@ def flat_top(config: SmConfig, bus: str = "line", **sizes: int) -> Flat:
     bus
         Of :data:`BUSES`.
     sizes
-        What the bus's component takes besides the configuration (:class:`hdl.bus.axi_sm.AxiSm`).
+        Parameters of the bus's component besides the configuration (:class:`hdl.bus.axi_sm.AxiSm`).
     """
     return Flat(BUSES[bus](config, **sizes), names=_NAMES, elements=_ELEMENTS)
 
 
 @dataclass(frozen=True)
 class FlatVerilog:
-    """The Verilog of a :class:`hdl.bus.flat.Flat`, and its ports but for clock and reset."""
+    """The Verilog of a :class:`hdl.bus.flat.Flat`, and its ports except clock and reset."""
 
     text: str  # all modules
     ports: list[FlatPort]  # in the order of the signature
 
 
 def generate_flat(config: SmConfig, bus: str = "line", **sizes: int) -> FlatVerilog:
-    """As :func:`generate`, of :func:`flat_top`."""
+    """The Verilog of :func:`flat_top`, as :func:`generate` writes it, and its ports."""
     top = flat_top(config, bus, **sizes)
     return FlatVerilog(_woken(_sm_text(top)), top.ports)

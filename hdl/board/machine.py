@@ -1,4 +1,4 @@
-"""The machine of a board: the SM with its memory, its host's registers and the monitor, between two wires."""
+"""A board's machine: the SM with its memory, host registers and monitor, reached over a serial line."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ CONSOLE_BYTES = 512
 
 
 class BoardMachine(Component):
-    """Whatever a board has around it, this is the same: a clock, a reset, and a serial line.
+    """The part that is the same on every board, with a clock, a reset and a serial line.
 
-    ``clk``: rising edge. ``rst``: synchronous. It does nothing by itself; what can be asked of it is in docs/board.md.
+    ``clk``: rising edge. ``rst``: synchronous. It acts only on requests from the host, which docs/board.md lists.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class BoardMachine(Component):
     regions : Regions
         Its memory.
     clock_hz : int
-        What the host is told.
+        The clock frequency that is reported to the host.
     divisor : int
         Cycles of a bit on the serial line.
     patience : int
@@ -78,7 +78,7 @@ class BoardMachine(Component):
 
     def _host(self, m: Module, monitor: Monitor, memory: BoardMemory, registers: ControlRegisters,
               console: SyncFIFOBuffered) -> None:
-        """Who answers the monitor: memory in its own time, the others at once."""
+        """Answer the monitor: memory takes its own time, the others answer at once."""
         infos = [PROTOCOL_VERSION, self._clock_hz, machine_digest(self._config), len(self._regions.parts)]
         for region in self._regions.parts:
             infos += [region.first, region.size]

@@ -1,4 +1,4 @@
-"""Memory on the chip: behind the SM's port, and for the host, who loads programs and reads results."""
+"""On-chip memory, shared by the SM's port and the host, which loads programs and reads results."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def console_layout(config: SmConfig) -> data.StructLayout:
 
 
 class _Words(Component):
-    """The words of all regions, read in the next cycle. No word is read and written at once by one who uses both."""
+    """The words of all regions; a read takes one cycle. No user reads and writes one word in the same cycle."""
 
     def __init__(self, regions: Regions) -> None:
         self._regions = regions
@@ -48,7 +48,7 @@ class _Words(Component):
         port = words.write_port(granularity=1)
         place = Signal(range(depth))
         for region, first in self._regions.places():
-            # Regions begin at multiples of their sizes, here and there: the low bits are the same, the high ones known.
+            # A region begins at a multiple of its size in the map and here: low bits agree, high ones are known.
             low = (region.size // MEMORY_WORD_BYTES).bit_length() - 1
             with m.If(self.address[low:] == region.first // region.size):
                 m.d.comb += [
@@ -63,17 +63,17 @@ class _Words(Component):
 
 
 class BoardMemory(Component):
-    """Lines of 64 bytes in words of 8: one line at a time.
+    """On-chip memory for lines of 64 bytes, in words of 8; one line at a time.
 
-    A request of cycle c is taken in c if nothing is under way and the host asks for nothing. It is answered from
-    c+10 on. If no region has its line, or it lies before the map's first address, it is answered with an error from
-    c+3 on. The next request is taken in the cycle after the answer was.
+    A request of cycle c is taken in c if the memory is idle and the host asks for nothing. It is answered from c+10 on.
+    If no region has its line, or the line lies before the map's first address, it is answered with an error from c+3
+    on. The next request is taken in the cycle after the answer was.
 
-    What the SM stores to the console goes to memory and to ``console``, byte by byte: such a write takes 56 cycles
-    more, and waits where ``console`` does.
+    Bytes that the SM stores to the console go to memory and, one by one, to ``console``: such a write takes 56 cycles
+    more, and waits while ``console`` does.
 
-    The host's access is done in the cycle after it was taken, and goes before the SM's. ``host_valid`` and what goes
-    with it stay until ``host_done``. Reset: nothing is under way; what memory holds stays.
+    The host's access is done in the cycle after it was taken, and goes before the SM's. ``host_valid`` and the signals
+    that belong to it stay until ``host_done``. Reset: nothing is under way; the memory keeps its contents.
     """
 
     def __init__(self, config: SmConfig, regions: Regions) -> None:
@@ -146,7 +146,7 @@ class BoardMemory(Component):
         return m
 
     def _for_host(self, m: Module, words: _Words) -> None:
-        """What is looked up while nothing is under way: the host's word, else the line of the SM's next request."""
+        """While the memory is idle, look up the host's word, else the line of the SM's next request."""
         half = self.host_address[0]
         writes = self.host_valid & self.host_write
         first = Cat(Const(0, LINE_OFFSET_BITS - (MEMORY_WORD_BYTES - 1).bit_length()), self.port.request.payload.line)
@@ -158,7 +158,7 @@ class BoardMemory(Component):
 
     def _console(self, m: Module, line: Value, mask: Value, content: Value, beat: Value, step: Signal,
                  error: Value) -> None:
-        """Whether a beat is done in this cycle: at once, but for one to the console, whose bytes go out before."""
+        """Set ``step`` when a beat is done: at once, except to the console, whose bytes go out first."""
         console = self._config.memory_map.console
         low = console % LINE_BYTES
         to_console, byte, offset = Signal(), Signal(range(MEMORY_WORD_BYTES)), Signal(LINE_OFFSET_BITS)

@@ -1,4 +1,4 @@
-"""What listens on the serial line: requests to read and write words, and their answers (docs/board.md)."""
+"""The monitor on the serial line: takes requests to read and write words, and answers them (docs/board.md)."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ __all__ = ["Monitor"]
 
 
 class Monitor(Component):
-    """Takes one request after the other, and answers each; a damaged one is answered with a wish for it to be repeated.
+    """Answers one request after the other; if a request is damaged, it asks for it again.
 
-    A word that is written to memory is written as soon as it is there. One to a register, or one that memory is filled
-    with, waits until the CRC behind it was right, and is the only one of its request. If a request is damaged, or no
-    byte comes for ``patience`` cycles in the midst of it, nothing more of it is done. What comes until there was
-    silence for so long is no request either. Reset: it waits for a request.
+    A word for memory is written as soon as it arrives. A word for a register, or one that fills memory, is the only one
+    of its request and is written only after its CRC was right. If a request is damaged, or no byte comes for
+    ``patience`` cycles in the middle of it, the rest is dropped, and everything that comes before a silence of that
+    length is ignored. Reset: it waits for a request.
 
-    ``valid`` and what goes with it stay until ``done``, which may come in the same cycle.
+    ``valid`` and the signals that belong to it stay until ``done``, which may come in the same cycle.
 
     Raises
     ------
@@ -69,14 +69,14 @@ class Monitor(Component):
         return m
 
     def _take(self, m: Module) -> Value:
-        """A byte is taken in this cycle if there is one: whether there is."""
+        """Take a byte if there is one in this cycle; return whether there is."""
         m.d.comb += self.received.ready.eq(1)
         with m.If(self.received.valid):
             m.d.sync += [self._crc.eq(crc_step(self._crc, self.received.payload)), self._left.eq(self._left - 1)]
         return self.received.valid
 
     def _give(self, m: Module, byte: Value, crc: bool = True) -> Value:
-        """A byte goes out as soon as it can: whether that is in this cycle."""
+        """Send a byte as soon as possible; return whether it goes out in this cycle."""
         m.d.comb += [self.sent.valid.eq(1), self.sent.payload.eq(byte)]
         with m.If(self.sent.ready):
             m.d.sync += self._left.eq(self._left - 1)
@@ -169,7 +169,7 @@ class Monitor(Component):
                     self._end(m, Mark.DONE)
 
     def _next_word(self, m: Module) -> None:
-        """A word is done: note whether it was there, and go on to the next."""
+        """Finish a word: note whether it was there, and advance to the next."""
         m.d.sync += [self.address.eq(self.address + 1), self._words.eq(self._words - 1)]
         with m.If(self.error & ~self._flags[1]):
             m.d.sync += self._flags[0].eq(1)

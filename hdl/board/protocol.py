@@ -1,6 +1,6 @@
-"""What passes over the serial line of a board: the one list of numbers that the monitor and the host's program follow.
+"""The protocol of a board's serial line: the one list of numbers that the monitor and the host's program follow.
 
-docs/board.md describes the frames. All numbers are little-endian, but for the CRC, whose high byte goes first.
+docs/board.md describes the frames. All numbers are little-endian except the CRC, whose high byte goes first.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Mark(enum.IntEnum):
 
 
 class Space(enum.IntEnum):
-    """What a request is about: the low bits of its operation."""
+    """The address space of a request: the low bits of its operation."""
 
     MEMORY = 0
     REGISTERS = 1
@@ -55,7 +55,7 @@ class Flag(enum.IntFlag):
 
 
 class Info(enum.IntEnum):
-    """The words of :attr:`Space.INFO`, by their place; behind them two a region: its first address, its bytes."""
+    """The words of :attr:`Space.INFO`, by their place; then two for each region: first address and size in bytes."""
 
     VERSION = 0
     CLOCK_HZ = 1
@@ -64,17 +64,17 @@ class Info(enum.IntEnum):
 
 
 def operation(space: Space, write: bool, fill: bool = False) -> int:
-    """The byte of a request that says what to do; ``fill`` writes one word again and again."""
+    """The operation byte of a request; with ``fill`` one word is written repeatedly."""
     return space | write << 2 | fill << 3
 
 
 def machine_digest(config: SmConfig) -> int:
-    """32 bits that tell one configuration from another."""
+    """A 32-bit digest that distinguishes configurations."""
     return zlib.crc32(repr(config).encode())
 
 
 def crc_step(crc: Value, byte: Value) -> Value:
-    """The CRC behind one byte more."""
+    """The CRC after one more byte."""
     bits: list[Value | int] = [crc[place] for place in range(16)]
     for place in reversed(range(8)):
         top = bits[15] ^ byte[place]

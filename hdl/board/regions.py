@@ -1,4 +1,4 @@
-"""Which addresses have memory on the chip."""
+"""The addresses that have on-chip memory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MEMORY_WORD_BYTES = 8
 
 @dataclass(frozen=True, kw_only=True)
 class Region:
-    """A piece of memory."""
+    """A contiguous piece of memory."""
 
     name: str  # what it is for
     first: int  # [address] its first byte
@@ -36,7 +36,7 @@ class Region:
 
 @dataclass(frozen=True)
 class Regions:
-    """All of them, the largest first: so each begins in the memory at a multiple of its size.
+    """All regions, the largest first, so that each begins in the memory at a multiple of its size.
 
     Raises
     ------
@@ -55,7 +55,7 @@ class Regions:
 
     @property
     def size(self) -> int:
-        """Bytes of all."""
+        """The bytes of all regions."""
         return sum(part.size for part in self.parts)
 
     def places(self) -> list[tuple[Region, int]]:
@@ -73,12 +73,12 @@ class Regions:
 
 
 def pieces(name: str, first: int, size: int) -> list[Region]:
-    """The fewest regions that have these bytes one behind the other.
+    """The fewest regions that together cover these bytes.
 
     Raises
     ------
     ValueError
-        Unless both are multiples of a line, and there is one at least.
+        Unless both are multiples of a line and ``size`` is at least one line.
     """
     if size <= 0 or size % LINE_BYTES:
         raise ValueError(f"{name} must have a multiple of {LINE_BYTES} bytes, at least {LINE_BYTES}, not {size}")
@@ -99,7 +99,7 @@ def regions_of(
     Raises
     ------
     ValueError
-        For a size that is no multiple of a line, and for regions that overlap.
+        If a size is not a multiple of a line, or regions overlap.
     """
     places = config.memory_map
     stacks = 1 << (places.stack_bytes_per_hart * config.harts - 1).bit_length()

@@ -24,7 +24,7 @@ def _require_divisor(divisor: int) -> None:
 class UartReceiver(Component):
     """Bytes from a line of ``divisor`` cycles a bit.
 
-    Each bit is sampled in its middle. A byte is offered in the middle of its stop bit; there is no queue, and one that
+    Each bit is sampled in its middle. A byte is offered in the middle of its stop bit. There is no queue: a byte that
     is not taken before the next one comes is lost. A byte without its stop bit is dropped. Reset: the line is idle.
 
     Raises
@@ -56,7 +56,7 @@ class UartReceiver(Component):
             m.d.sync += timer.eq(timer - 1)
         with m.Else():
             m.d.sync += [timer.eq(self._divisor - 1), left.eq(left - 1)]
-            with m.If((left == _FRAME_BITS) & line):  # no start bit, a spike
+            with m.If((left == _FRAME_BITS) & line):  # a glitch, not a start bit
                 m.d.sync += left.eq(0)
             with m.If(left == 1):
                 with m.If(line):
@@ -67,7 +67,7 @@ class UartReceiver(Component):
 
 
 class UartTransmitter(Component):
-    """Bytes to a line of ``divisor`` cycles a bit, one behind the other without a gap. Reset: the line is idle.
+    """Bytes to a line of ``divisor`` cycles a bit, back to back. Reset: the line is idle.
 
     Raises
     ------
@@ -86,7 +86,7 @@ class UartTransmitter(Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         timer, left = Signal(range(self._divisor)), Signal(range(_FRAME_BITS + 1))
-        bits = Signal(_FRAME_BITS - 1, init=-1)  # behind the one on the line
+        bits = Signal(_FRAME_BITS - 1, init=-1)  # after the one on the line
         m.d.comb += self.bytes.ready.eq((left == 0) | ((left == 1) & (timer == 0)))
         with m.If(timer != 0):
             m.d.sync += timer.eq(timer - 1)

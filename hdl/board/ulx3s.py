@@ -43,8 +43,8 @@ def constraints() -> str:
 class Ulx3s(Component):
     """The top level: the machine on its pins.
 
-    Of ``led`` 0 is on while a program runs, 1 after a fault. 2 changes with every byte that
-    comes, and 7 blinks with the clock, about once in 1.3 s. Parameters: as for :class:`hdl.board.machine.BoardMachine`.
+    Bit 0 of ``led`` is on while a program runs, bit 1 after a fault. Bit 2 changes with every byte that comes, and bit
+    7 blinks with the clock, about once in 1.3 s. Parameters: as for :class:`hdl.board.machine.BoardMachine`.
     """
 
     def __init__(self, config: SmConfig, regions: Regions, *, divisor: int, patience: int) -> None:

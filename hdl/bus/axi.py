@@ -26,7 +26,7 @@ _BORDER = 4096
 
 
 def require_axi(data_bits: int, reads: int, writes: int, *, line_bytes: int = LINE_BYTES) -> None:
-    """ValueError for what :class:`AxiMaster` cannot be built with."""
+    """Raise ValueError if :class:`AxiMaster` cannot be built with these sizes."""
     limits = {"data_bits": (data_bits, 8, 8 * line_bytes), "reads": (reads, 1, 64), "writes": (writes, 1, 64)}
     for name, (value, low, high) in limits.items():
         if type(value) is not int or not low <= value <= high or value & (value - 1):
@@ -34,16 +34,16 @@ def require_axi(data_bits: int, reads: int, writes: int, *, line_bytes: int = LI
 
 
 class AxiMaster(Component):
-    """Lines in, bursts out: one INCR burst of 64 bytes, on a border of 64, for each request.
+    """Turns each line request into one INCR burst of 64 bytes, aligned to 64.
 
-    A read is answered when its last beat has come, a write when the slave has completed it (B) and not before. An error
-    of any beat is the answer's. Up to ``reads`` and ``writes`` bursts are under way; an id is the number of such a
-    place, and so unique. A request that finds no place waits, and those behind it.
+    A read is answered after its last beat, a write only after the slave has completed it (B). If any beat fails, the
+    answer is an error. Up to ``reads`` and ``writes`` bursts are under way, each in a slot whose number is its unique
+    id. A request that finds no free slot waits, and so do those after it.
 
     Takes one request a cycle, but a write every 512 / ``data_bits`` cycles. Adds one cycle on the way out and one on
-    the way back. An answer of one kind that waits does not hold back the other at the bus; towards the SM they take
+    the way back. A waiting answer of one kind does not hold back the other kind at the bus; towards the SM they take
     turns. ``port.response.valid`` and the bus's valids do not depend on any ready. Reset: nothing is under way, so the
-    slave is reset with it. The data of a write's answer means nothing, and may change while it waits.
+    slave must be reset with it. The data of a write's answer means nothing, and may change while it waits.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ class AxiMaster(Component):
         return m
 
     def _address(self, m: Module, channel: str, bursts: Any) -> None:
-        """One burst of a whole line."""
+        """Send one burst for a whole line."""
         line_bytes = self.config.line_bytes
         assert _BORDER % line_bytes == 0, "an aligned line crosses no border"
         values = {
@@ -108,7 +108,7 @@ class AxiMaster(Component):
             "len": 8 * line_bytes // self.data_bits - 1,
             "size": (self.data_bits // 8).bit_length() - 1,
             "burst": _INCR, "lock": 0, "prot": 0, "qos": 0,
-            # Below it is what has effects: the console, the exit code (docs/isa.md).
+            # Accesses below it have side effects: the console, the exit code (docs/isa.md).
             "cache": Mux(bursts.payload.line < self.config.memory_map.user // line_bytes, _DEVICE, _NORMAL),
             "valid": bursts.valid,
         }
@@ -116,7 +116,7 @@ class AxiMaster(Component):
         m.d.comb += bursts.ready.eq(getattr(self.axi, f"{channel}ready"))
 
     def _answer(self, m: Module, reads: AxiReads, writes: AxiWrites) -> None:
-        """Reads and writes take turns, and what is offered stays."""
+        """Answer reads and writes in turn; an answer that is offered stays."""
         response = self.port.response
         held = Signal()
         last = Signal()
@@ -128,7 +128,7 @@ class AxiMaster(Component):
             reads.response.ready.eq(response.ready & ~write),
             response.payload.tag.eq(Mux(write, writes.response.payload.tag, reads.response.payload.tag)),
             response.payload.error.eq(Mux(write, writes.response.payload.error, reads.response.payload.error)),
-            # What a write's answer carries as data means nothing.
+            # The data of a write's answer means nothing.
             response.payload.data.eq(reads.response.payload.data),
         ]
         m.d.sync += held.eq(response.valid & ~response.ready)

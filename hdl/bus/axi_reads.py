@@ -1,4 +1,4 @@
-"""Reads of lines over AXI4: a burst each, whose beats may come mixed with those of the others."""
+"""Line reads over AXI4: one burst each, whose beats may interleave with those of other bursts."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ __all__ = ["AxiReads"]
 
 
 class AxiReads(Component):
-    """A burst of a whole line for each request; answers in the order of their last beats.
+    """One burst of a whole line for each request; answers come in the order of their last beats.
 
     A request that is taken in cycle c is at ``ar`` from c+1 on; one a cycle. An answer is valid in the cycle after its
-    last beat, or behind those that wait. Beats are always taken: each request has room for its line. A beat of any
-    read may follow a beat of any other. Reset: nothing is under way. Of a beat that nobody asked for nothing is
-    promised.
+    last beat, or after the answers that wait before it. Beats are always taken: each request has room for its line.
+    Beats of different reads may interleave. Reset: nothing is under way. The effect of a beat that was not requested is
+    undefined.
     """
 
     def __init__(self, *, line_bytes: int, data_bits: int, tag_bits: int, slots: int) -> None:
@@ -70,11 +70,11 @@ class AxiReads(Component):
         return m
 
     def _collect(self, m: Module, slots: Slots, taken: Signal) -> None:
-        """Puts each beat in its place: a memory for each place in a line, with an entry for each slot."""
+        """Store each beat: one memory for each position in a line, with an entry for each slot."""
         beats = self._beats
         beat_bits = (beats - 1).bit_length()
         layout = data.StructLayout({"beat": beat_bits, "error": 1})
-        # The beat that a burst waits for, and whether one has failed; neither counts before its first beat.
+        # The beat that each burst waits for, and whether one has failed; neither counts before its first beat.
         m.submodules.progress = progress = Memory(shape=layout, depth=self._slots, init=[])
         before, after = progress.read_port(domain="comb"), progress.write_port()
         fresh = Signal(self._slots)

@@ -1,4 +1,4 @@
-"""The SM with an AXI4 master and an AXI4-Lite slave: what a block design takes."""
+"""The SM with an AXI4 master and an AXI4-Lite slave, for block designs."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ __all__ = ["AxiSm"]
 class AxiSm(Component):
     """A top level with flat ports: every wire of a bus is a port of its own, ``m_axi_awid``, ``s_axil_awaddr``, ...
 
-    It has its own clock domain, ``clk`` with the synchronous reset ``rst``, and nothing of it is in the surrounding
-    one. The host starts and resets the SM through registers (:mod:`hdl.bus.register_table`); while it is reset its
-    requests are held back, and what is under way on the bus is waited for and thrown away. Parameters: as for
+    It has its own clock domain, ``clk`` with the synchronous reset ``rst``, and uses no surrounding one. The host
+    starts and resets the SM through registers (:mod:`hdl.bus.register_table`). While the SM is in reset, its requests
+    are held back, and answers that are still due on the bus are awaited and discarded. Parameters: as for
     :class:`hdl.bus.axi.AxiMaster`.
     """
 
@@ -47,7 +47,7 @@ class AxiSm(Component):
 
     @staticmethod
     def meanings() -> dict[str, str]:
-        """What the wires of the two buses say, by the port."""
+        """The meaning of each wire of the two buses, by its port."""
         master, slave = axi4_wires(data_bits=64, id_bits=1), axi_lite_wires(address_bits=ADDRESS_BITS)
         return {f"{prefix}{wire.name}": wire.about for prefix, wires in (("m_axi_", master), ("s_axil_", slave))
                 for wire in wires}

@@ -1,4 +1,4 @@
-"""Writes of lines over AXI4: a burst each, done when the slave says so."""
+"""Line writes over AXI4: one burst each, complete when the slave acknowledges it."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ __all__ = ["AxiWrites"]
 
 
 class AxiWrites(Component):
-    """A burst of a whole line for each request; answers in the order in which the slave completes them.
+    """One burst of a whole line for each request; answers come in the order in which the slave completes them.
 
     A request that is taken in cycle c is at ``aw`` from c+1 on, and its first beat at ``w`` too: neither waits for the
     other. The next one is taken when both have gone, in the cycle of the last beat at the earliest. An answer is valid
-    in the cycle after the slave's, or behind those that wait; the slave's are always taken. Reset: nothing is under
-    way.
+    in the cycle after the slave's, or after the answers that wait before it; the slave's are always taken. Reset:
+    nothing is under way.
     """
 
     def __init__(self, *, line_bytes: int, data_bits: int, tag_bits: int, slots: int) -> None:
@@ -49,7 +49,7 @@ class AxiWrites(Component):
         beats = 8 * self._line_bytes // self._data_bits
         m.submodules.slots = slots = Slots(count=self._slots, tag_bits=self._tag_bits)
         request, aw, w = self.request, self.aw, self.w
-        # The bytes that are left, those of the next beat lowest, and the beats behind the next one.
+        # The remaining bytes, those of the next beat lowest, and the beats after the next one.
         left, mask = Signal(8 * self._line_bytes, name="left"), Signal(self._line_bytes, name="mask")
         more = Signal(range(beats))
         taken, moves = Signal(), Signal()

@@ -16,11 +16,11 @@ _OKAY, _SLVERR = 0, 2
 
 
 class AxiLiteControl(Component):
-    """Passes accesses over ``axi`` on to the registers (:func:`hdl.bus.registers.connect_host`).
+    """Forwards accesses over ``axi`` to the registers (:func:`hdl.bus.registers.connect_host`).
 
     A read is answered two cycles after its address, or as soon as its register is ready. A write is answered two cycles
-    after the later one of address and data, which come in any order. One of each is under way at most. What names no
-    register is answered with SLVERR and does nothing, a write to a read-only register does nothing. Readies and valids
+    after the later one of address and data, which come in any order. At most one of each is under way. An access to no
+    register does nothing and is answered with SLVERR; a write to a read-only register does nothing. Readies and valids
     come from registers.
     Reset: nothing is under way.
     """

@@ -1,4 +1,4 @@
-"""A top level for users of other languages: one port for each field, with names that follow from the layouts."""
+"""A top level for users of other languages: one port for each field, with names derived from the layouts."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def flat_ports(
     Raises
     ------
     ValueError
-        If two fields would have one name.
+        If two fields would have the same name.
     """
     found: dict[str, FlatPort] = {}
     for member, description, value in component.signature.flatten(component):
@@ -79,25 +79,25 @@ def flat_ports(
 
 
 class Flat(Component):
-    """``component`` with a port for each field of its ports. Wires alone: no register, no cycle more.
+    """``component`` with a port for each field of its ports: wires only, no registers, no added latency.
 
-    A field of a structure is a port, be the structure nested or not; an array is one port, its first element in the
-    lowest bits. A port is called as the path to it, with underscores; the payload of a stream as the stream.
+    Each field of a structure, nested or not, is a port; an array is one port, its first element in the lowest bits. A
+    port is named after the path to it, with underscores; the payload of a stream is named after the stream.
 
     Parameters
     ----------
     component : wiring.Component
-        What is inside, as submodule ``sm``.
+        The component inside, as submodule ``sm``.
     names : mapping of str to str
-        Another word for a part of a path.
+        Replacements for parts of a path.
     elements : mapping of str to sequence
-        For the path (with dots) of an array: the names of its elements, each of which is then a port; None leaves out
-        an output.
+        For the path (with dots) of an array: the names of its elements, each of which is then a port; None omits an
+        output.
 
     Raises
     ------
     ValueError
-        If two ports would have one name.
+        If two ports would have the same name.
     """
 
     def __init__(

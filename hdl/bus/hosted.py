@@ -1,4 +1,4 @@
-"""What is around any SM that a host starts through registers: clock domains, memory port and wires."""
+"""The surroundings of any SM that a host starts through registers: clock domains, memory port and wires."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ def add_hosted_sm(
     m: Module, config: SmConfig, parts: Mapping[str, Elaboratable], *, clk: Value, rst: Value,
     port: Any, idle: Value,
 ) -> tuple[Sm, ControlRegisters]:
-    """Add an SM and its host's registers as submodules ``sm`` and ``registers``, and ``parts`` around them.
+    """Add an SM and its host's registers as submodules ``sm`` and ``registers``, with ``parts`` around them.
 
-    While the registers hold the SM in reset its requests are held back, and what ``port`` answers is thrown away.
+    While the registers hold the SM in reset, its requests are held back and answers of ``port`` are discarded.
 
     Parameters
     ----------
     clk, rst
-        Clock and synchronous reset of all; the SM is also reset by the registers.
+        Clock and synchronous reset of everything; the registers reset the SM too.
     port
-        Of one of the parts: whatever memory there is, as the SM's own port sees it.
+        The port of one of the parts: the memory, as the SM's own port sees it.
     idle
-        Nothing of the SM is under way behind ``port``.
+        Whether nothing of the SM is under way beyond ``port``.
 
     Returns
     -------
     Sm, ControlRegisters
-        Of the registers whoever calls connects what a host sees, and ``irq``.
+        The caller connects the registers' host side and ``irq``.
     """
-    # Domains with the same clock signal: what goes from one to the other is as in one. Only the reset differs.
+    # Both domains have one clock signal and differ only in reset: signals between them behave as in one domain.
     outer, inner = ClockDomain(_OUTER, local=True), ClockDomain(_INNER, local=True)
     outer.clk = inner.clk = clk  # type: ignore[attr-defined]  # the stubs give a domain no signals
     outer.rst = rst  # type: ignore[attr-defined]  # as above

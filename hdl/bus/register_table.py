@@ -1,4 +1,4 @@
-"""The host's registers: the table from which the hardware, its pages and its tests follow."""
+"""The host's registers: the table from which the hardware, its pages and its tests are derived."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ COUNTERS_OFFSET = 0x100
 
 
 class Access(enum.StrEnum):
-    """What the host may do with a register."""
+    """The accesses that a register allows the host."""
 
     READ = "ro"
     WRITE = "rw"
@@ -48,7 +48,7 @@ def _configuration(config: SmConfig) -> int:
 
 
 def constants(config: SmConfig) -> dict[str, int]:
-    """The registers that hold the same for ever."""
+    """The registers whose values never change."""
     return {
         "identity": IDENTITY,
         "version": MAP_VERSION,
@@ -58,7 +58,7 @@ def constants(config: SmConfig) -> dict[str, int]:
 
 
 def register_table(config: SmConfig) -> tuple[Register, ...]:
-    """Every register, in the order of its address."""
+    """All registers, in address order."""
     cause, high = max(FaultCause).bit_length(), COUNTER_BITS - 32
     fixed = (
         Register("identity", 0x00, 32, Access.READ, f"{IDENTITY:#010x}, the characters MTRN"),

@@ -1,4 +1,4 @@
-"""The host's registers, whatever the bus: start and reset of the SM, its state, faults and counters."""
+"""The host's registers, independent of the bus: start and reset of the SM, its state, faults and counters."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ def connect_host(m: Module, slave: Any, registers: ControlRegisters) -> None:
 
 
 class ControlRegisters(Component):
-    """Reads are combinational, writes take effect in the next cycle; one of each in a cycle.
+    """The host's registers: reads are combinational, writes take effect in the next cycle; one of each a cycle.
 
-    A start or reset that is written in cycle c holds the SM in reset from c+1 until ``idle``, one cycle at least. A run
-    starts in the cycle after. ``interrupt`` is set in the cycle after the one in which ``busy`` falls. Reset: nothing
-    is set, and ``start_pc`` is where the build's memory map starts programs.
+    A start or reset that is written in cycle c holds the SM in reset from c+1 until ``idle``, at least one cycle. A run
+    starts in the cycle after. ``interrupt`` is set in the cycle after ``busy`` has fallen. Reset: nothing is set, and
+    ``start_pc`` is the start address of programs in the build's memory map.
     """
 
     def __init__(self, config: SmConfig) -> None:
@@ -115,7 +115,7 @@ class ControlRegisters(Component):
         return self.write & (self.write_address == offset // 4)
 
     def _merge(self, m: Module, register: Signal) -> None:
-        """Write the bytes that are asked for."""
+        """Write the bytes that the strobe selects."""
         for byte in range(4):
             part = register[8 * byte : 8 * byte + 8]
             if len(part):
@@ -133,7 +133,7 @@ class ControlRegisters(Component):
                          & (self.write_data[_RESET] | (self.write_data[_START] & ~running))),
             ended.eq(was_busy & ~self.busy),
         ]
-        # A reset ends no run.
+        # A reset does not end a run.
         m.d.sync += [was_busy.eq(self.busy & ~self.sm_reset), self.start.eq(0)]
         with m.If(self.sm_reset & self.idle):
             m.d.sync += [self.sm_reset.eq(0), self.start.eq(launch), launch.eq(0)]
@@ -147,7 +147,7 @@ class ControlRegisters(Component):
             m.d.sync += done.eq(0)
 
     def _read(self, m: Module, values: dict[str, Value | int]) -> None:
-        """The register at ``read_address``; the high half of a counter is what was kept with a low one."""
+        """Read the register at ``read_address``; a counter's high half is the one kept when its low half was read."""
         kept, is_low = Signal(COUNTER_BITS - 32), Signal()
         counters = [its.offset // 4 for its in self._table if its.offset >= COUNTERS_OFFSET]
         with m.Switch(self.read_address):

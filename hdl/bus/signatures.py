@@ -1,4 +1,4 @@
-"""The buses' signals, by the names that their specifications give them, as tables: ports and pages follow from them."""
+"""The buses' signals, as tables under the names of their specifications: ports and pages are derived from them."""
 
 from __future__ import annotations
 

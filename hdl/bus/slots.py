@@ -1,4 +1,4 @@
-"""The numbers under which accesses are on a bus: each one's tag, and the answers in the order in which they came."""
+"""Ids for accesses on a bus: the tag of each, and the answers in the order in which they came."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def slot_bits(count: int) -> int:
 
 
 class Slots(Component):
-    """``count`` accesses under way at most, each with a number of its own from ``take`` until its answer is taken.
+    """At most ``count`` accesses under way, each with its own number from ``take`` until its answer is taken.
 
     Answers go out in the order of ``done``: one that comes in cycle c is ``valid`` from c+1 on, if no other waits. A
     number is free in the cycle after its answer was taken. Reset: all are free. May never happen: ``take`` while not
@@ -65,7 +65,7 @@ class Slots(Component):
             read.addr.eq(self.number), self.answer_tag.eq(read.data),
             load.eq(~self.valid | self.ready),
             arrived.eq(Cat(self.done_slot, self.done_error)),
-            # What finds nobody waiting and the output free does not queue.
+            # An answer that finds no other waiting and the output free does not queue.
             waiting.w_data.eq(arrived), waiting.w_en.eq(self.done & (waiting.r_rdy | ~load)),
             waiting.r_en.eq(load),
         ]

@@ -20,13 +20,13 @@ WIDTHS = (32, 64)
 
 
 class WishboneMaster(Component):
-    """Lines in, bursts of words out (Wishbone B4, registered feedback), one line at a time.
+    """Turns each line request into a burst of words (Wishbone B4, registered feedback), one line at a time.
 
-    A request that is taken in cycle c asks for its first word in c+1, and for the next one in the cycle after each
-    answer. The line's answer is valid in the cycle after that of its last word, and the next request is taken when it
-    has gone. A write is done when the slave has acknowledged each word. A word that fails makes the answer an error;
-    the others are asked for all the same. Of a slave that knows no bursts the same words are single accesses. Reset:
-    nothing is under way.
+    For a request that is taken in cycle c, the first word is requested in c+1, and each next one in the cycle after the
+    answer to the word before. The line's answer is valid in the cycle after that of its last word; the next request is
+    taken once it has gone. A write is done when the slave has acknowledged each word. If a word fails, the answer is an
+    error, but the other words are still requested. A slave without bursts sees the same words as single accesses.
+    Reset: nothing is under way.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class WishboneMaster(Component):
         m = Module()
         bus, request, response = self.bus, self.port.request, self.port.response
         words = 8 * self.config.line_bytes // self.data_bits
-        # One shift register for both directions: what was read comes in where what was written has gone.
+        # One shift register for both directions: words that are read enter where words that are written leave.
         line = Signal(8 * self.config.line_bytes)
         mask = Signal(self.config.line_bytes)
         word, last = Signal(range(words)), Signal()
@@ -87,10 +87,10 @@ class WishboneMaster(Component):
 
 
 class WishboneControl(Component):
-    """Passes accesses over ``bus`` on to the registers (:func:`hdl.bus.registers.connect_host`).
+    """Forwards accesses over ``bus`` to the registers (:func:`hdl.bus.registers.connect_host`).
 
-    An access is answered in the cycle after it was asked for: with ``err`` where there is no register. Bursts are
-    answered word by word. Reset: nothing is answered.
+    An access is answered in the cycle after its request, with ``err`` if there is no register. Bursts are answered word
+    by word. Reset: nothing is answered.
     """
 
     def __init__(self) -> None:

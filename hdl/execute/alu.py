@@ -13,9 +13,9 @@ __all__ = ["AluLane", "AluUnit"]
 
 
 class AluLane(Component):
-    """One lane: ``result`` becomes ``op`` of ``a`` and ``b`` at the end of a cycle with ``enable``, and else stays.
+    """One lane: a cycle with ``enable`` sets ``result`` to ``op`` of ``a`` and ``b``; otherwise it stays.
 
-    One adder serves all operations but the shifts, one shifter these. ``result`` has no reset.
+    One adder serves all operations except shifts, which share one shifter. ``result`` has no reset.
     """
 
     def __init__(self) -> None:
@@ -31,9 +31,9 @@ class AluLane(Component):
         m = Module()
         a, b, op = self.a, self.b, self.op
 
-        # One adder: a - b is a + ~b + 1 with the carry in as an extra low bit of both. What needs no carry is a sum
-        # of bits of which at most one is set: OR of a & ~b and b, XOR of a & ~b and ~a & b, AND of a & b and 0.
-        # Each of the two is one function of a, b and two bits for every place.
+        # One adder: a - b is a + ~b + 1 with the carry in as an extra low bit of both. Operations without a carry are
+        # sums of bits of which at most one is set: OR of a & ~b and b, XOR of a & ~b and ~a & b, AND of a & b and 0.
+        # Each of the two terms is one function of a, b and two bits for every place.
         subtract = Signal()
         no_both, no_first, invert, partial = Signal(), Signal(), Signal(), Signal()
         first, second = Signal(32), Signal(32)
@@ -54,7 +54,7 @@ class AluLane(Component):
         less_unsigned = ~total[33]
         less = Mux(a[31] ^ b[31], a[31], less_unsigned)
 
-        # A funnel: 32 of the 63 bits. A shift left by s is a shift right by 31 - s of a in the upper bits.
+        # A funnel shifter: 32 of the 63 bits. A shift left by s is a shift right by 31 - s of a in the upper bits.
         left = op == AluOp.SLL
         fill = a[31] & (op == AluOp.SRA)
         amount = Signal(5)

@@ -1,4 +1,4 @@
-"""The comparison behind a branch, lane by lane."""
+"""The comparison of a branch, lane by lane."""
 
 from amaranth.hdl import Cat, Module
 from amaranth.lib.wiring import In, Out
@@ -12,9 +12,9 @@ __all__ = ["BranchLanes"]
 
 
 class BranchLanes(Component):
-    """Whether each lane takes a branch (:class:`hdl.isa.ops.BranchOp`).
+    """The lanes that take a branch (:class:`hdl.isa.ops.BranchOp`).
 
-    Combinational, and blind to the thread mask: the caller picks the lanes that count.
+    Combinational and independent of the thread mask: the caller selects the lanes that count.
     """
 
     def __init__(self, config: SmConfig):

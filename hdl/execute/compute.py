@@ -1,4 +1,4 @@
-"""The per-lane units of fixed latency, and the choice of the result that is written."""
+"""The per-lane units of fixed latency, and the selection of the result that is written."""
 
 from functools import reduce
 from operator import or_
@@ -30,9 +30,9 @@ _FLOAT = (Unit.FMA, Unit.FCVT, Unit.FDIV)
 class ComputeUnits(Component):
     """The integer and floating-point units over all lanes.
 
-    An instruction in stage X in t+2 has its result in W = t+2+latency of its unit, and only then. Units that are
-    pipelined take one in every cycle; DIV and FDIV may get none while they work (their own contracts). Reset abandons
-    what is under way. The lanes that are not active have a result that means nothing.
+    An instruction in stage X in t+2 has its result in W = t+2 plus its unit's latency, and only then. Pipelined units
+    take one instruction a cycle; DIV and FDIV may get none while they are busy (see their contracts). Reset abandons
+    operations under way. The results of inactive lanes mean nothing.
     """
 
     def __init__(self, config: SmConfig) -> None:
@@ -71,7 +71,7 @@ class ComputeUnits(Component):
                 component.valid.eq(x.valid & reduce(or_, (decoded.info.unit == unit for unit in names))),
                 component.op.eq(decoded.op),
                 component.mask.eq(x.mask),
-                # The pc and immediates are operands of the ALU alone.
+                # The pc and immediates are operands of the ALU only.
                 component.a.eq(a if Unit.ALU in names else x.rs1),
                 component.b.eq(b if Unit.ALU in names else x.rs2),
             ]

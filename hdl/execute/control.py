@@ -1,4 +1,4 @@
-"""What is decided once for a warp: branches, SIMT control, CSRs, rounding modes, system instructions, their faults."""
+"""Decisions made once per warp: branches, SIMT control, CSRs, rounding modes, system instructions, and their faults."""
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
@@ -147,7 +147,7 @@ class ControlUnit(Component):
         return csr
 
     def _branch(self, m: Module, leader: Signal) -> None:
-        """One decision a warp; lanes that disagree are a fault (isa.md, "Branches and jumps")."""
+        """Resolve a branch once per warp; lanes that disagree are a fault (isa.md, "Branches and jumps")."""
         config = self._config
         x = self.x
         decoded = x.entry.decoded
@@ -157,7 +157,7 @@ class ControlUnit(Component):
         taken = Signal()
         target = Signal(32)
         disagree = Signal()
-        # Nobody here waits to know the leader, nor does `taken` where lanes that disagree are a fault: it comes late.
+        # The leader comes late: no logic here waits for it, nor does `taken` where lanes that disagree are a fault.
         other_way = self._differs(lanes.taken)
         other_target = Cat(
             self._differs(Cat(x.rs1[i][bit] for i in range(config.threads))) for bit in range(32)
@@ -167,7 +167,7 @@ class ControlUnit(Component):
             taken.eq((lanes.taken & decides).any()),
             target.eq((Mux(is_jalr, self._rs1, x.entry.pc) + decoded.imm) & Const(0xFFFF_FFFE, 32)),
             self._value.eq(x.entry.pc + 4),
-            # Fetch is on the predicted path already; what remains is the repair of a wrong prediction.
+            # Fetch already follows the predicted path; only a wrong prediction needs a redirect.
             self._target.eq(Mux(taken, target, x.entry.pc + 4)),
             self._jumps.eq(taken),
         ]
@@ -185,7 +185,7 @@ class ControlUnit(Component):
             m.d.comb += self._redirect.eq(taken ^ decoded.predicted)
 
     def _differs(self, bits: Value) -> Value:
-        """Whether two active lanes have not the same; one bit a lane."""
+        """Whether two active lanes differ in ``bits``, which has one bit a lane."""
         return (self.x.mask & bits).any() & (self.x.mask & ~bits).any()
 
     def _finish_simt(self, m: Module, simt: SimtControl) -> None:
@@ -209,7 +209,7 @@ class ControlUnit(Component):
             ]
 
     def _round(self, m: Module) -> None:
-        """An instruction that rounds needs a mode that exists; the others have 0 there."""
+        """Check that an instruction that rounds has an existing mode; the others have 0 there."""
         with m.If(self.rm > _LAST_MODE):
             self._illegal(m)
 
@@ -247,7 +247,7 @@ class ControlUnit(Component):
             ]
 
     def _tell(self, m: Module, csr: CsrUnit, retired: Signal) -> None:
-        """The record of this cycle."""
+        """Fill the record of this cycle."""
         event = self.event
         m.d.comb += [
             event.active.eq(self.flow.active),

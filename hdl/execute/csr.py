@@ -27,9 +27,9 @@ _HIGH = 0x80
 class CsrUnit(Component):
     """All CSRs of isa.md.
 
-    An access is made in stage X: what it reads is combinational, what it writes takes effect at the end of the cycle.
-    One access a cycle. An unknown one changes nothing. mcycle and minstret are cleared by a launch; fcsr, mregion,
-    morder, mpolicy and mscratch are 0 after reset.
+    An access is made in stage X: its read is combinational, its write takes effect at the end of the cycle. One access
+    a cycle. An access to an unknown CSR changes nothing. A launch clears mcycle and minstret; fcsr, mregion, morder,
+    mpolicy and mscratch are 0 after reset.
     """
 
     def __init__(self, config: SmConfig) -> None:
@@ -83,7 +83,7 @@ class CsrUnit(Component):
                     m.d.comb += self.value.eq(value)
             with m.Default():
                 m.d.comb += known.eq(0)
-        # The low bits of its number are a counter's place (:func:`counter_places`).
+        # The low bits of a counter's CSR number are its place (:func:`counter_places`).
         m.d.comb += self.counter_index.eq(number)
         m.d.comb += self.add_lane.eq((number == Csr.THREAD_ID) | (number == Csr.MHARTID))
 
@@ -115,7 +115,7 @@ class CsrUnit(Component):
     def _time(self, m: Module) -> tuple[Signal, Signal]:
         """mcycle counts cycles since launch, minstret thread-instructions (isa.md)."""
         cycle, counted, retired = Signal(64), Signal(64), Signal(64)
-        # Whether an instruction faults comes late in its cycle. So it is added in the next one, and to what is read.
+        # Whether an instruction faults is known late: its count is added in the next cycle, and included in reads.
         recent = Signal.like(self.retired)
         m.d.comb += retired.eq(counted + recent)
         m.d.sync += [cycle.eq(cycle + 1), recent.eq(self.retired), counted.eq(retired)]
@@ -126,7 +126,7 @@ class CsrUnit(Component):
     def _readable(
         self, fcsr: Array, scratch: Signal, cycle: Signal, retired: Signal,
     ) -> list[tuple[list[int], Value]]:
-        """Every CSR that exists: its numbers and what it reads."""
+        """Every CSR that exists: its numbers and the value that it reads as."""
         config = self._config
         mine = fcsr[self.warp]
         hart_base = config.core_id * config.harts
@@ -166,7 +166,7 @@ class CsrUnit(Component):
         return rows
 
     def _write(self, m: Module, number: Value, written: Signal, fcsr: Array, scratch: Signal) -> None:
-        """Numbers that are readable and not listed here ignore writes."""
+        """Write a CSR; readable numbers that are not listed here ignore writes."""
         mine = fcsr[self.warp]
         with m.Switch(number):
             with m.Case(Csr.FFLAGS):
@@ -181,7 +181,7 @@ class CsrUnit(Component):
                 m.d.sync += self.region.eq(written[0])
 
     def _order(self, m: Module, number: Value, written: Signal) -> None:
-        """The list of morder counts in the measured region, and only there; its end clears morder."""
+        """Apply the list of morder in the measured region only; the region's end clears morder."""
         with m.If(number == Csr.MORDER):
             m.d.sync += self._list.eq(written)
         with m.If((number == Csr.MREGION) & written[0] & ~self.region):
@@ -192,7 +192,7 @@ class CsrUnit(Component):
         m.d.comb += self.order.address.eq(self._list)
 
     def _change(self, m: Module, writes: Value, written: Signal) -> None:
-        """A write of mpolicy, told to the policies in the cycle after it: what is written comes late in its own."""
+        """Report a write of mpolicy to the policies one cycle later: the written value comes late in its cycle."""
         told = Signal()
         m.d.sync += told.eq(writes)
         with m.If(writes):

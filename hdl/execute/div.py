@@ -16,10 +16,10 @@ _WORK_CYCLES = 33
 
 
 class DivLane(Component):
-    """One lane: restoring division of magnitudes, one quotient bit a ``step``.
+    """One lane: restoring division of magnitudes, one quotient bit per ``step``.
 
     ``start``, then 32 cycles with ``step``, then ``finish``: at most one of the three in a cycle. Registers keep their
-    value in all other cycles, and have no reset.
+    value in all other cycles and have no reset.
     """
 
     def __init__(self) -> None:
@@ -39,7 +39,7 @@ class DivLane(Component):
         # The dividend leaves `quotient` at the top while quotient bits enter at the bottom.
         quotient = Signal(32, reset_less=True)
         rest = Signal(32, reset_less=True)
-        # Minus the divisor's magnitude is `complement` + `carry`.
+        # The negated magnitude of the divisor is `complement` + `carry`.
         complement = Signal(32, reset_less=True)
         carry = Signal(reset_less=True)
         negate = Signal(reset_less=True)
@@ -48,7 +48,7 @@ class DivLane(Component):
         a_negative = self.is_signed & self.a[31]
         b_negative = self.is_signed & self.b[31]
 
-        # The dividend at the start and the result at the end have one negation.
+        # The dividend at the start and the result at the end share one negation.
         value, negative, signed_value = Signal(32), Signal(), Signal(33)
         want_rest, want_quotient = self.finish & self.remainder, self.finish & ~self.remainder
         inverted = negative.replicate(32)
@@ -59,11 +59,11 @@ class DivLane(Component):
             signed_value.eq(Cat(negative, value ^ inverted) + negative),
         ]
 
-        # Never more than the leading bits of the dividend, so nothing is lost at the top of `rest`.
+        # `rest` never exceeds the leading bits of the dividend, so its top bit loses nothing.
         shifted = Cat(quotient[31], rest[:31])
         difference = Signal(34)
-        # A divisor of 0 always fits: the quotient gets all ones and the rest is the dividend, as RISC-V wants.
-        # Overflow comes out right too: -2**31 / -1 is 2**31 / 1 as magnitudes.
+        # A divisor of 0 always fits: the quotient is all ones and the rest is the dividend, as RISC-V requires.
+        # Overflow also comes out right: -2**31 / -1 is 2**31 / 1 as magnitudes.
         m.d.comb += difference.eq(Cat(carry, shifted) + Cat(carry, complement))
         fits = difference[33]
 
@@ -86,12 +86,12 @@ class DivLane(Component):
 
 
 class DivUnit(Component):
-    """:class:`hdl.isa.ops.DivOp` over the lanes; latency ``config.latency_div`` whatever the operands, not pipelined.
+    """:class:`hdl.isa.ops.DivOp` over the lanes; latency ``config.latency_div`` for all operands, not pipelined.
 
     Ports as in :func:`hdl.execute.lanes.unit_ports`, and ``busy``, which is 1 in the ``latency - 1`` cycles after that
-    of ``valid``. ``valid`` may not be 1 in a cycle with ``busy``: a new operation arrives ``latency`` cycles after the
-    one before (in the cycle in which that one's result is there) or later. Division by zero and overflow as in RISC-V,
-    without a trap. ``result`` stays until the next operation's. Reset abandons a division.
+    of ``valid``. ``valid`` may not be 1 in a cycle with ``busy``: operations arrive at least ``latency`` cycles apart
+    (a new one at the earliest in the cycle of the previous result). Division by zero and overflow as in RISC-V, without
+    a trap. ``result`` stays until that of the next operation. Reset abandons a division.
     """
 
     def __init__(self, config: SmConfig):
@@ -104,7 +104,7 @@ class DivUnit(Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         latency = self._config.latency_div
-        # Cycles left until the result is there. A longer latency waits before the work, not after it.
+        # Cycles left until the result. A longer latency waits before the work, not after it.
         left = Signal(range(latency))
         want_remainder = Signal(reset_less=True)
         live = Signal(self._config.threads, reset_less=True)

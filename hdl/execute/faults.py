@@ -1,4 +1,4 @@
-"""Which fault stops the SM."""
+"""The fault that stops the SM."""
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib.wiring import In, Out
@@ -11,11 +11,11 @@ __all__ = ["FaultLatch"]
 
 
 class FaultLatch(Component):
-    """Keeps the first fault until reset; one of stage X gives way to an older one of its warp.
+    """Keeps the first fault until reset; a fault of stage X is replaced by an older one of its warp.
 
-    A load or store tells its fault later than the instructions behind it: after a fault in stage X, one that the LSU
-    tells of the same warp is older (what was behind the first fault is cancelled) and takes its place. Of two in one
-    cycle the LSU's counts, for the same reason. Of two that the LSU tells the first counts, which may be the younger.
+    A load or store reports its fault later than the instructions after it. After a fault in stage X, one that the LSU
+    reports for the same warp is thus older (later instructions were cancelled) and replaces it. Between two in one
+    cycle the LSU's counts, for the same reason. Among those from the LSU the first counts, which may be the younger.
     """
 
     def __init__(self, config: SmConfig) -> None:

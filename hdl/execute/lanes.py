@@ -1,4 +1,4 @@
-"""What the integer units have in common: their ports."""
+"""The common ports of the integer units."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def lane_words(config: SmConfig) -> data.ArrayLayout:
 def unit_ports(config: SmConfig) -> dict[str, Member]:
     """The ports of a unit with a fixed latency.
 
-    ``result`` holds an operation's values exactly the unit's latency in cycles after ``valid``. The lanes that are not
-    in ``mask`` keep what they had, and toggle nowhere.
+    ``result`` holds an operation's values exactly the unit's latency in cycles after ``valid``. Lanes outside ``mask``
+    keep their previous values, and none of their logic toggles.
     """
     return {
         "valid": In(1),  # there is an operation in this cycle

@@ -20,8 +20,8 @@ __all__ = ["BaselineCoordination"]
 class BaselineCoordination(Component):
     """Fetch-ready: active, no miss outstanding, room in the buffer. Issue-ready: buffer not empty and head ready.
 
-    A warp issues nothing while its control flow is unresolved, but fetches on as if the branch were not taken. A miss
-    holds back the warp's fetch only.
+    A warp issues nothing while its control flow is unresolved, but keeps fetching as if the branch were not taken. A
+    miss stops only the warp's fetch.
     """
 
     def __init__(self, config: SmConfig) -> None:
@@ -48,5 +48,5 @@ class BaselineCoordination(Component):
         return m
 
     def _stalled(self, m: Module) -> Signal:
-        """Warps that may not fetch for another reason: none."""
+        """Return the warps that may not fetch for another reason: none."""
         return Signal(self._config.warps, name="stalled")

@@ -15,12 +15,12 @@ __all__ = ["InstructionBuffers"]
 
 
 class InstructionBuffers(Component):
-    """One ring of d slots a warp, in the two ways of :class:`hdl.config.Coordination`.
+    """One ring of d slots a warp, in one of two modes that depend on :class:`hdl.config.Coordination`.
 
-    ``swas``: buffer + in flight = d for every warp, always (design.md section 3). So the slot popped in t is the one
-    that the fetch made in t fills, and one pointer a warp serves. Reset: d NOPs.
+    ``swas``: buffer + in flight = d for every warp, always (design.md section 3). The slot popped in t is therefore the
+    one that the fetch made in t fills, and one pointer a warp is enough. Reset: d NOPs.
 
-    Else (``baseline``, ``vortex``): entries queue up behind a second pointer. Reset: empty.
+    Else (``baseline``, ``vortex``): a second pointer marks where entries are appended. Reset: empty.
 
     One pop and one fill a cycle. ``empty_pop`` and ``overflow`` may never be 1.
     """
@@ -69,8 +69,8 @@ class InstructionBuffers(Component):
                 fills.eq(self.fill.valid & ~self.fill.squashed & ~Array(self.flush)[self.fill.warp]),
             ]
         m.submodules.entries = entries = Memory(shape=BufferEntry, depth=config.warps * depth, init=[])
-        # The entry is read in t+1: what hangs on a late selection is an address register, not the memory. Until then
-        # the slot keeps what it held: the fetch that refills it is made in t at the earliest.
+        # The entry is read in t+1, so that a late selection drives an address register and not the memory. Until then
+        # the slot keeps its entry: the fetch that refills it is made in t at the earliest.
         popped = Signal(slot_bits(config) + config.warp_bits)
         write, read = entries.write_port(), entries.read_port(domain="comb")
         m.d.sync += popped.eq(Cat(self.pop_slot, self.pop_warp))
@@ -117,7 +117,7 @@ class InstructionBuffers(Component):
         for slot in range(depth):
             with m.If(filling[slot]):
                 m.d.sync += infos[slot].eq(self.fill.entry.decoded.info)
-        # The flags of the next cycle's head: of the slot that is the head now, or of the next one after a pop, which
+        # The flags of the next cycle's head: those of the current head's slot, or of the next slot after a pop, which
         # comes late in the cycle.
         following = (head + 1)[: len(head)]
         m.d.sync += self.empty[w].eq(
@@ -135,7 +135,7 @@ class InstructionBuffers(Component):
                 m.d.sync += [filled.eq(0), self.empty[w].eq(1)]
 
     def _queue(self, m: Module, w: int, head: Signal, tail: Signal, filling: Signal) -> None:
-        """Where the next entry of the warp goes when wrong-path instructions are dropped."""
+        """The position of the warp's next entry when wrong-path instructions are dropped."""
         with m.If(filling.any()):
             m.d.sync += tail.eq(tail + 1)
         with m.If(self.flush[w]):

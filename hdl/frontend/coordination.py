@@ -1,4 +1,4 @@
-"""What a coordination scheme decides in a cycle: which warp fetches and which one issues."""
+"""The decisions of a coordination scheme in a cycle: which warp fetches and which one issues."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ __all__ = ["connect_fetch", "connect_issue", "connect_oracles", "connect_schedul
 
 
 def coordination_signature(config: SmConfig) -> wiring.Signature:
-    """The ports of a scheme, seen from the scheme; all are of one cycle, combinational but for the schemes' state.
+    """The ports of a scheme, seen from it; all refer to one cycle and are combinational except for the scheme's state.
 
-    Masks and arrays have one element a warp. In a cycle at most one warp fetches and at most one issues.
+    Masks and arrays have one element a warp. At most one warp fetches and at most one issues in a cycle.
     """
     warps = config.warps
     members: dict[str, Member] = {
@@ -55,7 +55,7 @@ def coordination_signature(config: SmConfig) -> wiring.Signature:
 
 
 def connect_fetch(m: Module, scheme: Component, scheduler: Scheduler) -> None:
-    """Let ``scheduler`` choose the fetch: a warp whose fetch misses in the very cycle is not selected."""
+    """Let ``scheduler`` choose the fetch: a warp whose fetch misses in this same cycle is not selected."""
     m.d.comb += [
         scheduler.doubtful.eq(scheme.lookup.warps),
         scheduler.drop.eq(scheme.lookup.missed),
@@ -69,7 +69,7 @@ def connect_fetch(m: Module, scheme: Component, scheduler: Scheduler) -> None:
 
 
 def connect_issue(m: Module, scheme: Component, scheduler: Scheduler) -> None:
-    """Let ``scheduler`` choose what issues, which depends on the lookup only if ``scheduler`` has a doubt."""
+    """Let ``scheduler`` choose the issue, which depends on the lookup only if ``scheduler`` has a doubt."""
     doubts = "drop" in scheduler.signature.members
     m.d.comb += [
         scheme.issue.if_hit.eq(scheduler.select_kept if doubts else scheduler.select),
@@ -81,14 +81,14 @@ def connect_issue(m: Module, scheme: Component, scheduler: Scheduler) -> None:
 
 
 def oracles_of(config: SmConfig) -> int:
-    """How many oracles stand beside the issue scheduler."""
+    """The number of oracles beside the issue scheduler."""
     return ORACLES if config.oracles else 0
 
 
 def connect_scheduler(m: Module, scheme: Component, scheduler: Scheduler, *, strap: str = "policy") -> None:
-    """Show ``scheduler`` what a policy may look at besides the eligible set (hdl.policies.PolicyInputs).
+    """Connect to ``scheduler`` the inputs of a policy other than the eligible set (hdl.policies.PolicyInputs).
 
-    ``strap``: the port of the scheme that chooses its policy; the scheme has it where there are several.
+    ``strap``: the port of the scheme that selects its policy; it exists only if there are several.
     """
     flow = scheme.flow
     m.d.comb += [
@@ -109,10 +109,10 @@ def connect_scheduler(m: Module, scheme: Component, scheduler: Scheduler, *, str
 def connect_oracles(
     m: Module, config: SmConfig, scheme: Component, scheduler: Scheduler, *, may_issue: Value, head_ready: Value,
 ) -> None:
-    """Put the oracles, where the build has them, beside the issue scheduler: its policy and state, their own sets.
+    """Add the oracles, if the build has them, beside the issue scheduler: its policy and state, their own sets.
 
-    ``may_issue``: the warps that it would take if their buffers held a ready instruction; ``head_ready``: whose heads
-    are ready, of those that are not empty.
+    ``may_issue``: the warps that the scheduler would take if their buffers held a ready instruction; ``head_ready``:
+    the warps whose heads are ready, among those with a buffer that is not empty.
     """
     if not config.oracles:
         return

@@ -16,7 +16,7 @@ __all__ = ["Decoder", "jump_offset"]
 
 
 class Decoder(Component):
-    """Makes a :class:`hdl.layouts.decoded.Decoded` of an instruction word; combinational, no state.
+    """Decodes an instruction word into a :class:`hdl.layouts.decoded.Decoded`; combinational, no state.
 
     - A word in no row of the table is unit SYSTEM, op ILLEGAL; with ``fetch_error`` (memory answered the fetch with
       an error; the word does not matter) it is unit SYSTEM, op FETCH_FAULT. All other fields are then 0.
@@ -33,7 +33,7 @@ class Decoder(Component):
     Parameters
     ----------
     prediction : Prediction
-        What ``predicted`` says.
+        Decides which instructions set ``predicted``.
     ordered : bool
         Whether an access to mregion waits for the load/store unit.
     """
@@ -49,7 +49,7 @@ class Decoder(Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        # The all-zero word is in no row, so a failed fetch decodes to nothing.
+        # The all-zero word is in no row, so a failed fetch sets no other field.
         word = Signal(32)
         m.d.comb += word.eq(Mux(self.fetch_error, 0, self.instruction))
 
@@ -100,7 +100,7 @@ class Decoder(Component):
 
 
 def jump_offset(word: Value) -> Value:
-    """The offset, 32 bits, of a word that is known to be ``jal`` or a branch: sooner there than the whole immediate."""
+    """The 32-bit offset of a word known to be ``jal`` or a branch: available sooner than the whole immediate."""
     sign = word[31]
     return Cat(
         Const(0, 1),
@@ -143,7 +143,7 @@ def _any(bits: Iterable[Value]) -> Value:
 
 
 def _or_constants(where: Callable, width: int, value: Callable[[Instruction], int]) -> Value:
-    """``value`` of the row that matches, 0 if none does."""
+    """The ``value`` of the row that matches, or 0 if none does."""
     return Cat(where(lambda row, bit=bit: value(row) >> bit & 1) for bit in range(width))
 
 

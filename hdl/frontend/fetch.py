@@ -21,20 +21,20 @@ __all__ = ["FetchPipeline", "stage_layout"]
 
 
 def stage_layout(config: SmConfig) -> data.StructLayout:
-    """A fetch on its way from request to decode: the slot that it will fill, and whether it was squashed."""
+    """A fetch between request and decode: the slot that it will fill, and whether it was squashed."""
     return data.StructLayout({
         "valid": 1, "squashed": 1, "warp": config.warp_bits, "slot": slot_bits(config), "pc": 32,
     })
 
 
 class FetchPipeline(Component):
-    """From a fetch request in cycle t to a decoded instruction in t+3; a request in every cycle if need be.
+    """Turns a fetch request in cycle t into a decoded instruction in t+3; takes one request a cycle.
 
     A fetch requested in t is looked up in t+1 and decoded in t+3. It is squashed by a miss, by ``squash``, or by the
-    ``turn`` of an older fetch of its warp; then it comes out as ``done.squashed``, and requests no line if that happens
-    in t or t+1. ``squash`` comes before ``turn``. A warp whose lookup has missed is suspended until its line is there.
+    ``turn`` of an older fetch of its warp; it then comes out as ``done.squashed``, and requests no line if squashed in
+    t or t+1. ``squash`` has priority over ``turn``. A warp whose lookup has missed is suspended until its line arrives.
 
-    Reset: nothing under way, nobody suspended. A warp that is suspended may not request a fetch.
+    Reset: nothing under way, no warp suspended. A suspended warp may not request a fetch.
     """
 
     def __init__(self, config: SmConfig) -> None:
@@ -88,7 +88,7 @@ class FetchPipeline(Component):
         ]
         m.d.comb += [
             decoder.instruction.eq(store.instruction),
-            # Instructions are fetched as they lie in memory: in interleaved stacks those of a program are scattered.
+            # Instructions are fetched by memory address: a program's instructions in interleaved stacks are scattered.
             decoder.fetch_error.eq(store.error | scattered),
             self.done.valid.eq(last.valid),
             self.done.squashed.eq(last.squashed),
@@ -103,13 +103,13 @@ class FetchPipeline(Component):
     def _stages(self, m: Module, store: ICacheStore | LineStore, squash: Signal) -> tuple[data.View, data.View, Signal]:
         """The stages after the request; returns the one in lookup (t+1) and the one in decode (t+3).
 
-        With them a register that says whether the pc in decode lies in interleaved stacks.
+        Also returns a register that says whether the pc in decode lies in interleaved stacks.
         """
         config = self._config
         layout = stage_layout(config)
         stages = [Signal(layout, name=f"fetch_{number}") for number in range(1, config.fetch_latency + 1)]
         requested = Signal(layout, name="fetch_0")
-        # The lookup's outcome only chooses between what is worked out for both.
+        # The lookup's outcome only selects between values computed for both outcomes.
         requests = (self.request.if_missed, self.request.if_hit)
         m.d.sync += [
             requested.valid.eq(self.request.valid),
@@ -141,12 +141,12 @@ class FetchPipeline(Component):
         return stages[0], stages[-1], scattered
 
     def _looked_up(self, m: Module, copy: int) -> Signal:
-        """The pc that was requested in the last cycle; ``copy``: with registers of its own.
+        """The pc that was requested in the last cycle; each ``copy`` has registers of its own.
 
-        The outcome of the lookup before it decides which one that was. It comes at the end of the longest path of all
-        (docs/fpga.md), so in that cycle it goes into one register only, and chooses in the next.
+        Which pc that was depends on the lookup before it, which ends the longest path of the design (docs/fpga.md): in
+        that cycle the outcome drives only one register, which selects the pc in the next cycle.
         """
-        # Copies hold something else at reset, when no lookup is under way: synthesis would make equal registers one.
+        # Copies have different reset values (no lookup is under way then): synthesis would merge equal registers.
         pcs = {
             outcome: Signal(32, name=f"pc_if_{outcome}_{copy}", init=-copy % (1 << 32)) for outcome in ("hit", "missed")
         }

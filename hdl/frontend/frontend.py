@@ -30,15 +30,15 @@ _SCHEMES: dict[Coordination, type[SwasCoordination | BaselineCoordination]] = {
 class FrontEnd(Component):
     """Fetch, I-cache, decode, buffers and warp selection (design.md section 3).
 
-    The schemes share all parts. They differ in who is selected (their own file each), and in whether what breaks the
-    flow is replaced by NOPs (``swas``) or dropped (:class:`hdl.frontend.buffers.InstructionBuffers`).
+    The schemes share all parts. They differ in the warp that they select (a file for each scheme), and in whether
+    wrong-path slots become NOPs (``swas``) or are dropped (:class:`hdl.frontend.buffers.InstructionBuffers`).
 
     For a warp selected for issue in cycle t: ``selection`` in t, the popped ``entry`` (unless ``nop``) in t+1. A fetch
-    made in t looks up the I-cache in t+1, is decoded in t+3 and can be popped in t+4. One warp is selected, and
-    one fetch made, in a cycle; in ``swas`` they are of the same warp. Reset: no warp has a miss or unresolved control
-    flow, the buffers are as :class:`hdl.frontend.buffers.InstructionBuffers` says.
+    made in t looks up the I-cache in t+1, is decoded in t+3 and can be popped in t+4. At most one warp is selected and
+    one fetch made in a cycle; in ``swas`` both are of the same warp. Reset: no warp has a miss or unresolved control
+    flow; the buffers are as :class:`hdl.frontend.buffers.InstructionBuffers` says.
 
-    What may never happen is in ``event``: ``empty_pop`` and ``miscounted``.
+    ``event`` reports conditions that may never occur: ``empty_pop`` and ``miscounted``.
     """
 
     def __init__(self, config: SmConfig) -> None:
@@ -80,7 +80,7 @@ class FrontEnd(Component):
 
     def _coordinate(self, m: Module, scheme: Component, fetch: FetchPipeline, warps: WarpTable,
                     buffers: InstructionBuffers) -> None:
-        """What the scheme sees."""
+        """Connect the inputs of the scheme."""
         config = self._config
         if len(config.policies) > 1:
             m.d.comb += scheme.policy.eq(self.policy)
@@ -125,7 +125,7 @@ class FrontEnd(Component):
         infos, nops = [buffers.head_info[w] for w in range(self._config.warps)], buffers.head_nop
 
         def of_selected(of: Callable[[Value], Value]) -> Value:
-            """``of(scheme.issue.select)``, worked out for both outcomes of the lookup, which comes late."""
+            """``of(scheme.issue.select)``, computed for both outcomes of the lookup, which comes late."""
             return Mux(fetch.lookup.missed, of(scheme.issue.if_missed), of(scheme.issue.if_hit))
 
         m.d.comb += [
@@ -144,7 +144,7 @@ class FrontEnd(Component):
 
     def _tell(self, m: Module, scheme: Component, fetch: FetchPipeline, warps: WarpTable,
               buffers: InstructionBuffers) -> None:
-        """The record of this cycle."""
+        """Fill the record of this cycle."""
         config, event = self._config, self.event
         unified = config.coordination is Coordination.SWAS
         missing = fetch.lookup.suspended | fetch.lookup.misses
@@ -158,7 +158,7 @@ class FrontEnd(Component):
             event.select_unit.eq(self.selection.info.unit),
             event.select_store.eq(self.selection.info.store),
             event.unresolved.eq(warps.unresolved),
-            # In swas a miss suspends the warp; else it matters once there is nothing left to issue.
+            # In swas a miss suspends the warp; otherwise it matters only when nothing is left to issue.
             event.fetch_waits.eq(missing if unified else missing & buffers.empty),
             event.buffer_empty.eq(0 if unified else buffers.empty),
             event.head_nop.eq(buffers.head_nop),
@@ -185,7 +185,7 @@ class FrontEnd(Component):
         self._count(m, scheme, fetch, buffers)
 
     def _count(self, m: Module, scheme: Component, fetch: FetchPipeline, buffers: InstructionBuffers) -> None:
-        """Whether the buffers hold what they should."""
+        """Check that the buffers hold the expected number of instructions."""
         config = self._config
         if config.coordination is not Coordination.SWAS:
             m.d.comb += self.event.miscounted.eq(buffers.overflow)

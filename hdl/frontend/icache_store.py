@@ -1,4 +1,4 @@
-"""What the instruction cache holds: tags and lines."""
+"""The contents of the instruction cache: tags and lines."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
@@ -15,7 +15,7 @@ __all__ = ["ICacheStore", "store_ports"]
 
 
 def store_ports(config: SmConfig) -> dict[str, wiring.Member]:
-    """The ports of whatever the fetch pipeline looks its instructions up in; a fetch made in t is looked up in t+1."""
+    """The ports of the fetch pipeline's instruction store; a fetch made in t is looked up in t+1."""
     return {
         "lookup_valid": In(1),  # in t+1: there is a lookup
         "lookup_pc": In(data.ArrayLayout(32, 2)),  # in t+1: twice the same, from registers of their own for the fanout
@@ -30,12 +30,12 @@ def store_ports(config: SmConfig) -> dict[str, wiring.Member]:
 class ICacheStore(Component):
     """A set-associative, LRU instruction store with fixed latencies and a lookup in every cycle.
 
-    The victim of a refill is the least recently used way of the set (one that holds nothing has not been used since it
-    was emptied); a hit counts as a use for refills in its t+3 or later. A hit whose line is overwritten in its own t+1
-    still delivers the old word. One refill a cycle, beside the lookup. Reset: empty.
+    The victim of a refill is the least recently used way of the set (an empty way has not been used since it was
+    emptied); a hit counts as a use for refills in its t+3 or later. A hit whose line is overwritten in its own t+1
+    still delivers the old word. One refill a cycle, in parallel with the lookup. Reset: empty.
 
-    t+1: tags and valid bits are read and compared, the way that hits addresses the line. t+2: the word is chosen; the
-    hit is recorded as a use. t+3: the word is in a register.
+    t+1: tags and valid bits are read and compared; the way that hits addresses the line. t+2: the word is selected and
+    the hit is recorded as a use. t+3: the word is in a register.
     """
 
     def __init__(self, config: SmConfig) -> None:
@@ -67,10 +67,10 @@ class ICacheStore(Component):
 
     def _read_word(self, m: Module, *, looked_up: data.View, hit_ways: Signal, refill: data.View,
                    victim: Signal) -> None:
-        """t+1: the way is known, the line is addressed; t+2: the word is chosen; t+3: it is in a register."""
+        """t+1: the way is known, the line is addressed; t+2: the word is selected; t+3: it is in a register."""
         line = data.StructLayout({"words": data.ArrayLayout(32, 1 << LINE_OFFSET_BITS - 2), "error": 1})
         m.submodules.lines = lines = block_memory(shape=line, depth=self._sets * self._ways)
-        # A line is written in c+1, so that a lookup in c can still read the one in its place. Who looks the new one up
+        # A line is written in c+1, so that a lookup in c can still read the one it replaces. A lookup of the new line
         # in c+1 gets the word from the register on the way.
         arrived, set_of_it, way_of_it = Signal(), Signal.like(refill.set), Signal.like(victim)
         fresh = Signal(line)

@@ -13,12 +13,12 @@ __all__ = ["LineStore"]
 
 
 class LineStore(Component):
-    """The line that each warp fetched last, in place of :class:`hdl.frontend.icache_store.ICacheStore`.
+    """The last line that each warp fetched, in place of :class:`hdl.frontend.icache_store.ICacheStore`.
 
     Ports and cycles are those of the cache: ``hit`` in t+1, ``instruction`` and ``error`` in t+3, a refill in c counts
-    for lookups in c+1. But a lookup of ``lookup_warp`` finds only that warp's own line, and a refill goes to
-    ``refill.warp`` alone and replaces the line that it holds. Nothing else but ``invalidate`` takes a line away, so a
-    warp whose line has come can fetch from it whatever the other warps do. Reset: empty.
+    for lookups in c+1. But a lookup of ``lookup_warp`` finds only that warp's own line, and a refill goes only to
+    ``refill.warp`` and replaces its line. Only ``invalidate`` also removes lines, so a warp whose line has come can
+    fetch from it whatever the other warps do. Reset: empty.
     """
 
     def __init__(self, config: SmConfig) -> None:

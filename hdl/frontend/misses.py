@@ -15,18 +15,18 @@ __all__ = ["MissUnit"]
 
 
 class MissUnit(Component):
-    """Suspends warps whose fetch missed, requests each line once, wakes the warps when it is there.
+    """Suspends warps whose fetch missed, requests each line once, wakes the warps when the line arrives.
 
-    A lookup that misses in t+1 suspends its warp from t+2 on. In t+2 the warp asks for an MSHR; from t+3 on its
-    request is offered to memory. Misses to one line share one request. If every MSHR is taken, the warp
-    waits for one, and the lowest of those that wait asks again in every cycle after one without a new miss.
+    A lookup that misses in t+1 suspends its warp from t+2 on. In t+2 the warp asks for an MSHR; from t+3 on its request
+    is offered to memory. Misses to one line share one request. If every MSHR is taken, the warp waits; the lowest
+    waiting warp asks again in every cycle after one without a new miss.
 
     Memory answers in cycle c-1, and the answer is registered. In c it goes to the store, and the warps that wait for
-    its line (one that misses in c included) are not suspended from c+1 on: they are selectable in c+1.
+    the line (including one that misses in c) are no longer suspended from c+1 on: they are selectable in c+1.
 
     Without an I-cache (``config.icache_bytes`` = 0) nothing is shared: MSHR w serves warp w only. A warp waits only
-    while its own MSHR is busy with another line, and memory is offered the warps' requests in turn, so that no warp
-    keeps another's from it.
+    while its own MSHR is busy with another line. The warps' requests are offered to memory in turn, so that no warp can
+    block another's.
 
     One lookup and one answer a cycle. Reset: nothing suspended, no request.
     """
@@ -72,7 +72,7 @@ class MissUnit(Component):
     def _answer(self, m: Module, *, valid: Signal, stale: Signal, lines: list[Signal]) -> Signal:
         """The MSHR that memory answered in the last cycle, one-hot.
 
-        An answer may cross a whole chip: nothing hangs on it in the cycle in which it comes.
+        An answer may cross a whole chip, so no logic depends on it in the cycle in which it comes.
         """
         answered = Signal(self._count)
         response = self.mem.response
@@ -95,8 +95,8 @@ class MissUnit(Component):
     def _choose(self, m: Module, *, valid: Signal) -> tuple[Signal, Signal]:
         """The warp (one-hot) that asks for an MSHR in this cycle, and the line that it needs.
 
-        It was chosen in the last one: the warp that missed then, else the lowest that waited. What has woken or served
-        the warp since takes it out.
+        It was chosen in the last cycle: the warp that missed then, else the lowest waiting one. It is dropped if it has
+        been woken or served since.
         """
         config = self._config
         lowest = Signal(config.warps)
@@ -110,7 +110,7 @@ class MissUnit(Component):
             warp.eq(Mux(missed, chosen["missing"], chosen["waiting"]) & self._waiting),
             line.eq(Mux(missed, lines["missing"], lines["waiting"])),
         ]
-        # ``lookup_missed`` comes late in the cycle: both are kept, and the choice is made in the next one.
+        # ``lookup_missed`` comes late in the cycle: both candidates are kept, and the choice is made in the next one.
         m.d.sync += [
             missed.eq(self.lookup_missed & self.lookup.any()),
             chosen["missing"].eq(self.lookup),
@@ -122,7 +122,7 @@ class MissUnit(Component):
 
     def _allocate(self, m: Module, *, warp: Signal, line: Signal, valid: Signal, sent: Signal, stale: Signal,
                   lines: list[Signal], answered: Signal) -> Signal:
-        """The MSHR that takes the miss (one-hot; 0: none is free), shared where the line is the same."""
+        """The MSHR that takes the miss (one-hot; 0: none is free); misses to the same line share one."""
         its = (1 << self._count) - 1 if self._shares else warp
         same = Signal(self._count)
         free = Signal(self._count)
@@ -142,7 +142,7 @@ class MissUnit(Component):
         return granted
 
     def _suspend(self, m: Module, *, warp: Signal, granted: Signal) -> None:
-        """Warps wake by line, not by MSHR: one that still waits for an MSHR may be served by another's miss."""
+        """Suspend warps. They wake by line, not by MSHR: another's miss may serve one that still waits for an MSHR."""
         comes = Signal()
         m.d.comb += comes.eq((self.lookup & self.woken).any() & (self.lookup_line == self.refill.line))
         for i in range(self._config.warps):
@@ -158,7 +158,7 @@ class MissUnit(Component):
                 m.d.sync += self._waiting[i].eq(0)
 
     def _request(self, m: Module, *, valid: Signal, sent: Signal, lines: list[Signal]) -> None:
-        """Offers an unsent miss until memory takes it: the lowest-numbered one, or without an I-cache each in turn."""
+        """Offer an unsent miss until memory takes it: the lowest-numbered one, or without an I-cache each in turn."""
         offered = Signal(self._count)
         locked = Signal(self._count)
         accepted = self.mem.request.valid & self.mem.request.ready

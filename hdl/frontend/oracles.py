@@ -12,13 +12,13 @@ __all__ = ["OracleSets"]
 
 
 class OracleSets(Component):
-    """``eligible[0]`` is osched1's set, ``eligible[1]`` osched2's; combinational but for what they remember.
+    """``eligible[0]`` is osched1's set, ``eligible[1]`` osched2's; combinational except for the excuses.
 
-    The issue scheduler's own set is ``may_issue & ~empty & head_ready``. osched1 takes an ``empty`` buffer for a ready
+    The issue scheduler's own set is ``may_issue & ~empty & head_ready``. osched1 treats an ``empty`` buffer as a ready
     one. osched2 does too, unless the warp is excused: a miss is outstanding (``suspended``, or ``missed`` in this very
-    cycle), or an excuse has ended d cycles ago or less: its miss was served, or its flow was ``redirected``. After
-    such an event in cycle c the warp fetches in c+1 at the earliest and issues that instruction in c+1+d: c+1 to c+d
-    are the bubble that no fetch policy avoids. Reset: nobody is excused.
+    cycle), or an excuse ended at most d cycles ago: its miss was served, or its flow was ``redirected``. After such an
+    event in cycle c the warp fetches in c+1 at the earliest and issues that instruction in c+1+d: c+1 to c+d are the
+    bubble that no fetch policy avoids. Reset: no warp is excused.
     """
 
     def __init__(self, config: SmConfig) -> None:

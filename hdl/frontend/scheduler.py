@@ -1,4 +1,4 @@
-"""The warp scheduler: the policies of the build over one eligible set."""
+"""The warp scheduler: the build's policies over one eligible set."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -19,12 +19,12 @@ __all__ = ["Scheduler"]
 class Scheduler(Component):
     """Selects at most one warp of ``eligible`` in every cycle, combinationally.
 
-    ``policies`` (by default ``config.policies``) are in the build. Every policy follows what was selected, so the strap
-    may change. In ``swas`` this one scheduler serves fetch and issue (Crouzet 2024, section IV-B2). State after reset:
-    docs/policies.md. A policy that does not read one of its inputs (:class:`~hdl.policies.PolicyInputs`) costs nothing
-    for it.
+    ``policies`` (by default ``config.policies``) are in the build. Every policy follows the actual selection, so the
+    strap may change. In ``swas`` this one scheduler serves fetch and issue (Crouzet 2024, section IV-B2). State after
+    reset: docs/policies.md. An input (:class:`~hdl.policies.PolicyInputs`) that a policy does not read costs no
+    hardware.
 
-    With ``doubt`` one warp may drop out late in the cycle. Both picks are made, and ``drop`` only chooses between them.
+    With ``doubt`` one warp may drop out late in the cycle: both picks are made, and ``drop`` selects one of them.
 
     Raises
     ------
@@ -96,7 +96,7 @@ class Scheduler(Component):
             self._pick(m, f"select_{number}", policies, states, replace(inputs, eligible=each))
             for number, each in enumerate(sets)
         ]
-        # Known sooner than the pick, where whoever is eligible keeps the scheduler busy.
+        # Known sooner than the pick if any eligible warp keeps the scheduler busy.
         idles = any(policy.idles for policy in policies)
         valid = [pick.any() if idles else each.any() for pick, each in zip(picks, sets, strict=True)]
         if self._doubt:

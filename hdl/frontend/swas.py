@@ -20,7 +20,7 @@ __all__ = ["SwasCoordination"]
 class SwasCoordination(Component):
     """Eligible: active, no miss outstanding, no unresolved control flow, and the head is a NOP or ready.
 
-    Eligibility never looks at how full a buffer is: that is the whole idea. Combinational but for the policy's state.
+    Eligibility never depends on how full a buffer is: this is the principle of SWaS. Only the policy has state.
     """
 
     def __init__(self, config: SmConfig) -> None:

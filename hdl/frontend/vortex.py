@@ -8,9 +8,9 @@ __all__ = ["VortexCoordination"]
 
 
 class VortexCoordination(BaselineCoordination):
-    """A warp is stalled from its fetch until its decode, and on from a branch or SIMT instruction until it resolves.
+    """A warp is stalled from its fetch to its decode, and after a branch or SIMT instruction until it resolves.
 
-    A fetch that misses ends the stall: the warp is suspended instead, and fetches again when its line is there.
+    A fetch that misses ends the stall: the warp is suspended instead, and fetches again when its line arrives.
     """
 
     def _stalled(self, m: Module) -> Signal:

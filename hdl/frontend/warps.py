@@ -1,4 +1,4 @@
-"""The front end's state of every warp: where it fetches, and whether it may."""
+"""The front end's state of each warp: where it fetches next, and whether it may."""
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data
@@ -16,8 +16,8 @@ __all__ = ["WarpTable"]
 class WarpTable(Component):
     """Fetch pc and pending control flow of every warp.
 
-    A fetch made in t is looked up in t+1. Only its hit moves its warp's register on by 4: until then ``pc`` adds the 4,
-    and a miss has nothing to restore. Priority for the register: activation, resolution, turn, hit (design.md
+    A fetch made in t is looked up in t+1. Only a hit advances its warp's register by 4: until then ``pc`` adds the 4,
+    so that a miss has nothing to restore. Priority for the register: activation, resolution, turn, hit (design.md
     section 3). Reset: all pcs 0, nothing unresolved.
     """
 
@@ -50,7 +50,7 @@ class WarpTable(Component):
         m.d.comb += [
             following.eq(self.lookup.pc[2:] + 1),
             self.fetch_pc_if_hit.eq(select(self.fetch.if_hit, pcs) << 2),
-            # The warp whose fetch has missed is not among these.
+            # Excludes the warp whose fetch has missed.
             self.fetch_pc_if_missed.eq(select(self.fetch.if_missed, registers) << 2),
         ]
         for w, pc in enumerate(registers):

@@ -1,4 +1,4 @@
-"""The CSR numbers of isa.md ("CSRs"). A number that is not here does not exist: its access is a fault."""
+"""The CSR numbers of isa.md ("CSRs"). A number that is not listed does not exist: an access to it is a fault."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Csr(enum.IntEnum):
 
 
 class PolicyParameter(enum.IntEnum):
-    """What a write of mpolicy changes, by its bits 31 to 24; other numbers change nothing."""
+    """The parameter that a write of mpolicy changes, by its bits 31 to 24; other numbers change nothing."""
 
     GROUP_WARPS = 1  # two_level: the size of a group
     LOCALITY_BASE = 2  # ccws: the least score

@@ -101,7 +101,7 @@ class LsuOp(enum.Enum, shape=OP_BITS):
 
 
 class CsrOp(enum.Enum, shape=OP_BITS):
-    """Low bits of ``funct3``; the immediate form is told by ``use_imm``."""
+    """Low bits of ``funct3``; ``use_imm`` marks the immediate form."""
 
     RW = 1
     RS = 2
@@ -120,7 +120,7 @@ class SimtOp(enum.Enum, shape=OP_BITS):
 
 
 class SystemOp(enum.Enum, shape=OP_BITS):
-    """What needs no unit: faults at issue, fences, mret."""
+    """Operations without a unit: faults at issue, fences, mret."""
 
     ILLEGAL = 0
     ECALL = 1
@@ -132,7 +132,7 @@ class SystemOp(enum.Enum, shape=OP_BITS):
 
 
 class FmaOp(enum.Enum, shape=OP_BITS):
-    """RV32F additions and multiplications: a * b + c with signs, or with a factor or an addend that is not there."""
+    """RV32F additions and multiplications: a * b + c with signs, or with a factor or an addend left out."""
 
     FMADD = 0
     FMSUB = 1
@@ -153,14 +153,14 @@ class FcvtOp(enum.Enum, shape=OP_BITS):
 
 
 class FdivOp(enum.Enum, shape=OP_BITS):
-    """What takes many steps."""
+    """Operations of many steps: division and square root."""
 
     FDIV = 0
     FSQRT = 1
 
 
 class FmiscOp(enum.Enum, shape=OP_BITS):
-    """What needs no rounding."""
+    """Operations without rounding."""
 
     FSGNJ = 0
     FSGNJN = 1

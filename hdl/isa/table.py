@@ -31,7 +31,7 @@ class RegFile(enum.Enum):
 
 
 class ImmFormat(enum.Enum):
-    """What the decoder puts into ``imm``."""
+    """The value that the decoder puts into ``imm``."""
 
     #: No immediate: zero.
     NONE = enum.auto()
@@ -51,10 +51,10 @@ class ImmFormat(enum.Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Instruction:
-    """One row: a word ``w`` is this instruction iff ``w & mask == match``; no word is two instructions.
+    """One row: a word ``w`` is this instruction iff ``w & mask == match``; no word matches two rows.
 
-    ``rd``, ``rs1``, ``rs2``, ``rs3`` name the register file of the operand, None where the instruction has none. What
-    units find in the operands a and b:
+    ``rd``, ``rs1``, ``rs2``, ``rs3`` name the register file of the operand, or are None if the instruction has none.
+    The operands a and b of the units:
 
     - ALU, MUL, DIV: a is rs1 (``use_pc``: the pc), b is rs2 (``use_imm``: the immediate).
     - BRANCH: a, b are rs1, rs2 of a conditional branch, whose target is pc + imm; ``jal`` and ``jalr`` go to a + b.
@@ -97,7 +97,7 @@ def _upper(mnemonic: str, opcode: int, *, use_pc: bool) -> Instruction:
 
 
 def _alu_imm(mnemonic: str, funct3: int, op: AluOp, funct7: int | None = None) -> Instruction:
-    """An OP-IMM instruction; with ``funct7`` a shift."""
+    """An OP-IMM instruction; a shift if ``funct7`` is given."""
     return Instruction(mnemonic=mnemonic, mask=_OPCODE | _FUNCT3 | (0 if funct7 is None else _FUNCT7),
                        match=_match(0x13, funct3, funct7 or 0), unit=Unit.ALU, op=op,
                        rd=_X, rs1=_X, imm=ImmFormat.I, use_imm=True)

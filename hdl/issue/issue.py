@@ -19,11 +19,11 @@ __all__ = ["IssueStage"]
 
 
 class IssueStage(Component):
-    """Judges every warp's head, reads the operands of the one selected, and writes results back.
+    """Judges each warp's head, reads the operands of the selected instruction, and writes results back.
 
-    An instruction is selected in t, read in R (t+1), executed from X (t+2) on, and writes in W, two cycles and its
+    An instruction is selected in t, read in R (t+1), executed from X (t+2) on, and writes in W, 2 cycles plus its
     unit's latency after t. One can be selected in every cycle. A dependent instruction can be selected in W: the
-    overhead over the latency is 2 cycles, always. Reset: nothing in flight, nothing pending. ``event.clash`` may never
+    overhead beyond the latency is always 2 cycles. Reset: nothing in flight, nothing pending. ``event.clash`` may never
     be 1.
     """
 
@@ -102,7 +102,7 @@ class IssueStage(Component):
         ]
 
     def _order(self, m: Module, issued: Signal, scoreboard: Scoreboard) -> None:
-        """An access to mregion tells the LSU in X, and until then holds back the next one itself."""
+        """Track accesses to mregion: the LSU learns of one only in X, so until then the next one is held back here."""
         info, on_its_way = self.selection.info, Signal(ISSUE_TO_EXECUTE)
         m.d.sync += on_its_way.eq(Cat(issued & info.drain & info.fence, on_its_way))
         m.d.comb += [
@@ -112,7 +112,7 @@ class IssueStage(Component):
         ]
 
     def _unit_free(self, m: Module, unit: Unit, selected: Value) -> Value:
-        """A unit that is not pipelined takes the next operation as many cycles after the last as it works on it."""
+        """Return whether a unit is free; one that is not pipelined is busy for its latency after each operation."""
         latency = unit_latencies(self._config)[unit]
         left = Signal(range(latency), name=f"{unit.name.lower()}_left")
         with m.If(selected):
@@ -155,7 +155,7 @@ class IssueStage(Component):
         ]
 
     def _tell(self, m: Module, scoreboard: Scoreboard, schedule: WritebackSchedule, writeback: WritebackStage) -> None:
-        """The records of this cycle."""
+        """Fill the records of this cycle."""
         x, event = self.operands, self.event
         m.d.comb += [
             event.valid.eq(x.valid),

@@ -17,7 +17,7 @@ __all__ = ["OperandStage"]
 class OperandStage(Component):
     """Reads the registers of the instruction that was selected in t.
 
-    Latency 2 cycles from the selection to X, one instruction in every cycle, never a wait. Reset: nothing in flight.
+    Latency 2 cycles from the selection to X, one instruction a cycle, no stalls. Reset: nothing in flight.
     """
 
     def __init__(self, config: SmConfig) -> None:

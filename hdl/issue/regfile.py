@@ -17,8 +17,8 @@ __all__ = ["RegisterFile"]
 class RegisterFile(Component):
     """Integer and floating-point registers of every warp, one word per lane.
 
-    One read of three registers and one write a cycle. What is written in cycle c is seen by a read addressed in c+1 or
-    later. Registers are not reset (in simulation and on an FPGA they start as 0).
+    One read of three registers and one write a cycle. A value written in cycle c is visible to reads addressed in c+1
+    or later. Registers are not reset (in simulation and on an FPGA they start as 0).
     """
 
     def __init__(self, config: SmConfig) -> None:
@@ -50,7 +50,7 @@ class RegisterFile(Component):
         info = self.decoded.info
         for source, used, out in ((info.rs1, info.use_rs1, self.rs1), (info.rs2, info.use_rs2, self.rs2)):
             read = registers.read_port()
-            # Not used is register number 0 (x0), which is never written and so holds 0.
+            # An unused source is register number 0 (x0), which is never written and so holds 0.
             m.d.comb += [
                 read.addr.eq(Cat(Mux(used, source, 0), self.warp)),
                 read.en.eq(1),

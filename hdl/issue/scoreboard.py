@@ -1,4 +1,4 @@
-"""Which registers wait for a result, and so which warps' heads are ready."""
+"""The registers that wait for a result, and hence the warps whose heads are ready."""
 
 from amaranth.hdl import Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
@@ -26,11 +26,11 @@ _BIT_BITS = (_WORD - 1).bit_length()
 class Scoreboard(Component):
     """One pending bit per warp and register, and the readiness of every warp's head.
 
-    A head is ready if none of its sources and not its destination is pending, its unit is free, its writeback slot is
-    free where it needs one, and what a fence or an access to fcsr waits for is over. With ordered channels the LSU also
-    needs room for it in its warp's channel, and an access to mregion waits until the LSU is idle, unless it begins a
-    region that is open. Of instructions that raise flags and write no register any number may be under way; only an
-    access to fcsr waits for them.
+    A head is ready if none of its sources nor its destination is pending, its unit is free, its writeback slot is free
+    if it needs one, and no fence or fcsr condition holds it back. With ordered channels the LSU also needs room in the
+    warp's channel, and an access to mregion waits until the LSU is idle, unless it begins a region that is already
+    open. Any number of instructions that raise flags and write no register may be under way; only an access to fcsr
+    waits for them.
 
     ``ready`` and ``reason`` are combinational. One claim and one release a cycle; a register that is claimed may not be
     pending. Reset: nothing pending.
@@ -79,14 +79,14 @@ class Scoreboard(Component):
     def _hazards(self, m: Module, w: int, release: Value) -> tuple[Value, Value]:
         """The registers of one head that are pending, a bit each, and those of them that wait for a load.
 
-        A register is pending if its bits in two memories differ: a claim inverts the one, a release the other, so that
-        each memory has one write port. As each of their words has the bits of several registers, writing one bit is
-        reading the word first, which the head's own reads of rd do for a claim. A reset cannot clear a memory: a
-        flip-flop a word tells whether there was a claim in it since, and the first one makes its two words equal.
+        A register is pending if its bits in two memories differ: a claim inverts one, a release the other, so that each
+        memory has one write port. Their words hold the bits of several registers, so writing a bit requires reading its
+        word first; for a claim, the head's own reads of rd do that. A reset cannot clear a memory: a flip-flop per word
+        records whether it was claimed since, and the first claim makes the two words equal.
         """
         head = self.heads[w]
         memories = {
-            # What each register was claimed by last (1: a load or store): it counts while the register is pending.
+            # What claimed each register last (1: a load or store): it counts while the register is pending.
             name: Memory(shape=_WORD, depth=REGISTERS // _WORD, init=[]) for name in ("claimed", "released", "by_load")
         }
         writes = {}
@@ -129,8 +129,8 @@ class Scoreboard(Component):
         return waits, loads
 
     def _count(self, m: Module, w: int, released: Value) -> None:
-        """Counts a warp's pending registers, and its instructions under way that raise flags and write none."""
-        # One is selected in a cycle, and each of the latter is released within its unit's latency and 2.
+        """Count a warp's pending registers, and its instructions under way that raise flags and write no register."""
+        # One is selected a cycle, and each of the latter is released within its unit's latency and 2.
         flags = ISSUE_TO_EXECUTE + max(unit_latencies(self._config)[unit] for unit in FLOAT_UNITS)
         count = Signal(range(REGISTERS + flags), name=f"under_way_{w}")
         claimed = self.claim[w] | self.claim_flags[w]
@@ -141,7 +141,7 @@ class Scoreboard(Component):
         m.d.comb += self.pending_any[w].eq(count.any())
 
     def _judge(self, m: Module, w: int, waits: Value, loads: Value) -> None:
-        """Readiness of one head, and the reason where it is not ready."""
+        """Readiness of one head, and the reason if it is not ready."""
         head = self.heads[w]
         unit = head.unit.as_value()
         hazard = Signal(name=f"hazard_{w}")

@@ -1,4 +1,4 @@
-"""The one writeback port: fixed-latency instructions reserve their cycle at issue, loads take free ones."""
+"""The single writeback port: fixed-latency instructions reserve their cycle at issue, loads take free ones."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
@@ -21,7 +21,7 @@ UNPIPELINED = (Unit.DIV, Unit.FDIV)
 
 
 def is_float(unit: Value) -> Value:
-    """Whether it is one of the FPU's."""
+    """Whether the unit belongs to the FPU."""
     return Cat(unit == one for one in FLOAT_UNITS).any()
 
 
@@ -37,7 +37,7 @@ def _meta_layout(config: SmConfig) -> data.StructLayout:
 
 
 def schedule_signature(config: SmConfig) -> wiring.Signature:
-    """The results of fixed latency that are due now and in the next cycle, seen from the schedule."""
+    """The fixed-latency results that are due now and in the next cycle, seen from the schedule."""
     meta = _meta_layout(config)
     return wiring.Signature({
         "load_free": Out(1),  # no result is written in the next cycle: a load may be
@@ -59,10 +59,10 @@ def release_signature(config: SmConfig) -> wiring.Signature:
 
 
 class WritebackSchedule(Component):
-    """Reserves writeback cycles and carries what belongs to each result to its cycle W.
+    """Reserves writeback cycles and carries each result's record to its cycle W.
 
-    An instruction selected in t on a unit of latency L is in stage X in t+2 and writes in W = t+2+L; an instruction
-    that depends on it can be selected in W: latency + 2. One reservation a cycle. Reset: nothing is reserved.
+    An instruction selected in t on a unit of latency L is in stage X in t+2 and writes in W = t+2+L; a dependent
+    instruction can be selected in W: latency + 2. One reservation a cycle. Reset: nothing is reserved.
     """
 
     def __init__(self, config: SmConfig) -> None:
@@ -141,10 +141,10 @@ class WritebackSchedule(Component):
 
 
 class WritebackStage(Component):
-    """Stage W: joins fixed-latency results and loads on the one writeback port.
+    """Stage W: merges fixed-latency results and loads on the single writeback port.
 
-    One write a cycle. A load writes in the cycle after it is taken, its register released with its last part; results
-    of fixed latency never wait, loads wait for a free slot. Reset: no load is waiting to be written.
+    One write a cycle. A load writes in the cycle after it is taken and releases its register with its last part.
+    Fixed-latency results never wait; loads wait for a free slot. Reset: no load is waiting to be written.
     """
 
     def __init__(self, config: SmConfig) -> None:

@@ -1,4 +1,4 @@
-"""What the execute stage tells the front end: a warp's control flow, and changes of the policies' parameters."""
+"""Signals from the execute stage to the front end: a warp's control flow, and changes of the policies' parameters."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ __all__ = ["activation_layout", "change_layout", "resolution_layout"]
 def resolution_layout(config: SmConfig) -> data.StructLayout:
     """The outcome of a branch or SIMT instruction, R cycles after its selection.
 
-    ``redirect``: everything of the warp in buffer and flight becomes NOPs and its fetch goes on at ``target`` (for a
-    warp that has ended the target means nothing).
+    ``redirect``: all instructions of the warp in buffer and flight become NOPs, and its fetch continues at ``target``
+    (which means nothing for a warp that has ended).
     """
     return data.StructLayout({"valid": 1, "warp": config.warp_bits, "redirect": 1, "target": 32})
 

@@ -1,4 +1,4 @@
-"""The SM's counters: the table from which their registers, their CSRs, a run's JSON and its report follow."""
+"""The SM's counters: the table from which their registers, CSRs, a run's JSON and its report are derived."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ COUNTER_BITS = 48
 
 
 class StallReason(DescribedEnum):
-    """Why no warp was selected in a cycle, with what it means (docs/counters.md).
+    """Why no warp was selected in a cycle, with its meaning (docs/counters.md).
 
-    A warp has one reason; the SM's reason is POLICY where a warp is eligible, else the lowest number among those of its
-    active warps, so that they add up to the cycles in which nothing was selected. NONE: something was selected. A warp
-    of its own never has IDLE or POLICY.
+    A warp has one reason. The SM's reason is POLICY if a warp is eligible, else the lowest number among those of its
+    active warps, so the reasons add up to the cycles in which no warp was selected. NONE: a warp was selected. A warp's
+    own reason is never IDLE or POLICY.
     """
 
     NONE = 0
@@ -112,13 +112,13 @@ _check_numbers()
 
 
 def counter_names() -> list[str]:
-    """Their names in the same order: ``cycles``, ``stalls_load``, ..."""
+    """The counters' names in the same order: ``cycles``, ``stalls_load``, ..."""
     return [f"{counter.name}_{reason.name.lower()}" if reason else counter.name for counter, reason in counter_places()]
 
 
 def counters_layout() -> data.StructLayout:
     """The registers of :data:`COUNTERS`; those by reason are indexed by :class:`StallReason`."""
-    # Late: who only reads counters does without the hardware language, and starts 0.15 s earlier.
+    # Imported late: users that only read counters do not load the hardware language, and start 0.15 s earlier.
     from amaranth.lib import data
 
     return data.StructLayout({

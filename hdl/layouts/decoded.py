@@ -1,4 +1,4 @@
-"""What the decoder makes of an instruction word, and what waits in an instruction buffer."""
+"""The decoder's output for an instruction word, and the entries of an instruction buffer."""
 
 from amaranth.lib import data
 

@@ -1,7 +1,7 @@
-"""What the units tell of each cycle to whoever observes it: one record, or a few, a unit.
+"""The units' events of each cycle for observers: one record, or a few, per unit.
 
-A unit fills its record and never reads it; an observer reads the record and never steers. A new event is a field here,
-a statement in its unit, and whoever reads it: everything between passes records on as they are.
+A unit fills its record and never reads it; an observer reads the record and never steers. A new event takes a field
+here, a statement in its unit, and its reader: everything between passes records on unchanged.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Why something waits, for whoever reads what was observed.
+"""Reasons why something waits, for readers of an observed run.
 
-Without the hardware language, as :mod:`hdl.layouts.counters`: a command that only starts a simulation imports these.
+Does not import the hardware language, as :mod:`hdl.layouts.counters`: commands that only start a simulation use it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ STARVATION_CYCLES = 1024
 
 
 class LookupWait(enum.IntEnum):
-    """Why a line access stays in the LSU's lookup stage in a cycle; everything younger waits behind it."""
+    """Why a line access stays in the LSU's lookup stage in a cycle; everything younger waits too."""
 
     NONE = 0
     #: Every MSHR is taken.

@@ -1,4 +1,4 @@
-"""Memories that an FPGA has in blocks: read in one cycle, used in the next."""
+"""Memories for an FPGA's RAM blocks: read in one cycle, used in the next."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ __all__ = ["block_memory", "registered_read"]
 
 
 def block_memory(*, shape: Any, depth: int) -> Memory:
-    """A memory for block RAM, read by :func:`registered_read`. What it holds at the start means nothing.
+    """A memory for block RAM, read by :func:`registered_read`. Its initial contents mean nothing.
 
-    May never happen: a word that is used was read in the cycle in which it was written. No ECP5 block promises the old
-    word then. For the old one Yosys would put a register and a multiplexer beside the block, as wide as a word.
+    May never happen: use of a word that was read in the cycle in which it was written. No ECP5 block promises the old
+    word then; to provide it, Yosys would add a register and a multiplexer, as wide as a word, beside the block.
     """
     attributes: dict[str, Any] = {"ram_style": "block", "no_rw_check": 1}
     return Memory(shape=shape, depth=depth, init=[], attrs=attributes)
@@ -30,7 +30,7 @@ def registered_read(
 
     Each call is a read port of its own. In an FPGA that is a copy of the blocks, which have a reset for ``clear``.
     """
-    # Not memory.read_port(), whose register Yosys does not see as one: only such a pair keeps to no_rw_check.
+    # Not memory.read_port(), whose register Yosys does not recognise: only such a pair honours no_rw_check.
     port = memory.read_port(domain="comb")
     word = Signal(len(Value.cast(port.data)), name=name, reset_less=clear is None)
     m.d.comb += port.addr.eq(address)

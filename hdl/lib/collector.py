@@ -1,4 +1,4 @@
-"""Python's garbage collector, out of the way of elaboration."""
+"""Control of Python's garbage collector during elaboration."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ __all__ = ["collector_paused"]
 
 @contextmanager
 def collector_paused() -> Iterator[None]:
-    """No cyclic garbage collection in the context; afterwards as it was before.
+    """Disable cyclic garbage collection in the context, and restore its state afterwards.
 
-    Elaboration makes millions of objects that all live to its end: at the PAPER size the collector, which walks over
-    them again and again and finds nothing, takes a third of the time.
+    Elaboration makes millions of objects that all live to its end. At the PAPER size the collector, which scans them
+    again and again without freeing any, takes a third of the time.
     """
     was_enabled = gc.isenabled()
     gc.disable()

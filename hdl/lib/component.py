@@ -12,8 +12,8 @@ __all__ = ["Component"]
 class Component(wiring.Component):
     """An Amaranth component whose ports a type checker accepts.
 
-    Ports are made by Amaranth when an object is made, from the signature given to ``super().__init__``. A type
-    checker cannot see them: for it, whatever no class of ours defines is a port, of any type.
+    Amaranth creates an object's ports when it creates the object, from the signature given to ``super().__init__``. A
+    type checker cannot see them: to it, any attribute that our classes do not define is a port of any type.
     """
 
     if TYPE_CHECKING:

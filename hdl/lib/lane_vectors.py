@@ -17,7 +17,7 @@ __all__ = ["lanes_with", "pick", "transpose"]
 
 
 def pick(values: Sequence[Value], index: Value) -> Value:
-    """``values[index]`` as a case rather than as a shift of the whole vector, which is what simulates fast."""
+    """``values[index]`` as a case, which simulates faster than a shift of the whole vector."""
     return Array(values)[index] if len(values) > 1 else values[0]
 
 

@@ -26,9 +26,9 @@ def lru_touch(state: Value, used: Value, ways: int) -> Value:
 
 
 def lru_victim(state: Value, ways: int) -> Value:
-    """The way used longest ago, one-hot: in the state 0, which knows of no use yet, the first.
+    """The way used longest ago, one-hot; the first way in state 0, in which no use is recorded.
 
-    A state that no sequence of uses has made may have no oldest way; the victim is then the first, too.
+    A state that no sequence of uses produces may have no oldest way; the victim is then also the first.
     """
     if ways == 1:
         return Const(1, 1)

@@ -1,4 +1,4 @@
-"""One Verilog module for many identical parts: a lane is elaborated once, however many threads there are."""
+"""One Verilog module for many identical parts: a lane is elaborated once, whatever the number of threads."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _YOSYS = "AMARANTH_USE_YOSYS"
 
 @contextlib.contextmanager
 def own_yosys() -> Iterator[None]:
-    """Within the block, Amaranth takes the wheel's Yosys.
+    """Make Amaranth use the wheel's Yosys within the block.
 
-    It would prefer one that is installed, of whatever version: the same sources would give other bytes.
+    It would prefer an installed one of any version, and the same sources would give different bytes.
     """
     before = os.environ.get(_YOSYS)
     os.environ[_YOSYS] = "builtin"
@@ -45,14 +45,14 @@ def to_verilog(component: wiring.Component, *, name: str, platform: object) -> s
 
 
 class SharedModules:
-    """A platform that makes a module of its own of the parts that :func:`share_lanes` adds.
+    """A platform that puts the parts added by :func:`share_lanes` into modules of their own.
 
-    Elaborate the design with it, then put :attr:`text` beside the design's own Verilog. Parts may share parts.
+    Elaborate the design with it, then add :attr:`text` to the design's own Verilog. Parts may share parts.
 
     Parameters
     ----------
     prefix : str
-        The modules are called ``<prefix>_<class>``, with a number behind it from the second set of arguments on.
+        The modules are called ``<prefix>_<class>``, with a number appended from the second set of arguments on.
     """
 
     def __init__(self, *, prefix: str) -> None:
@@ -109,8 +109,8 @@ def share_lanes(
 ) -> list[Any]:
     """Add ``count`` parts ``part(**arguments)`` to ``m`` as submodules ``lane0``..; return objects with their ports.
 
-    With a platform :class:`SharedModules` the parts of equal arguments are instances of one module, elaborated once;
-    with any other each part is an ordinary submodule. ``arguments`` must be hashable. The parts live in domain sync.
+    With a :class:`SharedModules` platform, parts with equal arguments are instances of one module, elaborated once;
+    with any other, each part is an ordinary submodule. ``arguments`` must be hashable. The parts live in domain sync.
     """
     if isinstance(platform, SharedModules):
         return platform.lanes(m, part, count, arguments)

@@ -1,4 +1,4 @@
-"""Interleaved stacks: where the words of the stacks lie in memory (docs/memory.md, "Stacks")."""
+"""Interleaved stacks: the places of the stacks' words in memory (docs/memory.md, "Stacks")."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def _add(value: Value, constant: int) -> Value:
 
 
 def _below_top(m: Module, config: SmConfig, address: Value, name: str) -> tuple[Signal, Value]:
-    """``address`` relative to the top of the stacks, and whether it is in them.
+    """``address`` relative to the top of the stacks, and whether it lies in them.
 
-    Relative to the top a warp's stacks are an aligned block: its bits are lane, word, byte.
+    Relative to the top, a warp's stacks are an aligned block: its address bits are lane, word, byte.
     """
     relative = Signal(32, name=f"{name}_relative")
     m.d.comb += relative.eq(_add(address, -config.memory_map.stack_top))
@@ -42,7 +42,7 @@ def in_stacks(m: Module, config: SmConfig, address: Value, name: str) -> Value:
 
 
 def _permuted(m: Module, config: SmConfig, address: Value, name: str, first: int, second: int) -> Value:
-    """``address`` with the ``first`` and the ``second`` bits above the byte exchanged, where it is in the stacks."""
+    """``address`` with the ``first`` and the ``second`` bits above the byte exchanged, if it lies in the stacks."""
     relative, inside = _below_top(m, config, address, name)
     low, high, rest = relative[2 : 2 + first], relative[2 + first : 2 + first + second], relative[2 + first + second :]
     result = Signal(32, name=name)
@@ -55,8 +55,8 @@ def _permuted(m: Module, config: SmConfig, address: Value, name: str, first: int
 def to_bus(m: Module, config: SmConfig, address: Value, name: str) -> Value:
     """The address in memory of a program's byte address. Combinational; a bijection that keeps the two low bits.
 
-    In the block of stacks of a warp, lane and word change places: the words that the lanes have at one offset of
-    their stacks are adjacent. ``name`` is that of the signal.
+    In a warp's block of stacks, lane and word change places: the lanes' words at one offset of their stacks are
+    adjacent. ``name`` is that of the signal.
     """
     if not config.interleaved_stacks:
         return address

@@ -20,9 +20,9 @@ _BANK = 16
 
 
 class CacheTags(Component):
-    """Which way of which set holds which tag, and which way goes next.
+    """The tags of each way and set, and the way to be replaced next.
 
-    One lookup and one fill in every cycle. Reset: nothing is held. May never happen: ``fill`` with a tag that its set
+    One lookup and one fill in every cycle. Reset: empty. May never happen: ``fill`` with a tag that its set already
     holds.
 
     Parameters
@@ -30,7 +30,7 @@ class CacheTags(Component):
     ways, sets
         Powers of two; at least two sets.
     tag_bits
-        Width of a tag. Which addresses share a set is the user's choice; set and tag together name a line.
+        Width of a tag. The user chooses which addresses share a set; set and tag together name a line.
     """
 
     def __init__(self, *, ways: int, sets: int, tag_bits: int) -> None:
@@ -71,15 +71,15 @@ class CacheTags(Component):
         return m
 
     def _compare(self, m: Module, *, oldest: Value) -> None:
-        """The way whose tag it is, and the one that a fill takes; ``oldest``: which it takes if its set was filled.
+        """Find the way that holds the tag, and the one that a fill takes: ``oldest`` if its set was filled.
 
-        A flip-flop a set says that it has been filled since all was emptied. Before that, its ways hold nothing
-        whatever their memories say. The first fill writes its tag into all of them, and its line is in way 0, which
-        goes before the others: those are filled before way 0 is used again, for they have been used less recently. So
-        no tag needs a valid bit.
+        One flip-flop per set records whether it has been filled since all was emptied. Before that, its ways hold
+        nothing, whatever their memories contain. The first fill writes its tag into all ways, and its line is in way 0,
+        which has priority over the others: those are filled before way 0 is used again, as they have been used less
+        recently. So no tag needs a valid bit.
 
-        Tags are in banks of as many sets as one distributed memory of an FPGA has words, and every bank compares its
-        own: the bank is chosen among single bits, not among tags.
+        Tags are in banks with as many sets as one distributed memory of an FPGA has words, and every bank compares its
+        own: the bank is selected among single bits, not among tags.
         """
         depth = min(_BANK, self._sets)
         banks = self._sets // depth
@@ -115,13 +115,13 @@ class CacheTags(Component):
         ]
 
     def _replacement(self, m: Module) -> Value:
-        """The way of ``fill_set`` that goes next, one-hot.
+        """The way of ``fill_set`` to be replaced next, one-hot.
 
-        LRU order per set: a hit that is used and a fill each use their way; both may happen in one cycle.
+        LRU order per set: a hit that is used and a fill each count as a use of their way; both may happen in one cycle.
 
-        An order is the exclusive or of two words, in two memories: one is written by hits, the other by fills, so
-        each has one write port. The order is not reset: ways without a line are older than all others in it whatever
-        the ways held before.
+        An order is the exclusive or of two words in two memories: hits write one and fills the other, so each has one
+        write port. The order is not reset: ways without a line are older than all others in it, whatever the ways held
+        before.
         """
         ways = self._ways
         bits = lru_bits(ways)

@@ -15,11 +15,11 @@ __all__ = ["MemoryArbiter", "share_port"]
 
 
 class MemoryArbiter(Component):
-    """Combinational; one request and one response a cycle.
+    """Arbitrates the memory port; combinational, one request and one response a cycle.
 
-    The I-cache goes first, but a request of the LSU that was offered to memory and not accepted stays until it is.
+    The I-cache has priority, but an LSU request that was offered to memory and not accepted stays until it is.
     ``port.request.valid`` does not depend on ``ready``, nor a source's ``ready`` on its own ``valid``. Reset: nothing
-    is held. The bytes of a read mean nothing and may change while it is offered.
+    is held. The data bytes of a read mean nothing and may change while it is offered.
     """
 
     def __init__(self, config: SmConfig) -> None:
@@ -36,16 +36,16 @@ class MemoryArbiter(Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        # The I-cache writes nothing.
+        # The I-cache never writes.
         share_port(m, self.port, first=self.icache, second=self.lsu, writer=self.lsu)
         return m
 
 
 def share_port(m: Module, port: Any, *, first: Any, second: Any, writer: Any) -> None:
-    """Two sources ask on ``port``: ``first`` goes first, but what is offered and not taken stays offered.
+    """Merge two sources onto ``port``: ``first`` has priority, but a request that is offered and not taken stays.
 
-    Only ``writer``, one of them, writes: there is no multiplexer for bytes, which are most of a request. Tags on the
-    port have the source, 0 or 1, above the source's own tag, zero-extended.
+    Only ``writer``, one of the two, writes: the data bytes, most of a request, need no multiplexer. Tags on the port
+    have the source, 0 or 1, above the source's own tag, zero-extended.
     """
     requests, responses = port.request, port.response
     held, use_second = Signal(), Signal()

@@ -1,4 +1,4 @@
-"""One warp's channel: the places of its accesses, and what other warps' accesses have to know of them."""
+"""One warp's channel: the places of its accesses, and the state that accesses of other warps check."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ NUMBER_BITS = 5
 
 
 def claim_layout() -> data.StructLayout:
-    """What decides whether two accesses may pass each other: the words of a line that one reads or writes."""
+    """The facts that decide whether two accesses may pass each other: the words of a line that one reads or writes."""
     return data.StructLayout({"line": LINE_NUMBER_BITS, "words": LINE_BYTES // 4, "write": 1, "uncached": 1})
 
 
 def conflict(one: data.View, other: data.View) -> Value:
-    """Whether two accesses may not pass each other: both uncached, or of a common word that one of them writes."""
+    """Whether two accesses must stay in order: both are uncached, or one writes a word that both touch."""
     common = (one.line == other.line) & (one.words & other.words).any()
     return (one.uncached & other.uncached) | (common & (one.write | other.write))
 
 
 class Channel(Component):
-    """A ring of places, without the accesses themselves. One comes and one leaves in every cycle. Reset: empty.
+    """A ring of places, without the accesses themselves. One access comes and one leaves a cycle. Reset: empty.
 
     May never happen: ``push`` without ``room``, or ``pop`` without ``there``.
 
@@ -99,7 +99,7 @@ class Channel(Component):
 
 
 class ChannelWatch(Component):
-    """Numbers the accesses of each warp, and sees that the lookup is done with them in this order.
+    """Numbers the accesses of each warp, and checks that the lookup completes them in this order.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A queue a warp between the lanes and the L1: an access that waits holds back its own warp only."""
+"""One queue per warp between the lanes and the L1: a waiting access holds back only its own warp."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ PASSES = 255
 
 
 class Channels(Component):
-    """Takes line accesses in order of issue and offers them to the lookup: in order within a warp, else in turn.
+    """Takes line accesses in issue order and offers them to the lookup: in order within a warp, warps in turn.
 
-    An access that comes while its channel is empty and the lookup makes room is looked up in the next cycle, as
-    without channels. It leaves its channel when the lookup is ``done`` with it. Next in the lookup is the oldest access
-    of the next other warp in round robin that has one; else one of the same warp. An access that waits there makes
-    room for another warp's (``swap``), if the lookup lets it, and is looked up again in its turn.
+    An access that comes while its channel is empty and the lookup makes room is looked up in the next cycle, as without
+    channels. It leaves its channel when the lookup is ``done`` with it. The lookup next gets the oldest access of the
+    next other warp in round robin that has one, else one of the same warp. An access that waits in the lookup gives way
+    to another warp's (``swap``) if the lookup allows it, and is looked up again in its turn.
 
-    Accesses of different warps may pass each other, so no two of them that are here conflict (:func:`claim_layout`):
-    one that conflicts with an access of another warp is not taken before that one is done. Nor is one whose channel is
-    full. What is not taken holds back all warps.
+    Accesses of different warps may pass each other, so no two that are here may conflict (:func:`claim_layout`): an
+    access that conflicts with one of another warp is not taken until that one is done. Nor is it taken while its
+    channel is full. An access that is not taken holds back all warps.
 
-    Nobody waits for ever: one warp at a time is the senior, in turn, until its oldest access is done. When
-    :data:`PASSES` others have been done meanwhile, the lookup gets no other access than that one.
+    No access starves: one warp at a time, in turn, is the senior until its oldest access is done. When :data:`PASSES`
+    others have been done meanwhile, the lookup gets only that access.
 
     Reset: empty. May never happen: ``wrong``.
     """
@@ -61,7 +61,7 @@ class Channels(Component):
         m = Module()
         warps = self.config.warps
         comes, warp = self.taken.payload, one_hot(self.taken.payload.part.warp, warps)
-        # One-hot or 0: whose access is in the lookup, whose is given to it, whose comes in.
+        # One-hot or 0: the warps whose accesses are in the lookup, given to it, and coming in.
         current = Signal(warps)
         chosen, incoming = Signal(warps), Signal(warps)
         channels = [Channel(depth=self.config.channel_depth) for _ in range(warps)]
@@ -92,7 +92,7 @@ class Channels(Component):
             self.busy.eq(there.any()),
         ]
         self._turn(m, there=there, more=more, incoming=incoming, current=current, chosen=chosen)
-        # What the chosen channel holds when the access in the lookup has left; else it has only what comes.
+        # The chosen channel's contents after the access in the lookup leaves; otherwise it has only what comes.
         stored = (there & ~current) | (more & current)
         self._give(m, channels, chosen=chosen, current=current, bypass=~(chosen & stored).any(), incoming=incoming)
         return m
@@ -100,7 +100,7 @@ class Channels(Component):
     def _turn(
         self, m: Module, *, there: Value, more: Value, incoming: Signal, current: Signal, chosen: Signal
     ) -> None:
-        """Whose access is given to the lookup: ``chosen``."""
+        """``chosen``: the warp whose access is given to the lookup."""
         warps = self.config.warps
         last, others, later, again = Signal(warps), Signal(warps), Signal(warps), Signal(warps)
         m.d.comb += [
@@ -130,7 +130,7 @@ class Channels(Component):
     def _give(
         self, m: Module, channels: list[Channel], *, chosen: Signal, current: Signal, bypass: Value, incoming: Signal
     ) -> None:
-        """The access of the chosen channel: the one that comes, or the oldest that is not in the lookup."""
+        """The access given from the chosen channel: the one that comes, or the oldest that is not in the lookup."""
         config, comes = self.config, self.taken.payload
         watched = NUMBER_BITS if config.assertions else 0
         layout = data.StructLayout({"access": access_layout(config), "number": watched})

@@ -51,15 +51,15 @@ class Lsu(Component):
     - local memory: the values of an access without bank conflict are at ``wb`` in c+3 (:data:`LOCAL_LATENCY`);
       k conflicts take k cycles more, each step being a writeback of its own.
 
-    One instruction leaves the queue every cycle when each coalesces into one line and nothing blocks. Hits do not wait
-    for misses: :class:`LookupStage` says what waits.
+    One instruction leaves the queue every cycle if each coalesces into one line and nothing blocks. Hits do not wait
+    for misses: :class:`LookupStage` defines what waits.
 
-    A load that issues after a store has issued sees it, whichever warp, although memory may answer in any order: the
+    A load that issues after a store, in whichever warp, sees that store, although memory may answer in any order: the
     accesses to a line are made one after the other (:class:`WriteBuffer`). Below ``memory_map.user`` nothing is cached
     or merged, and all accesses are made one after the other.
 
     Preconditions: the mask of a request is not 0; a warp issues no load to rd while an older load of the warp to the
-    same rd has not delivered its ``last`` part (the scoreboard sees to it). Reset: empty, the cache too; local memory
+    same rd has not delivered its ``last`` part (the scoreboard ensures this). Reset: empty, the cache too; local memory
     keeps its contents.
     """
 
@@ -147,10 +147,10 @@ class Lsu(Component):
         return m
 
     def _seam(self, m: Module, coalescer: Coalescer, l1: L1) -> tuple[Value, Value]:
-        """Line accesses from the lanes to the L1: the one place for a unit that stands between them.
+        """The seam for line accesses from the lanes to the L1: the one place for a unit between them.
 
-        Returns the warps with stores behind the coalescer, and whether anything is there: what the L1 has, and what
-        such a unit holds. The loads that it holds need numbers (:func:`loads_under_way`).
+        Returns the warps with stores beyond the coalescer, and whether anything is there, in the L1 or in such a unit.
+        The loads that such a unit holds need numbers (:func:`loads_under_way`).
         """
         if self.config.channels is ChannelKind.NONE:
             wiring.connect(m, coalescer.access, l1.access)
@@ -184,7 +184,7 @@ class Lsu(Component):
         return l1.stores_pending | order.stores, l1.busy | order.busy
 
     def _count(self, m: Module, coalescer: Coalescer, responses: ResponseStage) -> None:
-        """Parts are counted where they are made and where they are written back."""
+        """Count parts where they are made and where they are written back."""
         m.submodules.counts = counts = PartCounts(loads=loads_under_way(self.config), parts=self.config.threads)
         m.d.comb += [
             counts.made.eq(coalescer.made),
@@ -230,7 +230,7 @@ class Lsu(Component):
     def _faults(
         self, m: Module, head: data.View, coalescer: Coalescer, l1: L1, responses: ResponseStage
     ) -> None:
-        """The fault register. Of those in one cycle a load's access fault goes first, a misaligned address last."""
+        """The fault register. Within a cycle a load's access fault goes first, a misaligned address last."""
         told = responses.fault_valid | l1.fault_valid
         m.d.comb += l1.fault_ready.eq(~responses.fault_valid)
         if self.config.ordered:
@@ -239,7 +239,7 @@ class Lsu(Component):
         m.d.comb += coalescer.fault_ready.eq(~told)
         m.d.sync += self.fault_valid.eq(told | coalescer.misaligned)
         if self.config.ordered:
-            # The others' faults go first: this is written over.
+            # The other faults have priority: they overwrite this one.
             with m.If(self._order_unit.fault_valid):
                 m.d.sync += self.fault.eq(self._order_unit.fault)
         with m.If(responses.fault_valid):

@@ -1,4 +1,4 @@
-"""The seam between `lanes` and `l1`: line accesses go from the lanes to the L1, lines for their parts come back.
+"""The seam between `lanes` and `l1`: line accesses go to the L1, lines for their parts come back.
 
 Both sides take what crosses it from here, and :class:`hdl.memory.lsu.Lsu` connects them in one place.
 """
@@ -49,10 +49,10 @@ def part_layout(config: SmConfig) -> data.StructLayout:
 
 
 def access_layout(config: SmConfig) -> data.StructLayout:
-    """A line access: what a ``part`` does with its line.
+    """A line access: the operation of a ``part`` on its line.
 
-    ``first``: the first of its instruction. ``byte_mask``: the bytes that the lanes touch; ``data``: what a ``write``
-    puts there.
+    ``first``: the first of its instruction. ``byte_mask``: the bytes that the lanes touch; ``data``: the bytes that a
+    ``write`` stores.
     """
     return data.StructLayout({
         "part": part_layout(config),

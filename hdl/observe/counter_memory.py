@@ -1,4 +1,4 @@
-"""The counters' values in a memory, and what the last few cycles have added beside it."""
+"""The counters' values in a memory, with recent increments in small registers beside it."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ __all__ = ["CounterMemory"]
 
 
 class CounterMemory(Component):
-    """As many counters as there are ``widths``, of 48 bits each, read one at a time.
+    """One counter of 48 bits for each of ``widths``, read one at a time.
 
-    Each has a few bits of its own, which count. The memory's words take turns: in its turn, every len(widths) cycles,
-    a word gets what its bits have counted, and they begin anew. So a value is the word and its bits together, exact in
-    every cycle. Reset: all 0.
+    Each has a few bits of its own, which count. The memory's words take turns: every len(widths) cycles, the count in a
+    counter's bits is added to its word, and the bits start again. A value is the word plus its bits, exact in every
+    cycle. Reset: all 0.
 
     Parameters
     ----------
     widths
-        By counter: the bits of its step.
+        The bits of each counter's step.
     """
 
     def __init__(self, widths: Sequence[int]) -> None:
@@ -45,7 +45,7 @@ class CounterMemory(Component):
         turn, after = Signal(range(max(2, count))), Signal(range(max(2, count)))
         begun, sum_now = Signal(count), Signal(COUNTER_BITS)
         lows = Array(self._lows(m, turn))
-        # The turns' words are known a cycle ahead: theirs is a memory of its own, in a block.
+        # The turns' words are known a cycle ahead, so they have a memory of their own, in a block.
         m.submodules.ours = ours = block_memory(shape=COUNTER_BITS, depth=count)
         m.submodules.read = theirs = Memory(shape=COUNTER_BITS, depth=count, init=[])
         word, read = registered_read(m, ours, address=after, enable=1, name="word"), theirs.read_port(domain="comb")
@@ -61,13 +61,13 @@ class CounterMemory(Component):
         return m
 
     def _lows(self, m: Module, turn: Signal) -> list[Signal]:
-        """What each counter has counted since its turn."""
+        """Each counter's increments since its last turn."""
         lows = []
         for number, width in enumerate(self._widths):
             step = getattr(self, f"step{number}")
             low = Signal(range(len(self._widths) * ((1 << width) - 1) + 1), name=f"low{number}")
             before = Mux(turn == number, 0, low)
-            # Bit by bit for a step of one bit: a few LUTs less than the carries that a sum becomes.
+            # Bit by bit for a step of one bit: a few LUTs fewer than the carries of a sum.
             m.d.sync += low.eq(before + step if width > 1 else before ^ Cat(
                 step & before[:bit].all() for bit in range(len(low))
             ))

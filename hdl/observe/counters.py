@@ -1,4 +1,4 @@
-"""The SM's counters, and the one reason why nothing was selected in a cycle."""
+"""The SM's counters, and the single reason why no warp was selected in a cycle."""
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
@@ -16,11 +16,11 @@ __all__ = ["Counters", "StallAttribution"]
 
 
 class StallAttribution(Component):
-    """Each warp's reason for not being eligible, and the SM's reason for selecting nobody, combinational.
+    """The reason why each warp is not eligible, and why the SM selects no warp; combinational.
 
-    A warp that is active and eligible, and one that is not active, has reason NONE. ``stall`` is NONE when a warp was
-    selected, POLICY when none was although there is an eligible one, else the lowest number among the active warps'
-    reasons, IDLE if there is none.
+    A warp that is active and eligible, or not active, has reason NONE. ``stall`` is NONE if a warp was selected, POLICY
+    if none was although one is eligible, else the lowest number among the active warps' reasons, or IDLE without active
+    warps.
     """
 
     def __init__(self, config: SmConfig) -> None:
@@ -70,8 +70,8 @@ class StallAttribution(Component):
 class Counters(Component):
     """Counts what :data:`hdl.layouts.counters.COUNTERS` names.
 
-    A selection counts where the region is open in its cycle, so that committed + nops + stalls = cycles. What is known
-    of the selected instruction only in stage X counts for the region of its selection, too. Reset: all 0.
+    A selection counts if the region is open in its cycle, so that committed + nops + stalls = cycles. Properties of the
+    instruction known only in stage X count for the region of its selection, too. Reset: all 0.
     """
 
     def __init__(self, config: SmConfig) -> None:
@@ -126,14 +126,14 @@ class Counters(Component):
         m.d.comb += [memory.clear.eq(self.start), memory.index.eq(self.index), self.value.eq(memory.value)]
 
     def _steps(self, m: Module) -> dict[str, Value]:
-        """What each counter grows by at the end of this cycle."""
+        """The increment of each counter at the end of this cycle."""
         front, control = self.front, self.control
         region = control.region
         instruction = region & front.select_valid & ~front.select_nop
         memory = instruction & (front.select_unit == Unit.LSU)
         waits = Signal(range(self._config.warps + 1))
         waiting = [self.reason[w] == StallReason.LOAD for w in range(self._config.warps)]
-        # Whether the region was open in the last two cycles: stage X is two cycles behind the selection.
+        # Whether the region was open in the last two cycles: stage X is two cycles after the selection.
         selected_in_region = Signal(2)
         m.d.comb += waits.eq(sum(waiting, Const(0, 1)))
         m.d.sync += selected_in_region.eq(Cat(region, selected_in_region[0]))
@@ -143,7 +143,7 @@ class Counters(Component):
             "committed": instruction,
             "committed_threads": Mux(selected_in_region[1], control.retired, 0),
             "nops": region & front.select_valid & front.select_nop,
-            # Nobody is a pick like any other.
+            # An empty pick is compared like any other.
             "discrepancies": self._differs(0),
             "errors": self._differs(1),
             "icache_misses": region & front.miss,
@@ -153,7 +153,7 @@ class Counters(Component):
         }
 
     def _differs(self, oracle: int) -> Value:
-        """In the region: what the oracle picks is not what was selected."""
+        """In the region: the oracle's pick differs from the selection."""
         if not self._config.oracles:
             return Const(0, 1)
         return self.control.region & (self.front.oracles[oracle] != self.front.select)

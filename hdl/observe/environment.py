@@ -1,4 +1,4 @@
-"""What the front end takes for granted of the rest of the SM and of memory, watched in every cycle."""
+"""The front end's assumptions about the rest of the SM and about memory, checked in every cycle."""
 
 from amaranth.hdl import Const, Module, Mux, Signal, Value
 from amaranth.lib import data
@@ -13,21 +13,21 @@ __all__ = ["EnvironmentWatch", "environment_layout"]
 
 
 def environment_layout() -> data.StructLayout:
-    """What may be broken, in the order of :data:`hdl.layouts.probe.ASSERTIONS`."""
+    """The assumptions, in the order of :data:`hdl.layouts.probe.ASSERTIONS`."""
     return data.StructLayout(dict.fromkeys(("resolution", "release", "activation", "active", "answer"), 1))
 
 
 class EnvironmentWatch(Component):
-    """One bit for each thing that may never happen around the front end.
+    """One bit for each condition around the front end that may never occur.
 
-    The proofs of the front end assume that all are 0, with these very equations; in simulation they are assertions of
+    The proofs of the front end assume that all are 0, using these same equations; in simulation they are assertions of
     the SM (:data:`hdl.layouts.probe.ASSERTIONS`). All inputs are of the current cycle; ``broken`` is combinational:
 
     - ``resolution``: a resolution of a warp that has no control flow unresolved, or, for a warp that has ended, one
       without a redirect.
     - ``release``: of a warp that has no control flow unresolved, or is not active.
     - ``activation``: of a warp that is active, or whose control flow is unresolved after this cycle.
-    - ``active``: a warp that became active without an activation in the cycle before or did not in spite of one, or
+    - ``active``: a warp that became active without an activation in the cycle before or did not despite one, or
       stopped being active and has no control flow unresolved.
     - ``answer``: an answer of memory to a request of the I-cache that was not accepted in an earlier cycle, or has been
       answered.

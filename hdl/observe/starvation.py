@@ -1,4 +1,4 @@
-"""Which warps a scheduler has passed over for a long time (docs/policies.md, "Starvation")."""
+"""Detection of warps that a scheduler passes over for a long time (docs/policies.md, "Starvation")."""
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib.wiring import In, Out
@@ -9,12 +9,12 @@ __all__ = ["PassedOver"]
 
 
 class PassedOver(Component):
-    """``passed_over[w]``: warp w was eligible, and has not been selected since then for ``cycles`` cycles or more.
+    """``passed_over[w]``: warp w was eligible, and has not been selected since for ``cycles`` cycles or more.
 
-    ``eligible`` and ``select`` (one-hot or 0) are a scheduler's set and selection of this cycle. A warp may stop being
-    eligible meanwhile: a policy that gives it turns only when it cannot take them starves it, too. The flag comes less
-    than ``2 * cycles`` cycles after the warp was first passed over, and goes in the cycle after its selection.
-    Reset: nobody was passed over.
+    ``eligible`` and ``select`` (one-hot or 0) are a scheduler's set and selection of this cycle. A warp may become
+    ineligible meanwhile: a policy that offers it turns only when it cannot take them starves it, too. The flag is set
+    less than ``2 * cycles`` cycles after the warp was first passed over, and cleared in the cycle after its selection.
+    Reset: no warp was passed over.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What the SM remembers of the hardware assertions."""
+"""Sticky bits of the hardware assertions."""
 
 from amaranth.hdl import Module
 from amaranth.lib.wiring import In, Out

@@ -30,10 +30,10 @@ _OURS = dict(POLICIES)
 
 
 def add(policy: type[Policy]) -> None:
-    """Make known a policy whose name says which source it comes from, as those of files do."""
+    """Register a policy whose name says which source it comes from, as the names of policies from files do."""
     POLICIES[policy.name] = _OURS[policy.name] = policy
 
 
 def from_outside(name: str) -> bool:
-    """Whether this policy is not the one of this name here: somebody has put another class into ``POLICIES``."""
+    """Whether another class than the built-in one has been put into ``POLICIES`` under this name."""
     return POLICIES.get(name) is not _OURS.get(name)

@@ -1,4 +1,4 @@
-"""What a warp policy is: a pure pick and a state update (docs/policies.md)."""
+"""The interface of a warp policy: a pure pick and a state update (docs/policies.md)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["LastWarpPolicy", "Policy", "PolicyInputs", "first_by", "greedy", "la
 
 @dataclass(frozen=True, kw_only=True)
 class PolicyInputs:
-    """What a policy may see of the current cycle; vectors have one bit per warp, sequences one value per warp."""
+    """The signals that a policy may read in a cycle; vectors have one bit per warp, sequences one value per warp."""
 
     eligible: Value  # the set to pick from; comes late in the cycle
     active: Value  # the warps that have started and not ended
@@ -35,7 +35,7 @@ class PolicyInputs:
 
 
 class Policy(abc.ABC):
-    """One warp-scheduling policy over ``warps`` warps; by default one without state.
+    """A warp-scheduling policy over ``warps`` warps; without state by default.
 
     The pick is a pure expression of the state and the inputs, so that hardware, oracles and proofs share one
     definition: an oracle asks ``pick`` again, on the same state, with another eligible set.
@@ -51,7 +51,7 @@ class Policy(abc.ABC):
 
     @classmethod
     def of(cls, config: SmConfig) -> Self:
-        """The policy of an SM: a policy with parameters takes them from ``config`` here."""
+        """The policy of an SM; a policy with parameters takes them from ``config`` here."""
         return cls(warps=config.warps)
 
     def state_layout(self) -> data.StructLayout:
@@ -69,7 +69,7 @@ class Policy(abc.ABC):
     def update(self, m: Module, state: data.View, inputs: PolicyInputs, *, selected: Value) -> None:
         """Add the state update for a cycle in which ``selected`` (one-hot or 0) was selected.
 
-        That need not be this policy's pick: where a strap chooses, every policy follows the one that is in force.
+        That need not be this policy's pick: if a strap chooses, every policy follows the one in force.
         """
         return
 
@@ -101,7 +101,7 @@ def pick_from(last: Value, eligible: Value) -> Value:
 def _pick_within(first: Value, eligible: Value) -> Value:
     """The lowest eligible warp within ``first``, else the lowest of all.
 
-    ``first`` comes from registers and is known before ``eligible``: from there to the pick there are few levels.
+    ``first`` comes from registers and is known before ``eligible``; few levels lead from ``eligible`` to the pick.
     """
     within = eligible & first
     return Mux(within.any(), lowest_one(within), lowest_one(eligible))
@@ -114,18 +114,18 @@ def greedy(last: Value, eligible: Value, otherwise: Value) -> Value:
 
 
 def first_by(ahead: Sequence[Value], eligible: Value) -> Value:
-    """The eligible warp that no eligible warp goes ahead of, one-hot; ``ahead`` as :func:`order` returns it.
+    """The eligible warp that no other eligible warp precedes, one-hot; ``ahead`` as :func:`order` returns it.
 
-    ``ahead`` does not depend on ``eligible``, which comes late in the cycle: from there to the selection there is one
-    AND-NOR over the warps.
+    ``ahead`` does not depend on ``eligible``, which is known late in the cycle: only one AND-NOR over the warps leads
+    from there to the selection.
     """
     return Cat(eligible[w] & ~(eligible & before).any() for w, before in enumerate(ahead))
 
 
 def order(warps: int, goes_first: Callable[[int, int], Value]) -> list[Value]:
-    """A strict total order of the warps: bit v of value w is set where v goes ahead of w.
+    """A strict total order of the warps: bit v of value w is set if v precedes w.
 
-    ``goes_first(v, w)``, asked for every v < w, tells whether v goes ahead of w; if not, w goes ahead of v.
+    ``goes_first(v, w)``, called for every v < w, returns whether v precedes w; if not, w precedes v.
     """
     first = {pair: goes_first(*pair) for pair in combinations(range(warps), 2)}
     numbers = range(warps)
@@ -135,5 +135,5 @@ def order(warps: int, goes_first: Callable[[int, int], Value]) -> list[Value]:
 
 
 def largest_first(keys: Sequence[Value]) -> list[Value]:
-    """The order by decreasing key; of equal ones the lower number goes ahead."""
+    """The order by decreasing key; of equal keys the lower number comes first."""
     return order(len(keys), lambda v, w: keys[v] >= keys[w])

@@ -1,4 +1,4 @@
-"""Cache-conscious warp scheduling: fewer warps while some lose their lines of the data cache to others."""
+"""Cache-conscious warp scheduling: fewer warps run while some lose their data-cache lines to others."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ TOTAL_BITS = 20
 
 
 class CacheConscious(LastWarpPolicy):
-    """Loose round robin among the warps of the highest scores, as many as fit within the cutoff, at least one.
+    """Loose round robin among the warps with the highest scores, as many as fit within the cutoff, at least one.
 
-    CS8803, task 2, after Rogers 2012, section 3.3 (docs/policies.md, "Lost locality"). A warp's score is ``base`` or
-    more. A warp that has lost locality (``PolicyInputs.lost``) gets losses * throttle * cutoff / selections of the
-    whole SM, one division for all that have lost some by its end; a score falls by 1 a cycle. The cutoff is ``base``
-    for each warp that is active and waits for no other.
+    CS8803, task 2, after Rogers 2012, section 3.3 (docs/policies.md, "Lost locality"). A warp's score is at least
+    ``base``. A warp that has lost locality (``PolicyInputs.lost``) gets losses * throttle * cutoff / selections of the
+    whole SM; one division serves all warps that have lost some by its end. A score falls by 1 a cycle. The cutoff is
+    ``base`` for each warp that is active and does not wait for others.
 
-    State: ``last``; ``held``, the warps that are held back, worked out in the cycle before; ``score``; ``owed``,
-    the warps that have lost locality and are to get a score; the totals ``losses`` and ``selections``; the
-    division, a bit a cycle: cycles ``left``, of which the last one hands out the result, ``rest`` and
-    ``digits`` (what is left of the dividend above what is there of the quotient), ``divisor``; all 0 without one.
+    State: ``last``; ``held``, the warps that are held back, computed in the cycle before; ``score``; ``owed``, the
+    warps that have lost locality and have yet to get a score; the totals ``losses`` and ``selections``; the division,
+    one bit a cycle: the cycles ``left``, of which the last one hands out the result, ``rest`` and ``digits`` (the
+    remaining dividend above the quotient so far), ``divisor``; these are 0 while no division is under way.
 
-    ``writable``: a program may choose ``base`` and ``throttle``, which are then the greatest and what holds at first.
-    Both are state, too, and a new base is the score of all.
+    ``writable``: a program may choose ``base`` and ``throttle``; the given ones are the greatest and the initial
+    values. Both are then state, too, and a new base becomes every warp's score.
 
     Raises
     ------
     ValueError
-        For a base or a throttle below 1.
+        If the base or the throttle is below 1.
     """
 
     name = "ccws"
@@ -78,17 +78,17 @@ class CacheConscious(LastWarpPolicy):
         return {**super().state_reset(), "score": [self.base] * self.warps, **parameters}
 
     def _parameters(self, state: data.View) -> tuple[Any, Any]:
-        """Base and throttle: registers, or numbers."""
+        """Base and throttle, as registers or numbers."""
         return (state.base, state.throttle) if self.writable else (self.base, self.throttle)
 
     def _queue(self, state: data.View, inputs: PolicyInputs) -> tuple[Value, Value]:
-        """The warps that scores are compared of, and the cutoff."""
+        """The warps whose scores are compared, and the cutoff."""
         base, _ = self._parameters(state)
         queued = inputs.active & ~inputs.waiting
         return queued, _count(queued) * base
 
     def _held_back(self, state: data.View, inputs: PolicyInputs) -> Value:
-        """The warps that may not be selected next: their scores, and those of all who go ahead, exceed the cutoff."""
+        """The warps that may not be selected next: their scores plus those of all warps ahead exceed the cutoff."""
         queued, cutoff = self._queue(state, inputs)
         scores = [state.score[w] for w in range(self.warps)]
         bits = []
@@ -112,7 +112,7 @@ class CacheConscious(LastWarpPolicy):
             self._change(m, state, inputs.change)
 
     def _change(self, m: Module, state: data.View, change: data.View) -> None:
-        """A new base, with which all scores begin anew, or a new throttle; what is too much or 0 is ignored."""
+        """Apply a new base, which resets all scores, or a new throttle; a value that is too large or 0 is ignored."""
         fits = (change.value != 0) & (change.value <= self.base)
         with m.If((change.parameter == PolicyParameter.LOCALITY_BASE) & fits):
             m.d.sync += [state.base.eq(change.value), *(state.score[w].eq(change.value) for w in range(self.warps))]
@@ -121,7 +121,7 @@ class CacheConscious(LastWarpPolicy):
             m.d.sync += state.throttle.eq(change.value)
 
     def _score(self, m: Module, state: data.View, inputs: PolicyInputs) -> None:
-        """1 less, but at the end of a division its result for all that are owed it; the base for who is not active."""
+        """Lower scores by 1; a finished division sets those that are owed it; inactive warps get the base."""
         gets = Mux(state.left == 1, state.owed & inputs.active, 0)
         m.d.sync += state.owed.eq((Mux(state.left == 1, 0, state.owed) | inputs.lost) & inputs.active)
         quotient, (base, _) = state.digits, self._parameters(state)
@@ -139,7 +139,7 @@ class CacheConscious(LastWarpPolicy):
                 m.d.sync += score.eq(score - 1)
 
     def _count_totals(self, m: Module, state: data.View, *, lost: Value, selects: Value) -> None:
-        """Both totals, or half of both, rounded down."""
+        """Update both totals, or halve both, rounded down."""
         losses, selections = state.losses + lost, state.selections + selects
         over = losses[self.total_bits] | selections[self.total_bits]
         m.d.sync += [
@@ -148,7 +148,7 @@ class CacheConscious(LastWarpPolicy):
         ]
 
     def _divide(self, m: Module, state: data.View, inputs: PolicyInputs) -> None:
-        """Begin where a score is owed; a bit of the quotient a cycle; in the last cycle all is 0 again."""
+        """Begin a division when a score is owed; one quotient bit a cycle; the last cycle clears everything."""
         _, throttle = self._parameters(state)
         _, cutoff = self._queue(state, inputs)
         bits = self.quotient_bits
@@ -172,5 +172,5 @@ class CacheConscious(LastWarpPolicy):
 
 
 def _count(warps: Value) -> Value:
-    """How many."""
+    """The number of warps in the mask."""
     return sum((warps[w] for w in range(len(warps))), Const(0, 1))

@@ -15,7 +15,7 @@ __all__ = ["GreedyOldestDispatch"]
 class GreedyOldestDispatch(LastWarpPolicy):
     """The last warp while it is eligible, else the eligible one that was activated first (``gto_dispatch``).
 
-    Only the order of the activation times is kept, so it is exact for ever and nothing can overflow. State: ``last``,
+    Only the order of the activation times is kept: it is always exact, and nothing can overflow. State: ``last``,
     and for every pair v < w, (0, 1), (0, 2), ..., a bit of ``ahead``: v was activated before w, or in the same cycle
     (a tie goes to the lower number); all 1 at first.
     """

@@ -13,8 +13,8 @@ __all__ = ["PureRoundRobin"]
 class PureRoundRobin(Policy):
     """The warps issue in turn, and all wait for the one whose turn it is (docs/policies.md, ``prr``).
 
-    State: ``pointer``, one-hot, warp 0 at first. When its warp was selected, is not active or waits for other warps,
-    the pointer goes to the next warp that is active and does not wait for others; it stays while there is none.
+    State: ``pointer``, one-hot, warp 0 at first. If its warp was selected, is not active or waits for other warps, the
+    pointer moves to the next warp that is active and does not wait for others; it stays while there is none.
     """
 
     name = "prr"

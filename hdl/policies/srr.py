@@ -11,9 +11,9 @@ __all__ = ["StrictRoundRobin"]
 
 
 class StrictRoundRobin(Policy):
-    """Every cycle belongs to one active warp; where that warp is not eligible, nobody is selected (``srr``).
+    """Every cycle belongs to one active warp; if that warp is not eligible, no warp is selected (``srr``).
 
-    State: ``pointer``, one-hot, warp 0 at first. It moves on to the next active warp in every cycle, whatever was
+    State: ``pointer``, one-hot, warp 0 at first. It moves to the next active warp in every cycle, whatever was
     selected, and stays while no warp is active.
     """
 

@@ -16,19 +16,19 @@ __all__ = ["TwoLevelRoundRobin"]
 
 
 class TwoLevelRoundRobin(Policy):
-    """Round robin within the group of the last warp while one of it is eligible, else in the next group that has one.
+    """Round robin within the last warp's group while one of its warps is eligible, else in the next group that has one.
 
     A group is ``group_warps`` neighbours (Fermi study, section 8.2; docs/policies.md, ``two_level``). State: ``group``,
     one-hot, that of the warp selected most recently; ``lasts``, in each group one-hot, its warp selected most
     recently. At first these are the last group, and the last warp of each.
 
     ``writable``: a program may choose any size that divides the warps. Then the state also has ``size``, a bit for each
-    of :attr:`sizes`, and a change of it puts the rest of the state to what it is at first.
+    of :attr:`sizes`; changing it resets the rest of the state.
 
     Raises
     ------
     ValueError
-        For groups that do not divide the warps.
+        If the group size does not divide the number of warps.
     """
 
     name = "two_level"
@@ -54,13 +54,13 @@ class TwoLevelRoundRobin(Policy):
         return self._first(self.size)
 
     def _first(self, size: int) -> dict[str, int]:
-        """The state in which groups of ``size`` begin."""
+        """The initial state for groups of ``size``."""
         groups = self.warps // size
         first = {"group": 1 << (groups - 1), "lasts": sum(1 << (g + 1) * size - 1 for g in range(groups))}
         return first | ({"size": 1 << self.sizes.index(size)} if self.writable else {})
 
     def _groups(self, warps: Value, size: int) -> list[Value]:
-        """The parts of the vector, one a group."""
+        """Split the vector into one part per group."""
         return [warps[first : first + size] for first in range(0, self.warps, size)]
 
     def pick(self, state: data.View, inputs: PolicyInputs) -> Value:
@@ -88,7 +88,7 @@ class TwoLevelRoundRobin(Policy):
                 m.d.sync += [state[field].eq(value) for field, value in self._first(size).items()]
 
     def _follow(self, m: Module, state: data.View, inputs: PolicyInputs, selected: Value, size: int) -> None:
-        """What was selected is the last of its group, and its group the last one."""
+        """Make the selected warp the last of its group, and its group the last one."""
         parts = self._groups(selected, size)
         with m.If(selected.any() if inputs.selects is None else inputs.selects):
             m.d.sync += state.group.eq(Cat(part.any() for part in parts))

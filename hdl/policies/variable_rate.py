@@ -1,4 +1,4 @@
-"""Fixed slots, of which a warp has as many as its rate says."""
+"""Fixed slots: each warp has as many in a frame as its rate."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ __all__ = ["VariableRate", "VariableRateStrict", "slots_of"]
 
 
 def slots_of(rates: Sequence[int]) -> list[int]:
-    """Whose each slot of the frame is: warp w has ``rates[w]`` of them, evenly spread (docs/policies.md, "Frames").
+    """The owner of each slot of the frame: warp w has ``rates[w]`` slots, evenly spread (docs/policies.md, "Frames").
 
-    Of n slots the k-th of w lies in the k-th of r parts of the frame: from slot k n / r, rounded down, to before
-    (k + 1) n / r, rounded up. A slot goes to the warp whose part ends first, of equal ones to the lowest number: that
-    keeps every warp within its parts (Baruah 1996).
+    With n slots, the k-th of the r slots of w lies in the k-th of r parts of the frame: from slot k n / r, rounded
+    down, to before (k + 1) n / r, rounded up. A slot goes to the warp whose part ends first, of equal ones to the
+    lowest number, which keeps every warp within its parts (Baruah 1996).
     """
     frame, given = sum(rates), [0] * len(rates)
     owners = []
@@ -37,10 +37,10 @@ def slots_of(rates: Sequence[int]) -> list[int]:
 
 
 class VariableRateStrict(Policy):
-    """Every cycle is a slot of one warp; where that warp is not eligible, nobody is selected.
+    """Every cycle is a slot of one warp; if that warp is not eligible, no warp is selected.
 
     The Fermi study, section 8 (docs/policies.md, ``variable_rate_strict``). State: ``slot``, the number of this
-    cycle's slot in the frame. It is 0 at first, and in a cycle behind one in which no warp is active.
+    cycle's slot in the frame. It is 0 at first, and in the cycle after one in which no warp is active.
 
     ``writable``: a program may give each of these slots to another warp, and use fewer of them. Then the state also has
     ``owners``, the number of each slot's warp, and ``length``, the slots of a frame.
@@ -48,7 +48,7 @@ class VariableRateStrict(Policy):
     Raises
     ------
     ValueError
-        For rates of another number of warps, and for a frame without a slot.
+        If there is not one rate for each warp, or the frame has no slot.
     """
 
     name = "variable_rate_strict"
@@ -78,13 +78,13 @@ class VariableRateStrict(Policy):
         return {"slot": 0} | ({"owners": self.owners, "length": len(self.owners)} if self.writable else {})
 
     def owner(self, state: data.View) -> Value:
-        """Whose slot this is, one-hot."""
+        """The owner of this slot, one-hot."""
         if self.writable:
             return one_hot(Array(state.owners[slot] for slot in range(len(self.owners)))[state.slot], self.warps)
         return Cat(self._table(w).bit_select(state.slot, 1) for w in range(self.warps))
 
     def _table(self, warp: int) -> Const:
-        """A bit for each slot: it is this warp's."""
+        """One bit for each slot: whether it belongs to this warp."""
         return Const(sum((owner == warp) << slot for slot, owner in enumerate(self.owners)), len(self.owners))
 
     def pick(self, state: data.View, inputs: PolicyInputs) -> Value:
@@ -97,7 +97,7 @@ class VariableRateStrict(Policy):
             self._change(m, state, inputs.change)
 
     def _change(self, m: Module, state: data.View, change: data.View) -> None:
-        """A slot gets another warp, or the frame another length; what there is not is ignored."""
+        """Give a slot to another warp, or the frame another length; a value that does not exist is ignored."""
         for slot in range(len(self.owners)):
             is_slot = (change.parameter == PolicyParameter.SLOT) & (change.slot == slot)
             with m.If(is_slot & (change.value < self.warps)):

@@ -17,10 +17,10 @@ _TOP = 127 + 31
 
 
 class Convert(Component):
-    """An integer becomes an addend to nothing; a number becomes one to an empty product that has its point in place.
+    """Turns an integer into an addend to zero, and a number into one to an empty product whose point is in place.
 
-    Then the sum's own steps normalise the integer, and shift the number until its point is where that of an integer
-    is. Combinational; all outputs but ``product`` are 0 without ``enable``.
+    The sum's own steps then normalise the integer, and shift the number until its point is where an integer's is.
+    Combinational; all outputs but ``product`` are 0 without ``enable``.
     """
 
     def __init__(self) -> None:

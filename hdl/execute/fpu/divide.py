@@ -1,4 +1,4 @@
-"""Division and square root, up to the rounding."""
+"""Division and square root, before rounding."""
 
 from amaranth.hdl import C, Cat, Module, Mux, Signal, Value, signed
 from amaranth.lib import data
@@ -16,7 +16,7 @@ __all__ = ["Divide", "Quotient"]
 class Quotient(data.Struct):
     """(-1)**sign * (root + less than 1 if ``rest``) / 2**25 * 2**(exponent - 126), or what ``special`` says.
 
-    ``exponent`` is not negative: a smaller number has zeros at its left end instead.
+    ``exponent`` is never negative: a smaller number has leading zeros instead.
     """
 
     root: ROOT_BITS
@@ -27,11 +27,11 @@ class Quotient(data.Struct):
 
 
 class Divide(Component):
-    """``a / b``, or with ``square_root`` the root of ``a``, exactly, in the place in which it is rounded.
+    """``a / b``, or with ``square_root`` the root of ``a``, exact and aligned for rounding.
 
     An operation is ``start``, then 13 cycles with ``step``, then ``finish``, each later than the one before. With
-    ``registered`` operands it is ``load`` first, which takes them, and ``start`` later. Registers keep their value in
-    all other cycles, and have no reset. So between operations nothing toggles.
+    ``registered`` operands, ``load`` comes first and takes them, and ``start`` follows later. Registers keep their
+    value in all other cycles and have no reset, so nothing toggles between operations.
     """
 
     def __init__(self, *, registered: bool) -> None:
@@ -58,7 +58,7 @@ class Divide(Component):
         sign = Signal(reset_less=True)
         special = Signal(Special, reset_less=True)
         # The exponent of a, and 127 less that of b: the encoded exponent of the quotient is one more than their sum.
-        # (Of seven bits the complement is 127 less them.)
+        # (The complement of seven bits is 127 less their value.)
         first, second = Signal(signed(10), reset_less=True), Signal(signed(10), reset_less=True)
         radix = Cat(~b.exponent[:7], b.exponent[7].replicate(2)).as_signed()
         with m.If(self.start):
@@ -74,7 +74,7 @@ class Divide(Component):
                 m.d.sync += second.eq(126)
         total = Signal(signed(10))
         exponent = Signal(signed(10))
-        # Not negative once the step's second bit is one of the result; then 0 if its first one is not.
+        # Not negative once the step's second bit belongs to the result; then 0 if its first bit does not.
         reached = Signal(signed(10))
         m.d.comb += [
             total.eq(first + second),
@@ -85,13 +85,13 @@ class Divide(Component):
             recurrence.active.eq(~reached[9]),
             recurrence.first.eq(reached != 0),
             recurrence.square_root.eq(square_root),
-            # An even encoded exponent is that of an odd power of two.
+            # An even encoded exponent stands for an odd power of two.
             recurrence.odd.eq(is_root & ~(a.exponent[0] ^ a_zeros[0])),
             recurrence.zero.eq(~is_root & b.infinite),
             recurrence.a.eq(a_significand),
             recurrence.b.eq(b_significand),
         ]
-        # For the normalisation; it is the same in every step.
+        # For the normalisation; the same in every step.
         place = Signal(9, reset_less=True)
         with m.If(self.step):
             m.d.sync += place.eq(exponent[:9] & (~exponent[9]).replicate(9))
@@ -103,7 +103,7 @@ class Divide(Component):
         return m
 
     def _inputs(self, m: Module) -> list[Value]:
-        """Operands and operation: from registers, or 0 but in the cycle of ``load``."""
+        """Operands and operation: from registers, or else 0 except in the cycle of ``load``."""
         ports = (self.a, self.b, self.square_root)
         if not self._registered:
             return [Mux(self.load, port, 0) for port in ports]
@@ -117,7 +117,7 @@ class Divide(Component):
 
 
 def _operand(m: Module, name: str, bits: Value) -> tuple[data.View, Signal, Signal]:
-    """The operand, its significand with the leading one at the left end, and how far that has been moved."""
+    """The operand, its significand with the leading one at the left end, and the distance of that shift."""
     m.submodules[f"unpack_{name}"] = unpack = Unpack()
     m.submodules[f"normalise_{name}"] = normalise = Normalise(width=24)
     m.d.comb += [
@@ -129,7 +129,7 @@ def _operand(m: Module, name: str, bits: Value) -> tuple[data.View, Signal, Sign
 
 
 def _special(m: Module, a: data.View, b: data.View, square_root: Value) -> data.View:
-    """The result if the operands alone decide it, and the exceptions, combinational."""
+    """The result and exceptions if the operands alone decide them, combinational."""
     special = Signal(Special, name="next_special")
     m.d.comb += special.sign.eq(a.sign ^ (b.sign & ~square_root))
     with m.If(square_root):

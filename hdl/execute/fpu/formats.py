@@ -1,4 +1,4 @@
-"""The records of the floating-point units: operands, and what is on its way to a rounded result.
+"""The records of the floating-point units: operands, and intermediate values before rounding.
 
 Each is at most 64 bits wide, so that simulators stay within machine words.
 """
@@ -50,8 +50,8 @@ class Float32(data.Struct):
 class Unpacked(data.Struct):
     """An operand: (-1)**sign * significand / 2**23 * 2**(exponent - 127) if it is a number.
 
-    ``exponent`` is at least 1, so a subnormal number has no leading one; of infinity and NaN it is 255. ``signalling``
-    comes with ``nan``.
+    ``exponent`` is at least 1, so a subnormal number has no leading one; for infinity and NaN it is 255. ``signalling``
+    is set only with ``nan``.
     """
 
     significand: 24
@@ -66,8 +66,8 @@ class Unpacked(data.Struct):
 class Special(data.Struct):
     """A result that is not a rounded number: the canonical NaN if ``nan``, else infinity with ``sign`` if ``infinite``.
 
-    The flags belong to it; they are 0 where there is none. Of a conversion to an integer all but ``invalid`` are 0:
-    that is 1 if the number has no place in 32 bits before its sign is looked at.
+    The flags belong to it; they are 0 if there is none. For a conversion to an integer all but ``invalid`` are 0:
+    ``invalid`` is 1 if the number does not fit in 32 bits before its sign is considered.
     """
 
     nan: 1
@@ -78,7 +78,7 @@ class Special(data.Struct):
 
 
 class Control(data.Struct):
-    """What is to become of a sum."""
+    """How a sum becomes a result."""
 
     rm: Rounding
     #: It becomes an integer, not a number.
@@ -90,8 +90,8 @@ class Control(data.Struct):
 class Normalised(data.Struct):
     """A value to be rounded: (-1)**sign * (high + less than 1 if ``rest``) / 2**33 * 2**(exponent - distance - 126).
 
-    Either bit 33 is set or ``exponent`` equals ``distance``: then a bit 33 would be that of the smallest normal number.
-    Or ``zero``: nothing is in it. For an integer, bits 32..1 are those before the point.
+    Either bit 33 is set or ``exponent`` equals ``distance``: then bit 33 would be that of the smallest normal number.
+    Or ``zero``: the value is 0. For an integer, bits 32..1 are those before the point.
     """
 
     high: 34

@@ -39,26 +39,26 @@ _FRONT = ("operands", "select", "unpack", "multiply")
 
 
 def front_registers(latency_fma: int) -> int:
-    """Registers of a multiply-add up to that behind the multiplication."""
+    """Registers of a multiply-add up to the one after the multiplication."""
     return sum(latency_fma >= _REGISTER_FROM[step] for step in _FRONT)
 
 
 def back_registers(latency_fma: int) -> int:
-    """Registers behind that: 3 or 4. Conversions have them, too."""
+    """Registers after that one: 3 or 4. Conversions pass them too."""
     return latency_fma - front_registers(latency_fma)
 
 
 def conversion_delay(latency_fma: int, latency_fcvt: int) -> int:
-    """Registers of a conversion before the one behind the multiplication."""
+    """Registers of a conversion before the one after the multiplication."""
     return latency_fcvt - 1 - back_registers(latency_fma)
 
 
 class FloatLane(Component):
-    """One lane. An operation is written once, in its last cycle; which one that is has been arranged before.
+    """One lane. An operation writes its result once, in its last cycle; the caller arranges which cycle that is.
 
-    A multiply-add passes all registers of ``latency_fma``. A conversion enters at the one behind the multiplication,
-    and a quotient or root at the normalisation, two cycles before its result. Each register keeps its value in a cycle
-    in which its enable is 0, so between operations nothing toggles. None has a reset.
+    A multiply-add passes all registers of ``latency_fma``. A conversion enters at the register after the
+    multiplication, and a quotient or root at the normalisation, two cycles before its result. Each register keeps its
+    value in a cycle in which its enable is 0, so nothing toggles between operations. None has a reset.
     """
 
     def __init__(self, *, latency_fma: int, latency_fcvt: int, latency_fdiv: int):
@@ -123,13 +123,13 @@ class FloatLane(Component):
         return m
 
     def _terms(self, m: Module) -> list[data.View]:
-        """Control, special result, product and addend: of a multiply-add or of a conversion, from registers."""
+        """Control, special result, product and addend, of a multiply-add or of a conversion, from registers."""
         m.submodules.select = select = SelectTerms()
         m.submodules.multiply = multiply = Multiply()
         conversion = self._conversion(m)
         early = _Registers(m, self.front, self._latency_fma)
         op, rm, a, b, c = early.after("operands", op=self.op, rm=self.rm, a=self.a, b=self.b, c=self.c)
-        # Behind a register the operands hold still by themselves.
+        # After a register the operands stay stable by themselves.
         enable = Const(1) if early.passed else self.front[0]
         m.d.comb += [
             select.enable.eq(enable), select.op.eq(op), select.a.eq(a), select.b.eq(b), select.c.eq(c)]
@@ -142,7 +142,7 @@ class FloatLane(Component):
         control, special = Signal(Control, reset_less=True), Signal(Special, reset_less=True)
         product, addend = Signal(Product, reset_less=True), Signal(Addend, reset_less=True)
         term = Signal(Addend)
-        # A conversion that does not enter is 0, and so is an addend that does not: they are ORed.
+        # Inactive conversions and addends are 0, so that they can be ORed.
         m.d.comb += [
             term.significand.eq(Cat(Const(0, 8), z.significand)), term.exponent.eq(z.exponent), term.sign.eq(z.sign)]
         with m.If(enter | take):
@@ -150,7 +150,7 @@ class FloatLane(Component):
                 control.eq(conversion.control.as_value() | Mux(take, rm, 0)),
                 addend.eq(conversion.addend.as_value() | Mux(take, term.as_value(), 0)),
             ]
-        # Constants but for two bits, so registers with a reset do it.
+        # Constants except for two bits: registers with a reset implement them.
         with m.If(enter):
             m.d.sync += [special.eq(0), product.eq(conversion.product)]
         with m.Elif(take):
@@ -173,7 +173,7 @@ class FloatLane(Component):
 
     def _join(self, m: Module, normalise: NormaliseSum, total: data.View, control: data.View,
               special: data.View) -> list[data.View]:
-        """A quotient takes the place of the sum, which is 0 then, and has its rounding mode and special result."""
+        """Replace the sum, which is 0 then, by a quotient with its rounding mode and special result."""
         m.submodules.divide_step = divide = Divide(registered=self._registered)
         rm = Signal(Rounding, reset_less=True)
         with m.If(self.divide):
@@ -199,7 +199,7 @@ class FloatLane(Component):
 
 
 class _Registers:
-    """Puts registers between the steps of a lane. ``enables`` has one bit a register, the first one's lowest."""
+    """Inserts registers between the steps of a lane. ``enables`` has one bit a register, the first one's lowest."""
 
     def __init__(self, m: Module, enables: Value, latency: int):
         self._m, self._enables, self._latency = m, enables, latency
@@ -207,7 +207,7 @@ class _Registers:
         self.passed = 0
 
     def after(self, step: str, clear: Value | None = None, **values: Any) -> list[Any]:
-        """``values``, which leave ``step``: through a register each, if this latency has one here.
+        """Pass ``values``, the outputs of ``step``, through a register each if this latency has one there.
 
         They become 0 in a cycle with ``clear``.
         """

@@ -23,8 +23,8 @@ _INFINITY = 0x7F80_0000
 class FmiscLane(Component):
     """One lane of ``stages`` registers: operands, result (any number of times).
 
-    Each register keeps its value in a cycle in which its enable is 0. The result of what is enabled in cycle c, and
-    advanced by bit k in c+1+k, is there in c + ``stages``; there may be one in every cycle. Nothing is reset.
+    Each register keeps its value in a cycle in which its enable is 0. An operation enabled in cycle c and advanced by
+    bit k in c+1+k has its result in c + ``stages``; one may start in every cycle. Nothing is reset.
     """
 
     def __init__(self, *, stages: int):
@@ -70,7 +70,7 @@ def _values(m: Module, op: EnumView[FmiscOp], a: Value, b: Value) -> tuple[Signa
     signalling = (a_nan & ~a[22]) | (b_nan & ~b[22])
     unordered = a_nan | b_nan
     both_zero = (a[:31] | b[:31]) == 0
-    # Numbers as sign and magnitude. -0 is below +0 here, which is what min and max want.
+    # Numbers as sign and magnitude. -0 is below +0 here, as min and max require.
     smaller, same, below = Signal(), Signal(), Signal()
     m.d.comb += [
         smaller.eq(a[:31] < b[:31]),
@@ -82,7 +82,7 @@ def _values(m: Module, op: EnumView[FmiscOp], a: Value, b: Value) -> tuple[Signa
 
     extreme = (op == FmiscOp.FMIN) | (op == FmiscOp.FMAX)
     take_a = b_nan | (~a_nan & (below ^ (op == FmiscOp.FMAX)))
-    # The word is a, b, the canonical NaN or none of them; the low bits of none of them are those of `truth`.
+    # The word is a, b, the canonical NaN or none of them, in which case its low bits are those of `truth`.
     use_a, use_b, use_nan = Signal(), Signal(), Signal()
     sign, invalid = Signal(), Signal()
     truth = Signal(10)

@@ -1,4 +1,4 @@
-"""What the floating-point units have in common: their ports."""
+"""The common ports of the floating-point units."""
 
 from __future__ import annotations
 

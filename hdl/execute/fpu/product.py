@@ -1,4 +1,4 @@
-"""The first half of a fused multiply-add: which product and which addend, and the multiplication."""
+"""The first half of a fused multiply-add: the choice of product and addend, and the multiplication."""
 
 from amaranth.hdl import C, Cat, Module, Mux, Signal, signed
 from amaranth.lib import data
@@ -14,10 +14,10 @@ _ONE = 0x3F80_0000
 
 
 class Product(data.Struct):
-    """(-1)**sign * significand / 2**47 * 2**(exponent - 127); or ``zero``, then ``exponent`` means nothing.
+    """(-1)**sign * significand / 2**47 * 2**(exponent - 127); or ``zero``, in which case ``exponent`` means nothing.
 
-    The product of normal numbers has a one in one of its two highest bits, that of a normal and a subnormal number in
-    one of its 25 highest.
+    The product of two normal numbers has a one in one of its two highest bits, that of a normal and a subnormal number
+    in one of its 25 highest.
     """
 
     significand: 48
@@ -27,10 +27,10 @@ class Product(data.Struct):
 
 
 class SelectTerms(Component):
-    """Writes every :class:`hdl.isa.ops.FmaOp` as x * y + z, all three encodings. Combinational.
+    """Expresses every :class:`hdl.isa.ops.FmaOp` as x * y + z, all three as encodings. Combinational.
 
-    The additions multiply by one. FMUL adds a zero with the sign of the product: that changes no result, while a zero
-    of the other sign would change -0.
+    Additions multiply by one. FMUL adds a zero with the sign of the product, which changes no result; a zero of the
+    other sign would change -0.
     """
 
     def __init__(self) -> None:
@@ -73,7 +73,7 @@ class SelectTerms(Component):
 
 
 class Multiply(Component):
-    """The product, exactly, and the special result of x * y + z if it has one. Combinational."""
+    """The exact product, and the special result of x * y + z if it has one. Combinational."""
 
     def __init__(self) -> None:
         super().__init__({
@@ -97,7 +97,7 @@ class Multiply(Component):
         any_nan = x.nan | y.nan | z.nan
         any_signalling = x.signalling | y.signalling | z.signalling
         infinite = x.infinite | y.infinite
-        # Invalid even if the addend is a quiet NaN, as RISC-V wants.
+        # Invalid even if the addend is a quiet NaN, as RISC-V requires.
         zero_times_infinity = (x.infinite & y.zero) | (x.zero & y.infinite)
         difference_of_infinities = infinite & z.infinite & (product.sign ^ z.sign) & ~any_nan
         m.d.comb += [

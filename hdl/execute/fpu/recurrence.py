@@ -14,12 +14,12 @@ STEPS = ROOT_BITS // 2
 
 
 class Recurrence(Component):
-    """Quotient or square root of significands, two bits a ``step``, exact: restoring, nothing to correct afterwards.
+    """Quotient or square root of significands, two bits per ``step``, exact: restoring, with no final correction.
 
-    Operands are numbers in [1, 2). The result is ``a / b``, or the square root of ``a``, or of ``2 * a`` where
-    ``odd``. It takes :data:`STEPS` steps, but bits of the result can be left out at its head: those for which a step
-    has no ``first`` or no ``step`` stay 0, and the result is found from the next bit on as if it began there. So it
-    can be had in the place of a subnormal number. Registers keep their value in all other cycles, and have no reset.
+    Operands are numbers in [1, 2). The result is ``a / b``, or the square root of ``a``, or of ``2 * a`` if ``odd``. It
+    takes :data:`STEPS` steps, but leading bits of the result can be left out: bits for which a step has no ``first`` or
+    no ``step`` stay 0, and the result is computed from the next bit on as if it began there. It can thus be placed like
+    a subnormal number. Registers keep their value in all other cycles and have no reset.
     """
 
     def __init__(self) -> None:
@@ -40,7 +40,7 @@ class Recurrence(Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        # All have 24 bits after the point but the root, whose lowest bit no root needs.
+        # All have 24 bits after the point except the root, whose lowest bit no root needs.
         rest = Signal(26, reset_less=True)
         root = Signal(ROOT_BITS, reset_less=True)
         divisor = Signal(24, reset_less=True)
@@ -53,7 +53,7 @@ class Recurrence(Component):
         m.d.comb += some.eq(Mux(self.first, half[0], rest))
         full = self._bit(m, some, Mux(self.first, half[1], root), divisor,
                          Cat(Cat(bit, Const(0, 1)) for bit in marker), "second")
-        # `rest` is half of what is left, as there is no bit yet.
+        # `rest` is half of the remainder, as there is no result bit yet.
         whole = (self.odd & ~self.zero).replicate(25) & Cat(Const(0, 1), self.a)
         halved = (~self.odd & ~self.zero).replicate(24) & self.a
         with m.If(self.load):
@@ -72,12 +72,12 @@ class Recurrence(Component):
              name: str) -> tuple[Signal, Signal]:
         """``rest`` and ``root`` after one more bit, of weight ``marker``.
 
-        ``rest`` is what is left of the dividend or radicand, scaled by 2 for every bit found, and at most
-        ``2 * root`` + the weight of the last bit, so less than 4. The next bit is 1 if the trial subtraction has no
-        borrow: of the divisor, or of ``2 * root + marker``, from ``x - (root + marker)**2``.
+        ``rest`` is the remainder of the dividend or radicand, scaled by 2 for every bit found, and at most ``2 * root``
+        plus the weight of the last bit, so less than 4. The next bit is 1 if the trial subtraction has no borrow: of
+        the divisor, or of ``2 * root + marker``, from ``x - (root + marker)**2``.
 
-        The last marker is beyond the trial's end, where it counts twice. A root has no use for that bit, and whether
-        something remains is found all the same: the bit is 1 only if something did.
+        The last marker is beyond the trial's end, where it counts twice. A root does not use that bit, and a remainder
+        is still detected: the bit is 1 only if there was one.
         """
         trial = Signal(26, name=f"{name}_trial")
         difference = Signal(27, name=f"{name}_difference")

@@ -1,4 +1,4 @@
-"""From an exact value to the encoding of the rounded result: the one place that rounds."""
+"""Rounding: turns an exact value into the encoded result; the only place that rounds."""
 
 from amaranth.hdl import C, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
@@ -24,7 +24,7 @@ def rounds_away(rm: Value, *, sign: Value, odd: Value, guard: Value, sticky: Val
 
 
 class Round(Component):
-    """Rounds to a number or an integer, packs, and decides on overflow; or writes what ``special`` says.
+    """Rounds to a number or an integer, packs it and detects overflow; or writes the result in ``special``.
 
     RISC-V detects tininess after rounding: a number is tiny unless it is at least 2**-126 when rounded to 24 bits as if
     the exponent had no lower bound. Combinational.
@@ -44,7 +44,7 @@ class Round(Component):
         exact, control = self.exact, self.control
         rm, to_integer = control.rm, control.to_integer
         significand = exact.high[10:]
-        # Of a number the guard bit, one more, and what is left. Of an integer the guard bit is bit 0.
+        # For a number, the guard bit, one more, and the rest. For an integer, the guard bit is bit 0.
         second, below = exact.high[8], Signal()
         odd, guard, sticky, away = Signal(), Signal(), Signal(), Signal()
         m.d.comb += [
@@ -66,7 +66,7 @@ class Round(Component):
                       + Cat(away ^ negate, C(0, 23), exponent))[1:]),
         ]
         self._write(m, total, inexact=guard | sticky)
-        # Of the numbers below 2**-126 only the last one goes up to it when rounded a bit further down: all ones.
+        # Among numbers below 2**-126, only the last one reaches it when rounded one bit further down: all ones.
         reaches_normal = total[23] & guard & rounds_away(
             rm, sign=exact.sign, odd=Const(1), guard=second, sticky=below)
         with m.If(~to_integer & ~self.special.nan & ~self.special.infinite):
@@ -74,7 +74,7 @@ class Round(Component):
         return m
 
     def _write(self, m: Module, total: Signal, *, inexact: Value) -> None:
-        """Result and flags but underflow; ``total`` is the rounded value."""
+        """Result and all flags except underflow; ``total`` is the rounded value."""
         exact, control, special = self.exact, self.control, self.special
         to_integer, is_unsigned = control.to_integer, control.is_unsigned
         number, overflow, to_infinity, invalid = Signal(), Signal(), Signal(), Signal()
@@ -85,7 +85,7 @@ class Round(Component):
             # As the directed modes round every inexact number.
             to_infinity.eq((control.rm == Rounding.RNE) | (control.rm == Rounding.RMM)
                            | Mux(negative, control.rm == Rounding.RDN, control.rm == Rounding.RUP)),
-            # Bit 32 is the sign; of a negative integer that is rounded to 0 it is 0.
+            # Bit 32 is the sign; it is 0 for a negative integer that is rounded to 0.
             invalid.eq(to_integer & (special.invalid | Mux(
                 is_unsigned, total[32], Mux(negative, total[32] & ~total[31], total[32] | total[31])))),
             self.flags.inexact.eq(Mux(to_integer, inexact & ~invalid, number & (inexact | overflow))),
@@ -93,7 +93,7 @@ class Round(Component):
             self.flags.divide_by_zero.eq(special.divide_by_zero),
             self.flags.invalid.eq(Mux(to_integer, invalid, special.invalid)),
         ]
-        # What is written in place of the rounded value: all bits or none of the lower 31.
+        # The value that replaces the rounded one: all or none of the lower 31 bits are set.
         infinite = special.infinite | (overflow & to_infinity)
         with m.If(special.nan):
             m.d.comb += self.result.eq(CANONICAL_NAN)

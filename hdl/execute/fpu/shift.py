@@ -1,4 +1,4 @@
-"""Shifts: to the left until the leading one is at the top, and to the right without losing a remainder."""
+"""Shifters: left until the leading one is at the top, and right without losing a remainder."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _BLOCK = 8
 
 
 class Normalise(Component):
-    """``normalised`` is ``value`` shifted left by ``distance``: its highest one gets to the top bit, if there is room.
+    """Shifts ``value`` left by ``distance`` to ``normalised``: its highest one reaches the top bit if there is room.
 
-    Combinational. Of ``value`` 0 and enough room, ``distance`` is all ones.
+    Combinational. If ``value`` is 0 and there is enough room, ``distance`` is all ones.
     """
 
     def __init__(self, *, width: int):
@@ -32,7 +32,7 @@ class Normalise(Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         value, free = self.value, self.free
-        # Which blocks of 8 bits are 0, the highest first: shifted along, so that long steps need not wait for bits.
+        # The blocks of 8 bits that are 0, the highest first: shifted along, so that long steps need not wait for bits.
         top = len(value)
         blocks = Signal(-(-top // _BLOCK))
         m.d.comb += blocks.eq(Cat(value[max(high - _BLOCK, 0):high] == 0 for high in range(top, 0, -_BLOCK)))
@@ -44,7 +44,7 @@ class Normalise(Component):
                 empty.eq(blocks[:step // _BLOCK].all() if step >= _BLOCK else value[-step:] == 0),
                 self.distance[k].eq(empty & (free | self.room[k])),
                 shifted.eq(Mux(self.distance[k], Cat(Const(0, step), value[:-step]), value)),
-                # Room that this step leaves is more than all lower steps can take.
+                # The room left after this step exceeds the total of all lower steps.
                 more.eq(free | (self.room[k] & ~empty)),
             ]
             if step > _BLOCK:
@@ -59,7 +59,7 @@ class Normalise(Component):
 def shift_right_sticky(m: Module, value: Value, distance: Value) -> tuple[Value, Value]:
     """``value >> distance``, and whether a one was shifted out.
 
-    Step by step, the longest first: what a step drops is found while the next one is under way.
+    Step by step, the longest first: each step's lost ones are detected while the next step is under way.
     """
     dropped = []
     for k in reversed(range(len(distance))):

@@ -1,15 +1,15 @@
 """The second half of a fused multiply-add: a product and an addend become one exact number.
 
-Only 51 bits are needed where the full sum would have hundreds. The term with the higher exponent stands at the left
-end, the other is shifted right; what goes beyond bit 1 becomes a one in bit 0 (sticky). No result is affected:
+Only 51 bits are needed instead of the hundreds of a full sum. The term with the higher exponent stands at the left end,
+the other is shifted right; bits shifted beyond bit 1 become a one in bit 0 (sticky). No result is affected:
 
 - With a shift by up to 1 of the product, or by up to 26 of the 24-bit addend, nothing is lost.
 - An addend that goes further has its top bit in bit 22 or below, and even a product of a subnormal number has its
   leading one in bit 26 or above. The sum has it in bit 25 or above, and its guard bit in bit 1 or above.
 - A product that goes further meets an addend with its leading one in bit 50, of which the difference leaves bit 48; or
   a subnormal one. Then the last bit of the result is bit 27, whatever the sum.
-- A product below the smallest normal number is shifted to the exponent of that, also if the addend is zero: so its last
-  bit is in place. Of two subnormal factors all goes into bit 0.
+- A product below the smallest normal number is shifted to that number's exponent, even if the addend is zero, so its
+  last bit is in place. A product of two subnormal factors goes entirely into bit 0.
 """
 
 from amaranth.hdl import C, Cat, Module, Mux, Signal
@@ -25,7 +25,7 @@ __all__ = ["Add", "Addend", "Align", "Frame", "NormaliseSum", "Sum"]
 
 
 class Addend(data.Struct):
-    """(-1)**sign * significand / 2**31 * 2**(exponent - 127); of ``complement`` the one's complement of that."""
+    """(-1)**sign * significand / 2**31 * 2**(exponent - 127); with ``complement``, the one's complement of that."""
 
     significand: 32
     exponent: 8
@@ -34,7 +34,7 @@ class Addend(data.Struct):
 
 
 class Frame(data.Struct):
-    """What the two aligned terms have in common."""
+    """The properties shared by the two aligned terms."""
 
     #: That of a number with its leading one in bit 50 of the terms, as it is encoded; 0 if the sum stays in its place.
     exponent: 9
@@ -49,7 +49,7 @@ class Frame(data.Struct):
 
 
 class Sum(data.Struct):
-    """A sum before its sign is sorted out."""
+    """A sum before its sign is resolved."""
 
     #: The magnitude; its one's complement if ``negative``. Bit 50 has the exponent of the frame.
     value: SUM_BITS
@@ -62,7 +62,7 @@ class Sum(data.Struct):
 class Align(Component):
     """Shifts the term with the lower exponent to the right. Combinational.
 
-    ``larger`` may still be the smaller magnitude. An infinite or NaN term makes the outputs meaningless.
+    ``larger`` may still have the smaller magnitude. An infinite or NaN term makes the outputs meaningless.
     """
 
     def __init__(self) -> None:
@@ -83,7 +83,7 @@ class Align(Component):
         difference = Signal(10)
         product_stays = Signal()
         distance = Signal(6)
-        # Of -n the one's complement is n - 1: then it is the product that is shifted, from one place lower.
+        # The one's complement of -n is n - 1: for a negative difference the product is shifted, from one place lower.
         magnitude = difference[:9] ^ difference[9].replicate(9)
         m.d.comb += [
             difference.eq(product.exponent - addend.exponent),
@@ -145,9 +145,9 @@ class Add(Component):
 
 
 class NormaliseSum(Component):
-    """A sum, or a quotient in its place, made ready to be rounded. Combinational.
+    """Prepares a sum, or a quotient in its place, for rounding. Combinational.
 
-    Its highest one goes to the left end; but no further than the exponent of the smallest normal number allows.
+    Shifts its highest one to the left end, but no further than the exponent of the smallest normal number allows.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""The arithmetic of RV32F that rounds, over the lanes."""
+"""The rounding arithmetic of RV32F, over the lanes."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _NORMALISED = 2
 
 
 class FloatUnit(Component):
-    """FMA, FCVT and FDIV of :class:`hdl.isa.ops.Unit` over the lanes: one way to round, and one result, for all three.
+    """FMA, FCVT and FDIV of :class:`hdl.isa.ops.Unit` over the lanes, with one rounder and one result for all three.
 
-    Ports as in :func:`hdl.execute.fpu.ports.fpu_ports`, a third operand, and which of the three. The latency of each is
-    that of the config. FMA and FCVT take an operation in every cycle. FDIV takes one ``latency_fdiv`` cycles after the
-    one before (in the cycle in which that one's result is there) or later; whatever the operands. Two operations may
-    never be due in the same cycle, as they could not be written either. Reset abandons all that are under way.
+    Ports as in :func:`hdl.execute.fpu.ports.fpu_ports`, a third operand, and the choice of unit. The latency of each is
+    that of the config. FMA and FCVT take an operation in every cycle. FDIV operations arrive at least ``latency_fdiv``
+    cycles apart (a new one at the earliest in the cycle of the previous result), for all operands. Two operations may
+    never be due in the same cycle, as only one result can be written. Reset abandons all operations under way.
     """
 
     def __init__(self, config: SmConfig):
@@ -48,7 +48,7 @@ class FloatUnit(Component):
         left, live = self._division(m)
         start = Mux(left == DIVIDE_CYCLES, live, 0) if config.latency_fdiv > DIVIDE_CYCLES else arriving
         m.d.comb += self.busy.eq(left != 0)
-        # Element k belongs to the operation that has passed k registers behind the multiplication.
+        # Element k belongs to the operation that has passed k registers after the multiplication.
         back = [Signal(config.threads, name=f"back{k}") for k in range(back_registers(fma) + 1)]
         joined = len(back) - 1 - _NORMALISED
         last_step = Mux(left == _NORMALISED + 1, live, 0)
@@ -92,7 +92,7 @@ class FloatUnit(Component):
         return masks
 
     def _steps(self, m: Module, left: Signal, live: Signal, arriving: Value) -> tuple[Signal, Signal]:
-        """The lanes in which there is a step, and the bits up to its first one; from registers."""
+        """The lanes that take a step, and the number of bits up to its first one; from registers."""
         step, passed = Signal(self._config.threads), Signal(range(2 * STEPS), init=1)
         before = (left > _NORMALISED + 1) & (left <= _NORMALISED + 1 + STEPS)
         m.d.sync += [
@@ -102,7 +102,7 @@ class FloatUnit(Component):
         return step, passed
 
     def _division(self, m: Module) -> tuple[Signal, Signal]:
-        """Cycles left until the result of a division is there, and its lanes. Longer latencies wait before the work."""
+        """Cycles left until a division's result, and its lanes. Longer latencies wait before the work."""
         left = Signal(range(self._config.latency_fdiv))
         live = Signal(self._config.threads, reset_less=True)
         with m.If(self.valid & (self.op_unit == Unit.FDIV)):

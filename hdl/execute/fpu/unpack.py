@@ -1,4 +1,4 @@
-"""From the encoding of an operand to its value."""
+"""Unpacking: the value of an encoded operand."""
 
 from amaranth.hdl import Cat, Module
 from amaranth.lib import data
@@ -11,7 +11,7 @@ __all__ = ["Unpack"]
 
 
 class Unpack(Component):
-    """The number that an encoding stands for; a subnormal one stays as it is. Combinational."""
+    """The number that an encoding stands for; subnormal numbers are not normalised. Combinational."""
 
     def __init__(self) -> None:
         super().__init__({
@@ -28,7 +28,7 @@ class Unpack(Component):
         m.d.comb += [
             value.sign.eq(bits.sign),
             value.significand.eq(Cat(bits.fraction, ~smallest)),
-            # A subnormal number has the exponent field 0 and the exponent of field 1.
+            # A subnormal number has exponent field 0 and the exponent of field 1.
             value.exponent.eq(bits.exponent | smallest),
             value.zero.eq(smallest & no_fraction),
             value.infinite.eq(largest & no_fraction),

@@ -13,8 +13,8 @@ __all__ = ["Barriers"]
 class Barriers(Component):
     """``config.barriers`` independent barriers (isa.md, bar); an id is taken modulo their number.
 
-    One arrival a cycle. If those so far and this one make ``count``, all go on and the barrier is empty again;
-    otherwise the warp waits. Reset: nobody waits.
+    One arrival a cycle. If the warps that have arrived and this one make ``count``, all are released and the barrier is
+    empty again; otherwise the warp waits. Reset: no warp waits.
     """
 
     def __init__(self, config: SmConfig) -> None:

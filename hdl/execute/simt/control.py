@@ -85,11 +85,11 @@ class SimtControl(Component):
         return m
 
     def _holds(self) -> Value:
-        """Active lanes whose predicate, negated where the instruction says so, is true."""
+        """The active lanes whose predicate, negated if the instruction says so, is true."""
         return self.mask & (self.predicate ^ self.negate.replicate(self._config.threads))
 
     def _split(self, m: Module, stack: DivergenceStack, mask: Signal) -> None:
-        """The side with more lanes goes first, the predicate-true side at a tie; the other one waits on the stack."""
+        """Run the side with more lanes first (the predicate-true side at a tie); the other one waits on the stack."""
         config = self._config
         holds = self._holds()
         fails = self.mask & ~holds
@@ -108,7 +108,7 @@ class SimtControl(Component):
             m.d.comb += mask.eq(Mux(true_first, holds, fails))
 
     def _join(self, m: Module, stack: DivergenceStack, mask: Signal) -> None:
-        """Equal pointers: the split did not diverge. First visit: the other side runs; second: the union goes on."""
+        """Equal pointers: the split did not diverge. First visit: run the other side; second: run the union."""
         with m.If(self.leader_rs1 != stack.pointer):
             with m.If((stack.pointer == 0) | (self.leader_rs1 > stack.pointer)):
                 m.d.comb += [self.fault.eq(1), self.cause.eq(FaultCause.STACK_UNDERFLOW)]
@@ -133,7 +133,7 @@ class SimtControl(Component):
             ]
 
     def _spawn(self, m: Module) -> Signal:
-        """wspawn waits until its warp is the only active one; in that cycle the others start and it is released."""
+        """Make wspawn wait until its warp is the only active one; in that cycle start the others and release it."""
         config = self._config
         self._spawning = Signal(config.warps)
         targets = Signal(config.warps)
@@ -145,13 +145,13 @@ class SimtControl(Component):
         m.d.comb += [
             alone.eq((self.active & (self.active - 1)) == 0),
             spawned.eq(Mux(alone, self._spawning & self.active, 0)),
-            # Warps below n; an n of num_warps or more shifts everything out.
+            # Warps below n; an n of num_warps or more shifts every bit out.
             below.eq(~(Const((1 << config.warps) - 1, config.warps) << self.leader_rs1[:_shift_bits(config)])),
         ]
         with m.If(arrives):
             m.d.comb += self.waits.eq(1)
             m.d.sync += [
-                # Two that wait for each other never get on; each is still seen to wait.
+                # Two warps that wait for each other never proceed; each is still seen as waiting.
                 self._spawning.eq(self._spawning | one_hot(self.warp, config.warps)),
                 targets.eq(
                     Mux(self.leader_rs1 >= config.warps, (1 << config.warps) - 1, below)

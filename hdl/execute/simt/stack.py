@@ -1,4 +1,4 @@
-"""The divergence stack of every warp: what split pushes and join visits."""
+"""The divergence stack of every warp: split pushes its entries, join visits and pops them."""
 
 from amaranth.hdl import Array, Cat, Const, Module, Signal
 from amaranth.lib import data
@@ -12,15 +12,15 @@ __all__ = ["DivergenceStack", "entry_layout"]
 
 
 def entry_layout(config: SmConfig) -> data.StructLayout:
-    """One divergent split: the mask before it, the side that waits and where, and whether a join came by once."""
+    """One divergent split: the mask before it, the waiting side and its pc, and whether a join has visited it once."""
     return data.StructLayout({"union": config.threads, "other": config.threads, "pc": 32, "visited": 1})
 
 
 class DivergenceStack(Component):
     """One stack a warp, ``stack_depth`` entries deep (isa.md, split and join).
 
-    A warp is peeked at in cycle c, and read and changed in c+1: one of ``push``, ``visit`` and ``pop`` at most. A warp
-    has one SIMT instruction in flight at most, so a peek never meets its own warp's update. Reset: empty.
+    A warp is peeked at in cycle c, and read and changed in c+1: at most one of ``push``, ``visit`` and ``pop``. A warp
+    has at most one SIMT instruction in flight, so a peek never coincides with its own warp's update. Reset: empty.
     """
 
     def __init__(self, config: SmConfig) -> None:

@@ -1,4 +1,4 @@
-"""What the data cache holds: tags and lines."""
+"""The contents of the data cache: tags and lines."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["DataCache", "set_of"]
 def set_of(line: Value, set_bits: int) -> Value:
     """The set of a line: the exclusive or of all groups of ``set_bits`` bits of its number.
 
-    So lines at any power-of-two distance spread over the sets; lines with equal upper bits are still in distinct sets.
+    Lines at any power-of-two distance spread over the sets; lines with equal upper bits are still in distinct sets.
     """
     return reduce(xor, (line[start : start + set_bits] for start in range(0, LINE_NUMBER_BITS, set_bits)))[:set_bits]
 
@@ -30,11 +30,11 @@ def set_of(line: Value, set_bits: int) -> Value:
 class DataCache(Component):
     """A set-associative, LRU store of lines: one lookup, and one write or fill, in every cycle.
 
-    With ordered channels a line gets its place in the lookup that misses, and its bytes later: so which
-    line goes does not depend on when memory answers. Else it gets both with the line from memory.
+    With ordered channels a line gets its place in the lookup that misses, and its bytes later: the victim does not
+    depend on when memory answers. Otherwise a line gets both when memory delivers it.
 
-    Reset: empty. May never happen: a store, or a read in the same set, while a line comes in, or a line that comes in
-    or gets a place and is here.
+    Reset: empty. May never happen: a store, or a read in the same set, while a line comes in; a line that comes in or
+    gets a place although it is already here.
     """
 
     def __init__(self, config: SmConfig) -> None:

@@ -1,4 +1,4 @@
-"""Answers of memory: lines for the loads that wait for them and for the cache, completions for the write buffer."""
+"""Answers of memory: lines for waiting loads and for the cache, completions for the write buffer."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ __all__ = ["FillStage"]
 class FillStage(Component):
     """Holds one line from memory until the parts that wait for it are answered.
 
-    A line that is accepted in cycle r (``accepts``) is in the register from r+1 on, and goes into the cache in r+1
-    (``install``; not a line with an error, nor an uncached one) with the bytes of the stores that came after its
-    request laid over it: those are not in memory yet. Its parts leave one a cycle, the first in r, and get the line as
-    memory sent it: their loads came before those stores. The register is free for the next line, and the MSHR with it
-    (``release``), in the cycle in which the last part leaves the response stage: one line a cycle where each has one
-    part. Completions of stores pass it by. Reset: empty.
+    A line accepted in cycle r (``accepts``) is in the register from r+1 on. It goes into the cache in r+1
+    (``install``), unless it has an error or is uncached, merged with the bytes of stores that came after its request:
+    those are not in memory yet. Its parts leave one a cycle, the first in r, and get the line as memory sent it: their
+    loads came before those stores. The register is free for the next line, and its MSHR too (``release``), in the cycle
+    in which the last part leaves the response stage: one line a cycle if each has one part. Completions of stores
+    bypass the register. Reset: empty.
     """
 
     def __init__(self, config: SmConfig) -> None:

@@ -26,11 +26,11 @@ __all__ = ["L1"]
 
 
 class L1(Component):
-    """Takes line accesses in order and does them: the lookup, the cache, memory's lines and stores, connected.
+    """Performs line accesses in order: the lookup, the cache, memory's lines and stores, connected.
 
-    An access is looked up in the cycle after it is taken, one a cycle: :class:`LookupStage` says what waits. In the
-    cycle of its lookup a hit goes to the response stage, a load that misses to ``mem`` one cycle later, a store two.
-    Reset: empty.
+    An access is looked up in the cycle after it is taken, one a cycle; :class:`LookupStage` defines what has to wait.
+    In the cycle of its lookup a hit goes to the response stage; a load that misses is at ``mem`` one cycle later, a
+    store two. Reset: empty.
     """
 
     def __init__(self, config: SmConfig) -> None:
@@ -99,7 +99,7 @@ class L1(Component):
             cache = self._cache(m, lookup, fill)
             if config.ordered:
                 self._places(m, cache, lookup, mshrs, fill)
-            # Only one of them has something at a time, the other is 0.
+            # Only one of them is non-zero at a time.
             m.d.comb += hits.data.eq(cache.data | buffer.forward_data)
             if config.watches_locality:
                 self._victims(m, lookup, mshrs, fill, cache)
@@ -121,7 +121,7 @@ class L1(Component):
         return cache
 
     def _places(self, m: Module, cache: DataCache, lookup: LookupStage, mshrs: Mshrs, fill: FillStage) -> None:
-        """Lines that have a place in the cache before their bytes."""
+        """Lines that get a place in the cache before their bytes."""
         m.submodules.places = places = PendingPlaces(self.config)
         connect(m, lookup.out, places.lookup)
         connect(m, mshrs.out, places.mshrs)
@@ -137,7 +137,7 @@ class L1(Component):
         ]
 
     def _victims(self, m: Module, lookup: LookupStage, mshrs: Mshrs, fill: FillStage, cache: DataCache) -> None:
-        """Who loses lines that it comes back to."""
+        """Connect the tags that detect which warps lose lines and need them again."""
         m.submodules.victims = victims = VictimTags(self.config)
         connect(m, lookup.out, victims.lookup)
         connect(m, mshrs.out, victims.mshrs)
@@ -170,7 +170,7 @@ class L1(Component):
             m.d.comb += self.stores_pending[warp].eq(buffer.pending[warp] | here)
 
     def _fault(self, m: Module, buffer: WriteBuffer, fill: FillStage) -> None:
-        """A store's fault, which stays while it is not taken: no line of stores completes until then."""
+        """A store's fault, which stays until it is taken; until then no line of stores completes."""
         m.d.comb += [
             self.fault.cause.eq(FaultCause.STORE_ACCESS),
             self.fault.warp.eq(buffer.completed_store.warp),

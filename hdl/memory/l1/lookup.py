@@ -1,4 +1,4 @@
-"""The lookup stage: what becomes of a line access."""
+"""The lookup stage: decides how a line access proceeds."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ __all__ = ["LookupStage"]
 
 
 class LookupStage(Component):
-    """Holds the line access whose lookup it is and decides; in the order in which they come, one a cycle.
+    """Holds the line access that is looked up and decides how it proceeds; in order of arrival, one a cycle.
 
-    An access that is taken in cycle c is decided in c+1 at the earliest. All outputs are combinational, of the access
-    that is held and of the other parts' answers for it. Reset: no access.
+    An access taken in cycle c is decided in c+1 at the earliest. All outputs are combinational; they concern the held
+    access and the other parts' answers for it. Reset: no access.
 
-    - A load that hits reads the cache. One that does not, but whose bytes the write buffer has, reads them there. Any
-      other waits while the write buffer holds its line, then joins the request of its line, if there is one, or makes
-      one. Without a cache, and for uncached lines, it joins none; an uncached one waits until the others are done.
-    - A store goes into the write buffer and, where it hits, into the cache. It waits in the two cycles in which a line
-      that somebody has requested is on its way into the cache (``accepts`` and ``install``), so that it is either laid
-      over that line or finds it.
-    - Anything waits in the cycle in which a line of its set goes into the cache: its own, or one that takes the place
-      of its own, which cannot be read in that cycle.
-    - With ordered channels which lines the cache has after a lookup depends on the lookups before it and on nothing
-      else. So a line gets its place in the lookup that requests it, which waits while that place waits for memory. And
-      the write buffer answers no load.
+    - A load that hits reads the cache. A load that misses, but whose bytes the write buffer has, reads them there. Any
+      other load waits while the write buffer holds its line, then joins the request for its line or makes a new one.
+      Without a cache, and for uncached lines, it never joins; an uncached load waits until the others are done.
+    - A store goes into the write buffer and, if it hits, into the cache. It waits in the two cycles in which a
+      requested line is on its way into the cache (``accepts`` and ``install``), so that it is either merged into that
+      line or finds it in the cache.
+    - Any access waits in the cycle in which a line of its set goes into the cache: its own line, or one that replaces
+      its own, which cannot be read in that cycle.
+    - With ordered channels, the lines in the cache after a lookup depend only on the lookups before it. A line thus
+      gets its place in the lookup that requests it, which waits while that place waits for memory, and the write
+      buffer answers no load.
     """
 
     def __init__(self, config: SmConfig) -> None:

@@ -60,7 +60,7 @@ class Mshrs(Component):
             m.d.comb += out.joined.eq(out.number)
         with m.Else():
             m.d.comb += out.joined.eq(out.same_number)
-        # Once more, for memory's answers: a memory is less than a multiplexer of the registers.
+        # A copy for memory's answers: a memory is smaller than a multiplexer of the registers.
         m.submodules.asked = numbers = Memory(shape=LINE_NUMBER_BITS, depth=count, init=[])
         write, read = numbers.write_port(), numbers.read_port(domain="comb")
         m.d.comb += [
@@ -72,7 +72,7 @@ class Mshrs(Component):
             with m.If(lookup.allocate & free[number]):
                 m.d.sync += [lines[number].eq(line), uncached[number].eq(lookup.uncached)]
 
-        # There is room for every MSHR: what is allocated is always taken.
+        # There is room for every MSHR: an allocated request is always taken.
         m.submodules.unsent = unsent = SyncFIFO(width=self._bits + LINE_NUMBER_BITS, depth=count)
         m.d.comb += [
             unsent.w_data.eq(Cat(out.number, line)),

@@ -16,10 +16,10 @@ __all__ = ["PartTable"]
 
 
 class PartTable(Component):
-    """One entry a waiting part: what is needed when its line comes, and which MSHR that is.
+    """One entry per waiting part: the data needed when its line comes, and the MSHR that it waits for.
 
-    One part comes and one leaves in every cycle. A part that comes in this cycle is not among those that can leave in
-    it. Reset: empty. May never happen: ``add`` while ``full``, or ``take`` of an MSHR for which no part waits.
+    One part comes and one leaves a cycle. A part that comes in this cycle cannot leave in it. Reset: empty. May never
+    happen: ``add`` while ``full``, or ``take`` of an MSHR for which no part waits.
     """
 
     def __init__(self, config: SmConfig) -> None:

@@ -15,10 +15,10 @@ __all__ = ["PendingPlaces"]
 
 
 class PendingPlaces(Component):
-    """The place of each MSHR's line, where the lookup has given it one (ordered channels).
+    """The cache place of each MSHR's line, if the lookup has assigned one (ordered channels).
 
-    One comes and one leaves in every cycle. A line that memory refuses keeps its place: later loads of it hit, and
-    their bytes mean nothing. Its first load faults, which stops the SM. Reset: none.
+    One comes and one leaves a cycle. A line that memory refuses keeps its place: later loads hit it, and their bytes
+    mean nothing. Its first load faults, which stops the SM. Reset: none.
     """
 
     def __init__(self, config: SmConfig) -> None:
@@ -50,7 +50,7 @@ class PendingPlaces(Component):
         for number, place in enumerate(places):
             with m.If(begun[number]):
                 m.d.sync += place.eq(self.place)
-        # Once more, for the line that has come: a memory is less than a multiplexer of the registers.
+        # A copy for the line that has come: a memory is smaller than a multiplexer of the registers.
         m.submodules.filled_place = memory = Memory(shape=self._place_bits, depth=count, init=[])
         write, read = memory.write_port(), memory.read_port(domain="comb")
         m.d.comb += [

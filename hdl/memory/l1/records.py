@@ -35,5 +35,5 @@ def store_request_layout(config: SmConfig) -> data.StructLayout:
 
 
 def store_layout(config: SmConfig) -> data.StructLayout:
-    """Whom a fault of a line in the write buffer is laid to. ``address``: the program's, of the store's lowest lane."""
+    """The store blamed for a fault of a line in the write buffer. ``address``: its lowest lane's, in the program."""
     return data.StructLayout({"warp": config.warp_bits, "pc": 32, "address": 32})

@@ -1,4 +1,4 @@
-"""The unit's two kinds of line requests on its one port to memory."""
+"""The two kinds of line requests of the L1 on its one port to memory."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ __all__ = ["LineRequests"]
 
 
 class LineRequests(Component):
-    """Loads' and stores' lines take turns where both ask; combinational, but what is offered stays offered.
+    """Alternates between lines of loads and of stores if both ask; combinational, but an offered request stays.
 
-    One request a cycle. The bytes of a load's request mean nothing and may change while it is offered. Reset: a store
-    goes first where both ask.
+    One request a cycle. The data bytes of a load's request mean nothing and may change while it is offered. Reset: a
+    store goes first if both ask.
     """
 
     def __init__(self, config: SmConfig) -> None:
@@ -38,7 +38,7 @@ class LineRequests(Component):
         use_store, stored, held = Signal(), Signal(), Signal()
         number = Signal(self.config.l1_tag_bits - 1)
         m.d.comb += [
-            # Until memory takes what is offered, ``stored`` says what that is; after that, whose turn it was.
+            # Until memory takes the offered request, ``stored`` holds its kind; after that, whose turn it was.
             use_store.eq(Mux(held, stored, store.valid & ~(load.valid & stored))),
             request.valid.eq(load.valid | store.valid),
             load.ready.eq(request.ready & ~use_store),

@@ -1,6 +1,6 @@
-"""Signatures of the connections within the L1: one for each sender, seen from it.
+"""Signatures of the connections within the L1, one per sender and seen from it.
 
-Each has outputs only, and any number of parts may receive it. The port of a receiver has the name of the sender.
+Each has outputs only, and any number of parts may receive it. A receiver's port has the name of the sender.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __all__ = ["fill_signature", "lookup_signature", "mshrs_signature", "write_buffe
 
 
 def lookup_signature(config: SmConfig) -> wiring.Signature:
-    """The access that is looked up, and what becomes of it in this cycle (:class:`LookupStage`)."""
+    """The access that is looked up, and how it proceeds in this cycle (:class:`LookupStage`)."""
     members: dict[str, Member] = {
         "held_valid": Out(1),  # a register: there is an access that is looked up
         "held": Out(access_layout(config)),  # a register: that access

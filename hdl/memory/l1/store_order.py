@@ -1,4 +1,4 @@
-"""What the entries of the write buffer wait for."""
+"""The order of stores: the entries and loads that each entry of the write buffer waits for."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ __all__ = ["StoreOrder"]
 
 
 class StoreOrder(Component):
-    """Which entries of the write buffer may not be sent yet: behind an older entry of their line, or behind loads.
+    """The entries of the write buffer that may not be sent yet, as an older entry of their line or loads must complete.
 
-    At most one entry waits for another one: of a cached line there are two at most, and each uncached one waits for the
-    one before it. So an older entry's number leads to the one that waits for it, and with a data cache, where a line
-    has one request at most, an MSHR's number does too. Without a data cache an entry may wait for several requests.
+    At most one entry waits for another one: a cached line has at most two, and each uncached one waits for the one
+    before it. So an older entry's number identifies the one that waits for it, and with a data cache, where a line has
+    at most one request, an MSHR's number does too. Without a data cache an entry may wait for several requests.
 
-    An entry that is made in cycle c waits from c+1 on, and no longer than the cycle in which ``fill`` tells
-    that what it waits for is over. Reset: nothing waits.
+    An entry made in cycle c waits from c+1 on, at most until the cycle in which ``fill`` reports that the entry or
+    request it waits for is over. Reset: nothing waits.
     """
 
     def __init__(self, config: SmConfig) -> None:
@@ -53,7 +53,7 @@ class StoreOrder(Component):
         return m
 
     def _stores(self, m: Module) -> Signal:
-        """The entries behind an older one."""
+        """The entries that wait for an older entry."""
         count = self.config.store_buffer
         waits, freed, last = Signal(count), Signal(count), Signal(count)
         over = self.fill.completed & (self.fill.completed_number == self.youngest)
@@ -65,7 +65,7 @@ class StoreOrder(Component):
         return waits
 
     def _loads(self, m: Module) -> Signal:
-        """The entries behind a load, where a line has one request at most."""
+        """The entries that wait for a load, if a line has at most one request."""
         waits, freed = (Signal(self.config.store_buffer, name=name) for name in ("waits_for_load", "freed_by_load"))
         filled, awaited = Signal(self.config.line_requests), Signal(self.config.line_requests)
         m.d.comb += [
@@ -82,10 +82,10 @@ class StoreOrder(Component):
 
     def _followers(self, m: Module, name: str, *, last: Signal, over: Value, number: Value, forget: Value,
                    also: Value | None = None) -> list[Value]:
-        """The entry made in this cycle follows ``last``, one-hot.
+        """Make the entry that is made in this cycle the follower of ``last``, one-hot.
 
-        Returns the entry that follows ``number``, one-hot, if that is ``over``, and the one that follows ``also``.
-        Whose bit of ``forget`` is set has no follower from the next cycle on.
+        Returns the entry that follows ``number``, one-hot, if that is ``over``, and the one that follows ``also``. An
+        entry whose bit of ``forget`` is set has no follower from the next cycle on.
         """
         count, followed = self.config.store_buffer, Signal(len(last), name=f"{name}_followed")
         m.submodules[name] = numbers = Memory(shape=entry_bits(self.config), depth=len(last), init=[])
@@ -100,7 +100,7 @@ class StoreOrder(Component):
         return found
 
     def _many_loads(self, m: Module) -> Value:
-        """The entries behind loads, of which each may have several."""
+        """The entries that wait for loads, possibly several each."""
         count, requests = self.config.store_buffer, self.config.line_requests
         filled = Signal(requests)
         m.d.comb += filled.eq(Mux(self.fill.release, one_hot(self.fill.filled, requests), 0))

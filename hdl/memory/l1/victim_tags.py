@@ -1,4 +1,4 @@
-"""Which lines each warp has brought into the data cache and lost again: what ``ccws`` schedules by."""
+"""The lines that each warp has brought into the data cache and lost again, for the policy ``ccws``."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ __all__ = ["VictimTags"]
 
 
 class VictimTags(Component):
-    """For each warp the last ``victim_tags`` lines that it has brought into the cache and that others have replaced.
+    """For each warp, the last ``victim_tags`` lines that it brought into the cache and that others have replaced.
 
-    A line is brought in by the warp whose load has requested it. When it goes, it takes the place of the warp's oldest
-    tag. A load that misses and finds its line among its own warp's tags has lost locality: the tag is taken away, and
-    the warp is told in the next cycle (Rogers 2012, section 3.3; docs/policies.md, "Lost locality"). One miss and one
-    line that goes in every cycle; a miss sees the lines that have gone in earlier cycles. Reset: no tags. May never
-    happen: a line that goes while a load of it is looked up.
+    The warp whose load requested a line brings it in. When the line goes, it replaces the warp's oldest tag. A load
+    that misses and finds its line among its own warp's tags has lost locality: the tag is removed, and ``lost`` reports
+    the warp in the next cycle (Rogers 2012, section 3.3; docs/policies.md, "Lost locality"). One miss and one line that
+    goes in every cycle; a miss sees the lines that went in earlier cycles. Reset: no tags. May never happen: a line
+    goes while a load of it is looked up.
     """
 
     def __init__(self, config: SmConfig) -> None:
@@ -45,7 +45,7 @@ class VictimTags(Component):
         return m
 
     def _go(self, m: Module) -> tuple[Signal, Signal, Signal]:
-        """Whether a line goes, the warp that had brought it in, and its number."""
+        """Whether a line goes, the warp that brought it in, and its number."""
         config = self.config
         m.submodules.askers = askers = Memory(shape=config.warp_bits, depth=max(2, config.line_requests), init=[])
         asks, asked = askers.write_port(), askers.read_port(domain="comb")
@@ -68,11 +68,11 @@ class VictimTags(Component):
         return leaves, owner, gone
 
     def _tags(self, m: Module, goes: Signal, owner: Signal, gone: Signal) -> None:
-        """The tags: of each warp a ring, whose oldest place is overwritten, be it taken or not."""
+        """The tags: one ring per warp, whose oldest place is overwritten whether or not it is taken."""
         warps, count = self.config.warps, self.config.victim_tags
         part = self.lookup.held.part
         depth = max(2, warps)
-        # At least one bit: a memory without bits does not survive the way to Verilog.
+        # At least one bit: a memory of width 0 does not survive the conversion to Verilog.
         m.submodules.oldest = oldest = Memory(shape=max(1, (count - 1).bit_length()), depth=depth, init=[])
         follows, place = oldest.write_port(), oldest.read_port(domain="comb")
         m.d.comb += [

@@ -22,13 +22,13 @@ class WriteBuffer(Component):
     """One entry for a line with stores: its bytes, and the warps that wrote them, until memory has completed it.
 
     A store joins the entry of its line that has not been sent. If there is none it makes one, which is sent when all
-    that may not be overtaken is over: entries of the same line, and the loads' requests of that line. So
+    earlier accesses that it may not overtake are over: entries of the same line, and loads' requests of that line. So
     memory, which may reorder, sees the accesses to a line one after the other. Uncached stores never join, and all
     uncached lines count as one line.
 
-    A store that comes in cycle c is at ``request`` in c+2 when nothing is in the way, one line a cycle; entries that
-    may be sent take turns. One store comes, one entry goes and one is completed in every cycle. Reset: empty. May never
-    happen: a store without ``ready``.
+    A store that comes in cycle c is at ``request`` in c+2 if nothing is in the way, one line a cycle; entries that may
+    be sent take turns. One store comes, one entry goes and one is completed a cycle. Reset: empty. May never happen: a
+    store without ``ready``.
     """
 
     def __init__(self, config: SmConfig) -> None:
@@ -70,7 +70,7 @@ class WriteBuffer(Component):
         free, newest, target, peeked = (Signal(count, name=name) for name in ("free", "newest", "target", "peeked"))
         may_go, youngest = Signal(count), Signal(entry_bits(self.config))
         equal = Cat(lines[number] == line for number in range(count))
-        # Signals, not expressions: what is used bit by bit would be written out again for each of its bits.
+        # Signals, not expressions: a value used bit by bit would be written out again for each of its bits.
         m.d.comb += [
             free.eq(lowest_one(~valid)),
             target.eq(Mux(out.joins, joined, free)),
@@ -113,7 +113,7 @@ class WriteBuffer(Component):
         return order.held_back, order.filling
 
     def _send(self, m: Module, *, may_go: Signal, chosen: Signal) -> None:
-        """Choose the next entry, in turn, when the one before has gone; it is at ``request`` one cycle later."""
+        """Choose the next entry, in turn, once the one before has gone; it is at ``request`` one cycle later."""
         request = self.request
         last, later, valid, number = Signal.like(chosen), Signal.like(chosen), Signal(), Signal(entry_bits(self.config))
         m.d.comb += [
@@ -127,7 +127,7 @@ class WriteBuffer(Component):
         m.d.comb += [request.valid.eq(valid), request.payload.number.eq(number)]
 
     def _warps(self, m: Module, *, valid: Signal, made: Signal, joined: Signal) -> None:
-        """Whose stores are in which entry."""
+        """Track which warps have stores in which entry."""
         config = self.config
         warp = one_hot(self.store.warp, config.warps)
         waiting = []
@@ -151,7 +151,7 @@ class WriteBuffer(Component):
         )
 
     def _bytes(self, m: Module, *, target: Signal, chosen: Signal, peeked: Signal, youngest: Signal) -> None:
-        """What the entries hold: line, bytes of data, and which of them are set."""
+        """The entries' contents: line, data bytes, and which of them are set."""
         lookup, out = self.lookup, self.out
         config, payload = self.config, self.request.payload
         byte = data.StructLayout({"data": 8, "set": 1})
@@ -159,7 +159,7 @@ class WriteBuffer(Component):
             shape=data.ArrayLayout(byte, config.line_bytes), depth=config.store_buffer
         )
         m.submodules.lines = lines = block_memory(shape=LINE_NUMBER_BITS, depth=config.store_buffer)
-        # The masks once more: whether an entry covers a load is asked in the cycle in which it is known which.
+        # A copy of the masks: whether an entry covers a load is needed in the cycle in which the entry is found.
         m.submodules.masks = masks = Memory(shape=config.line_bytes, depth=config.store_buffer, init=[])
         write, write_line, write_mask = entries.write_port(granularity=1), lines.write_port(), masks.write_port()
         now = masks.read_port(domain="comb")

@@ -48,14 +48,14 @@ class StoreLanes(Component):
 
 
 def _over(low: tuple[Value, Value], high: tuple[Value, Value]) -> tuple[Value, Value]:
-    """Two (bit mask, data) laid over each other; where both have a bit, ``high`` wins. Bits of neither mean nothing."""
+    """Merge two (bit mask, data) pairs; if both have a bit, ``high`` wins. Bits in neither mask mean nothing."""
     return low[0] | high[0], (low[1] & ~high[0]) | (high[1] & high[0])
 
 
 class LineAssembler(Component):
-    """The bytes of a line that ``lanes`` touch; where several write one byte the highest lane wins. Combinational.
+    """The bytes of a line that ``lanes`` touch; if several write one byte, the highest lane wins. Combinational.
 
-    Each word of the line is a tree over the lanes, of depth log2(threads), that works on the four bytes at once. No
+    Each word of the line is a tree over the lanes, of depth log2(threads), that handles its four bytes at once. No
     signal is assigned piecewise under different conditions: Verilator unrolls that without bound.
     """
 
@@ -97,7 +97,7 @@ class LineAssembler(Component):
         return m
 
     def _tree(self, m: Module, word: int, parts: list[tuple[Value, Value]]) -> tuple[Value, Value]:
-        """All of ``parts`` laid over each other, ascending."""
+        """Merge all of ``parts``, in ascending order."""
         level = 0
         while len(parts) > 1:
             pairs: list[tuple[Value, Value]] = []

@@ -1,4 +1,4 @@
-"""The coalescer: which lanes are served in this cycle."""
+"""The coalescer: chooses the lanes that are served in a cycle."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _STORE = LsuOp.SB.value.bit_length() - 1
 class Coalescer(Component):
     """Turns the instruction at the head of the queue into line accesses, then local accesses.
 
-    Combinational but for the lanes already served. The lowest remaining lane of global memory chooses the line and all
-    remaining lanes of that line join: one line a cycle. When none is left, the remaining lanes of local memory are
+    Combinational except for the lanes already served. The lowest remaining lane of global memory chooses the line, and
+    all remaining lanes of that line join: one line a cycle. When none is left, the remaining lanes of local memory are
     offered to the banks. The instruction is popped in the cycle that serves its last lane, so one whose lanes share a
     line takes one cycle. A misaligned instruction is popped when ``fault_ready`` and does nothing else. The first part
     of a load waits for a number (:class:`PartCounts`). Reset: no lane of the head is served.
@@ -114,7 +114,7 @@ class Coalescer(Component):
         return m
 
     def _describe(self, m: Module, *, line: Signal, lanes: Signal) -> None:
-        """The line access of ``lanes``, but for its bytes."""
+        """The line access of ``lanes``, without its bytes."""
         head, access = self.head, self.access.payload
         part = access.part
         m.d.comb += [
@@ -127,7 +127,7 @@ class Coalescer(Component):
         ]
 
     def _assemble(self, m: Module, lanes: Signal) -> None:
-        """The bytes that ``lanes`` touch in the line, and what a store writes there."""
+        """The bytes that ``lanes`` touch in the line, and a store's data there."""
         config, head, access = self.config, self.head, self.access.payload
         m.submodules.store_lanes = placed = StoreLanes(config.threads)
         m.submodules.assembler = assembler = LineAssembler(

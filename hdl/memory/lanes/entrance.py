@@ -20,7 +20,7 @@ _TAKE_TO_REQUEST = 2
 
 
 def take_ports(config: SmConfig) -> dict[str, wiring.Member]:
-    """How loads and stores come in: of the entrance, and so of the whole unit."""
+    """The ports through which loads and stores come in: of the entrance, and so of the whole unit."""
     return {
         #: A load or store is selected in this cycle; only while ``ready``. From the issue stage.
         "take": In(1),
@@ -40,10 +40,10 @@ def take_ports(config: SmConfig) -> dict[str, wiring.Member]:
 
 
 class Entrance(Component):
-    """Accepts loads and stores, computes their addresses and hands them on in order.
+    """Accepts loads and stores, computes their addresses and passes them on in order.
 
     A slot of the queue belongs to an instruction from its ``take`` until ``pop`` or ``cancel``. ``ready`` comes from
-    the count of slots in use and allows one instruction every cycle as long as each leaves the queue in the
+    the count of slots in use and allows one instruction every cycle if each leaves the queue in the
     cycle after its arrival. A request that arrives in cycle c is at ``head`` in c+1 at the earliest. Reset: empty.
 
     Parameters

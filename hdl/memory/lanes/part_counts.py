@@ -1,4 +1,4 @@
-"""How many parts of each load are under way."""
+"""The number of parts of each load that are under way."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ __all__ = ["PartCounts"]
 
 
 class PartCounts(Component):
-    """Gives each load a number while parts of it are under way, counts them, and knows the last.
+    """Numbers each load that has parts under way, counts the parts, and identifies the last.
 
-    A load has its number from the cycle in which its first part is made to the one in which its last part is
-    answered. One part may be made and one answered in every cycle. The number of the next load is chosen ahead: with
-    two more numbers than loads that have one, a load can begin in every cycle. Reset: no load has a number.
+    A load has its number from the cycle in which its first part is made to the one in which its last part is answered.
+    One part may be made and one answered a cycle. The number of the next load is chosen ahead: with two more numbers
+    than loads that have one, a load can begin in every cycle. Reset: no load has a number.
 
-    May never happen: a part is made as ``first`` without ``ready``, or answered that was not made.
+    May never happen: a part is made as ``first`` without ``ready``, or one is answered that was not made.
 
     Parameters
     ----------
@@ -59,9 +59,9 @@ class PartCounts(Component):
         m = Module()
         loads = self._loads
         counts = [Signal(range(self._parts + 1), name=f"count{number}") for number in range(loads)]
-        # One-hot: the number chosen ahead (0: none), that of the load that began last, that of the one at the head.
+        # One-hot: the number chosen ahead (0: none), that of the load that began last, that of the head's load.
         chosen, begun, head = Signal(loads, init=1), Signal(loads), Signal(loads)
-        # The load that began last has parts that are still to be made.
+        # The load that began last has more parts to be made.
         unfinished = Signal()
         free, making, asked, answering = Signal(loads), Signal(loads), Signal(loads), Signal(loads)
         to_make = Mux(unfinished, begun, 0)

@@ -18,7 +18,7 @@ def bank_bits(config: SmConfig) -> int:
 def entry_layout(config: SmConfig) -> data.StructLayout:
     """A load or store in the queue. ``local`` and ``misaligned`` are lane masks, part of ``mask``.
 
-    From here on addresses are those in memory (:func:`hdl.lib.stacks.to_bus`); reports turn them back.
+    From here on addresses are those in memory (:func:`hdl.lib.stacks.to_bus`); reports convert them back.
 
     The lanes come first, so that each is a whole word of the simulator.
     """

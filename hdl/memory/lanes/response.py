@@ -1,4 +1,4 @@
-"""From words of memory to lane values: the response stage of the load/store unit."""
+"""The response stage of the load/store unit: words of memory become lane values."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["ResponseStage", "extract"]
 
 
 def extract(word: Value, byte: Value, op: Value) -> Value:
-    """What a load of kind ``op`` (LsuOp) takes from ``word`` at byte offset ``byte``, extended to 32 bits."""
+    """The value that a load of kind ``op`` (LsuOp) takes from ``word`` at byte offset ``byte``, extended to 32 bits."""
     half = Mux(byte[1], word[16:], word[:16])
     low = Mux(byte[0], half[8:], half[:8])
     signed = ~op[2]
@@ -30,12 +30,12 @@ def extract(word: Value, byte: Value, op: Value) -> Value:
 
 
 class ResponseStage(Component):
-    """Turns loaded words into writebacks: three slots, for a part of a line from memory, a hit and a local load.
+    """Turns loaded words into writebacks; three slots: for a part of a line from memory, a hit and a local load.
 
-    The oldest that is here goes first, one a cycle. What comes into its slot in cycle c (a push) is there from c+1
-    on, and at ``wb`` in c+2 when nothing blocks. Loads that write no register leave without a writeback. A part of a
-    line with an error writes no lane (mask 0) and raises a fault when it leaves. Reset: empty. May never happen: a push
-    into a slot that is not free.
+    The oldest part goes first, one a cycle. A part pushed into its slot in cycle c is there from c+1 on, and at ``wb``
+    in c+2 if nothing blocks. Loads that write no register leave without a writeback. A part of a line with an error
+    writes no lane (mask 0) and raises a fault when it leaves. Reset: empty. May never happen: a push into a slot that
+    is not free.
     """
 
     def __init__(self, config: SmConfig) -> None:
@@ -91,7 +91,7 @@ class ResponseStage(Component):
         return m
 
     def _oldest(self, m: Module, wants: Signal, pushes: Value) -> Value:
-        """The slot among ``wants`` that was taken first, one-hot. Of several in one cycle the lowest is the oldest."""
+        """The slot among ``wants`` that was filled first, one-hot. Within one cycle the lowest is the oldest."""
         order = Signal(lru_bits(3))
         after: Value = order
         for slot in range(3):
@@ -108,7 +108,7 @@ class ResponseStage(Component):
     def _writeback(
         self, m: Module, *, parts: tuple[data.View, data.View, data.View], first: Signal
     ) -> None:
-        """Load the writeback register when ``answered`` with the slot ``first``."""
+        """Load the writeback register from the slot ``first`` when ``answered``."""
         wb, threads, load = self.wb.payload, self.config.threads, self.answered
         fill, hits = self.answers.fill, self.answers.hit
         op, mask = Signal(4), Signal(threads)
@@ -157,7 +157,7 @@ class ResponseStage(Component):
         return values
 
     def _fault(self, m: Module, valid: Value) -> None:
-        """The access fault of the part of a line that leaves now, at its lowest lane."""
+        """The access fault of the part that leaves now, at its lowest lane."""
         part = self.answers.fill.part
         m.d.comb += [
             self.fault_valid.eq(valid),

@@ -20,9 +20,9 @@ class Scratchpad(Component):
     """``words`` 32-bit words in ``threads`` banks; the bank of a word is its number modulo ``threads``.
 
     In each bank the lowest lane that wants it wins; a load serves all lanes that want the winner's word (broadcast), a
-    store serves the winner alone. So an access costs as many cycles as the most crowded bank has different words
-    (loads) or lanes (stores). A read takes one cycle; one access a cycle. The contents survive reset; they are 0 at
-    power-up. May never happen: ``read`` and ``write`` in one cycle.
+    store only the winner. An access thus takes as many cycles as the most crowded bank has different words (loads) or
+    lanes (stores). A read takes one cycle; one access a cycle. The contents survive reset; they are 0 at power-up. May
+    never happen: ``read`` and ``write`` in one cycle.
     """
 
     def __init__(self, *, threads: int, words: int) -> None:

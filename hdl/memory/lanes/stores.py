@@ -1,4 +1,4 @@
-"""Which warps have stores that the L1 has not got yet."""
+"""The warps with stores that have not reached the L1."""
 
 from __future__ import annotations
 

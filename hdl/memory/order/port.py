@@ -14,10 +14,10 @@ __all__ = ["ListPort"]
 
 
 class ListPort(Component):
-    """Combinational; one request and one answer a cycle. The L1 goes first, but what is offered stays offered.
+    """Merges the two sources; combinational, one request and one answer a cycle. The L1 goes first, but an offer stays.
 
-    So the list is read when the L1 asks for nothing, which it does in the end: without the list no access is looked up.
-    Reset: nothing is held.
+    The list is thus read when the L1 requests nothing, which happens in the end: without the list no access is looked
+    up. Reset: nothing is held.
     """
 
     def __init__(self, config: SmConfig) -> None:

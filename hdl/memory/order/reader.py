@@ -29,17 +29,17 @@ def entry_layout() -> data.StructLayout:
 
 
 class ListReader(Component):
-    """Hands out the entries of a list in order, and reads up to ``ahead`` lines of it ahead, in bursts of ``burst``.
+    """Hands out a list's entries in order, and reads up to ``ahead`` lines of it ahead, in bursts of ``burst``.
 
-    The first line is requested in the cycle after ``start``, one a cycle. A burst begins when there is room for all of
-    it. Nothing more is requested once a line has come that has an entry that is an end, or that memory has refused. An
-    entry of a line that was answered in cycle c is there from c+1 on. The lines behind the end that have been requested
-    by then are not used. Reset: no list.
+    The first line is requested in the cycle after ``start``; one a cycle. A burst begins when there is room for all of
+    it. Nothing more is requested once a line has come that contains an end entry, or that memory has refused. An entry
+    of a line answered in cycle c is there from c+1 on. Lines past the end that were requested by then are not used.
+    Reset: no list.
 
     Raises
     ------
     ValueError
-        If ``ahead`` and ``burst`` are not powers of two, ``burst`` the smaller one.
+        Unless ``ahead`` and ``burst`` are powers of two, with ``burst`` the smaller one.
     """
 
     def __init__(self, config: SmConfig, *, ahead: int = AHEAD, burst: int = BURST) -> None:
@@ -98,7 +98,7 @@ class ListReader(Component):
             self.error.eq(bad.bit_select(head, 1)),
             self.end.eq(~self.entry.as_value().any()),
             self.place.eq(Cat(index << (ENTRY_BYTES - 1).bit_length(), current)),
-            # The last slot of the burst is free: then all of them are, or were when it began.
+            # If the last slot of the burst is free, all of them are, or were when it began.
             request.valid.eq(active & ~asked.bit_select(tail | self.burst - 1, 1)),
             request.payload.line.eq(line), request.payload.tag.eq(tail),
             self.busy.eq(request.valid | (asked & ~come).any()),
@@ -122,7 +122,7 @@ class ListReader(Component):
         m.d.comb += last.eq(response.valid & (
             response.payload.error | Cat(~write.data[word].as_value().any() for word in range(words)).any()))
         m.d.sync += over.eq(over | last)
-        # What is offered and not taken stays offered.
+        # A request that is offered and not taken stays offered.
         with m.If((self.quit | over | last) & ~(request.valid & ~request.ready)):
             m.d.sync += active.eq(0)
         with m.If(self.start | self.stop):
@@ -136,5 +136,5 @@ class ListReader(Component):
 
     @staticmethod
     def _entry(words: Value) -> Value:
-        """The two words of an entry without the bits that mean nothing."""
+        """The two words of an entry without the unused bits."""
         return words[: 32 + _WARP_BITS + _COUNT_BITS]

@@ -1,4 +1,4 @@
-"""One warp's channel in the order unit: its places, and how many of them are spoken for."""
+"""One warp's channel in the order unit: its places, and how many of them are claimed."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ __all__ = ["Ring"]
 class Ring(Component):
     """Counts a warp's accesses, which are kept elsewhere by ``head`` and ``tail``. One comes and one leaves a cycle.
 
-    A load or store claims places for as many accesses as it may have when it is selected, and gives the claim up when
-    the coalescer is done with it. So an access always finds a place. Reset: empty. May never happen: ``push`` into a
-    full ring, ``pop`` of an empty one.
+    When selected, a load or store claims as many places as it may have accesses, and it gives the claim up when the
+    coalescer is done with it. So an access always finds a place. Reset: empty. May never happen: ``push`` into a full
+    ring, ``pop`` of an empty one.
 
     Parameters
     ----------

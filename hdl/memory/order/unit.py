@@ -1,4 +1,4 @@
-"""The reordering unit: line accesses are looked up in the order that a list in memory gives."""
+"""The reordering unit: line accesses are looked up in the order of a list in memory."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ PATIENCE = (1 << 16) - 1
 
 
 class OrderUnit(Component):
-    """Line accesses go into their warps' channels (:class:`Ring`), and from there to the lookup, in the list's order.
+    """Puts line accesses into their warps' channels (:class:`Ring`), and passes them to the lookup in the list's order.
 
-    While there is no list accesses pass straight through, in order of issue. ``start`` begins a list. From then on an
-    access waits in its warp's channel until its entry is the next of the list. One that comes while its entry is, and
-    its channel is empty, goes on in the same cycle. All accesses of an entry go one after the other. ``stop`` ends it.
+    Without a list, accesses pass straight through in issue order. ``start`` begins a list. From then on an access waits
+    in its warp's channel until the list reaches its entry. One whose channel is empty and whose entry is already next
+    passes in the cycle in which it comes. All accesses of an entry go one after the other. ``stop`` ends the list.
 
-    The unit compares each access with its entry. If it has another pc or kind, or its load or store another number of
-    lines, or if there is no entry left for it, that is the fault UNEXPECTED_ACCESS. The fault MISSING_ACCESS is: an
-    entry is left at ``stop``, or nothing has been selected for :data:`PATIENCE` cycles and the access of the next entry
-    has not come. After a fault everything goes through, the lowest warp first: the SM has stopped.
+    The unit compares each access with its entry. The fault UNEXPECTED_ACCESS means that the pc, the kind or the number
+    of lines of its load or store differs, or that no entry is left for it. The fault MISSING_ACCESS means that an entry
+    is left at ``stop``, or that nothing has been selected for :data:`PATIENCE` cycles and the next entry's access has
+    not come. After a fault everything passes, the lowest warp first: the SM has stopped.
 
     Reset: no list. May never happen: ``wrong``.
 
@@ -100,7 +100,7 @@ class OrderUnit(Component):
         rings = self._rings(m)
         there = Cat(ring.there for ring in rings)
         m.d.comb += self.busy.eq(there.any() | reader.busy | self._closing | self.fault_valid)
-        # Whose oldest access is looked at: the entry's; behind the end, or after a fault, any.
+        # The warp whose oldest access is looked at: the entry's; past the end, or after a fault, any.
         whose, direct, present = Signal(warps), Signal(), Signal()
         line = Signal(6)
         any_warp = Mux(there.any(), lowest_one(there), arrives)
@@ -140,7 +140,7 @@ class OrderUnit(Component):
         return m
 
     def _rings(self, m: Module) -> list[Ring]:
-        """Every warp's channel, but for what comes and goes."""
+        """Every warp's channel, without its inputs and outputs."""
         rings = [Ring(depth=self.config.channel_depth, most=self.config.threads) for _ in range(self.config.warps)]
         for number, ring in enumerate(rings):
             m.submodules[f"ring{number}"] = ring
@@ -170,14 +170,14 @@ class OrderUnit(Component):
         return access
 
     def _watch(self, m: Module, rings: list[Ring], entry: data.View, *, given: Value) -> None:
-        """What has left is compared with its entry once more, from registers of its own."""
+        """Compare each access that has left with its entry once more, from separate registers."""
         was_given, was, due = Signal(), Signal(access_layout(self.config)), Signal.like(entry)
         m.d.sync += [was_given.eq(given), was.eq(self.given.payload), due.eq(entry)]
         same = (was.part.pc == Cat(0, 0, due.pc.word)) & (was.part.warp == due.warp) & (was.write == due.store)
         m.d.comb += self.wrong.eq(Cat(ring.wrong for ring in rings).any() | (was_given & ~same))
 
     def _switch(self, m: Module, reader: ListReader) -> None:
-        """Whether there is a list. At its end the next entry must be the end: until that is known nothing passes."""
+        """Track whether there is a list. When it ends, nothing passes until its next entry is known to be the end."""
         with m.If(self.start):
             m.d.sync += [self._on.eq(1), self._closing.eq(0)]
         with m.Elif(self.stop & self._on & ~self._broken):
@@ -193,7 +193,7 @@ class OrderUnit(Component):
         self, m: Module, reader: ListReader, access: data.View, *, present: Signal, known: Value, fits: Signal,
         goes: Signal,
     ) -> None:
-        """What is wrong: once, for after that the SM has stopped."""
+        """Detect a fault; only once, as the SM has stopped after that."""
         entry = reader.entry
         quiet = Signal(range(PATIENCE + 1))
         absent = known & ~reader.end & ~present
