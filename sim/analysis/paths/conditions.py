@@ -104,7 +104,7 @@ class ValueNumbers:
         return ZERO if number == 0 else self._numbered("is", 0, ("is", number))
 
     def known(self, value: int) -> int | None:
-        """Return a value's number if it is a constant, or None."""
+        """Return the constant that a value equals, or None."""
         if value == ZERO:
             return 0
         name, _, number = self.operation(value)

@@ -118,7 +118,7 @@ def _refine_sums(path: Path, base: int, number: np.ndarray, values: ValueNumbers
 
 
 def _certain(path: Path, value: int, values: ValueNumbers) -> np.ndarray | None:
-    """Return a value's number in each lane; None if it is unknown in an active lane."""
+    """Return the constant that a value equals in each lane; None if it is unknown in an active lane."""
     low, high = interval_of(path, value, values)
     return low if bool((low == high)[path.may].all()) else None
 

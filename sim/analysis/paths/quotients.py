@@ -20,7 +20,7 @@ __all__ = ["by_sign", "note_sign"]
 
 
 def note_sign(path: Path, code: Instruction, values: ValueNumbers) -> None:
-    """Record the interval of a number whose sign is extracted, because registers may not hold the number for long."""
+    """Record the interval of a number whose sign is extracted, for use when no register holds the number any more."""
     if code.first is None or code.second is not None or code.rule not in ("sra", "srl"):
         return
     if code.constant not in (31, 15, 7):
