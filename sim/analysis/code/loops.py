@@ -57,7 +57,7 @@ class Function:
             ends = code is None or (code.unit is Unit.SIMT and code.row.op is SimtOp.TMC and not code.reads)
             self._steps[pc] = [] if ends or code is None else _steps(code, pc)
             pending += self._steps[pc]
-        #: By pc, its place in the order, and the headers of the loops around it, outermost first.
+        #: For each pc, its place in the order, and the headers of the loops around it, outermost first.
         self.place: dict[int, int] = {}
         self.loops: dict[int, tuple[int, ...]] = {}
         self._order()

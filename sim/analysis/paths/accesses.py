@@ -74,7 +74,7 @@ class Accesses:
         return self._with_private(path, addresses, loaded, size, signed=signed) if path.private.active else loaded
 
     def _note_signed(self, path: Path, number: int, addresses: np.ndarray, size: int) -> None:
-        """Note the signed value of a zero-extended load: the compiler may sign-extend it later with two shifts."""
+        """Record the signed value of a zero-extended load: the compiler may sign-extend it later with two shifts."""
         if int(addresses.min()) < self._warp.config.memory_map.user:
             return
         low, high = self._loaded(path, addresses, size, signed=True)

@@ -194,7 +194,7 @@ class _Explorer:
 
     @property
     def memory(self) -> Memory:
-        """The memory of all warps."""
+        """The memory shared by all warps."""
         return self._memory
 
     def forget(self, first: int, end: int) -> None:

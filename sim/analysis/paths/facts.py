@@ -249,7 +249,7 @@ class FactMonitor:
         self._counts: list[dict[int, int]] = [{} for _ in range(warps)]
         self._headers: dict[int, Fact] = {}
         self._never: dict[int, Fact] = {}
-        #: By pc, the headers of loops that do not contain it.
+        #: For each pc, the headers of loops that do not contain it.
         self._outside: dict[int, list[int]] = {}
         for table in facts.tables.values():
             self._never |= table.never

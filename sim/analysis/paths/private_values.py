@@ -69,7 +69,7 @@ class PrivateWords:
         ]
 
     def keep(self, word: int, lane: int | None, own: LaneValue | None) -> None:
-        """Note a store to ``word`` by ``lane``, or by several lanes (None); ``own`` is its private value, if known."""
+        """Record a store to ``word`` by ``lane``, or by several lanes (None); ``own``: its private value, if known."""
         if own is None:
             self.active.pop(word, None)
         else:
@@ -167,7 +167,7 @@ class MaskSnapshot:
     left: Lanes | None = None
 
     def stop(self, on: Lanes, lanes: np.ndarray) -> MaskSnapshot:
-        """Note that ``lanes`` may stop, with the registers ``on``."""
+        """Record that ``lanes`` may stop, with the registers ``on``."""
         if self.left is None:
             left = on.copy()
         else:

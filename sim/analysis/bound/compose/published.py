@@ -41,7 +41,7 @@ def segments_with_misses(demand: Demand, memory: MemoryBound) -> Composed:
 
 
 def segments_at_rate(rate: float) -> Callable[[Demand, MemoryBound], Composed]:
-    """Return the same for a given miss ``rate`` of an access list (:mod:`sim.analysis.access_order.estimate`)."""
+    """Compose by equations 1, 2 and 4, at the miss ``rate`` of a list (:mod:`sim.analysis.access_order.estimate`)."""
     def compose(demand: Demand, memory: MemoryBound) -> Composed:
         name = "segments with a miss rate (Huangfu 2017)"
         return _by_segments(demand, name, lambda lines: lines + rate * (memory.base + lines))

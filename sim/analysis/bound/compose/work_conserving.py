@@ -102,7 +102,7 @@ def work_conserving(demand: Demand, memory: MemoryBound) -> Composed:
 
 
 def implicit_paths(demand: Demand, memory: MemoryBound) -> Composed:
-    """Compose likewise, with each warp's issue slots from an integer program over its graph (:mod:`..ipet`)."""
+    """Compose for these policies, with each warp's issue slots by an integer program over its graph (:mod:`..ipet`)."""
     # The walk may have fewer slots than the maxima over paths, so the waits must hold for any path.
     waits = max(each.most_idle for each in demand.pipelines)
     parts, _ = _sum(demand, memory, waits)
