@@ -1,4 +1,4 @@
-"""Lists a program's accesses to global memory in the total order, from one run of the golden model."""
+"""List a program's accesses to global memory in the total order, from one run of the golden model."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class _Recorder:
         self._barriers = Barriers(self.order)
         self.groups = WorkGroups(iss, image)
         self.accesses: list[Access] = []
-        #: The arguments of bar, wspawn and writes of mregion and mpolicy in this instruction: warp, and two numbers.
+        #: The arguments of bar, wspawn, or writes of mregion and mpolicy in this instruction: a warp and two numbers.
         self._said: list[tuple[int, int, int]] = []
         #: Warps whose wspawn waits for others to end, and how many warps each starts.
         self._spawners: dict[int, int] = {}
@@ -93,7 +93,7 @@ class _Recorder:
             self.groups.executed(pc, code, warps_of(warps))
         self._said.clear()
 
-    # Its parts.
+    # Steps of ``executed``.
 
     def _access(self, pc: int, code: Decoded, warps: list[int], masks: np.ndarray) -> None:
         first = 0
@@ -113,7 +113,7 @@ class _Recorder:
                 ))
 
     def _simt(self, pc: int, code: Decoded) -> None:
-        """Follow barriers, after which warps continue, and wspawn, which starts warps now or when others have ended."""
+        """Follow barriers, which release warps, and wspawn, which starts warps now or after others have ended."""
         if code.row.op is SimtOp.BAR:
             for warp, asked, count in self._said:
                 barrier = asked % self._config.barriers
@@ -124,7 +124,7 @@ class _Recorder:
         elif code.row.op is SimtOp.WSPAWN:
             self._spawners |= {warp: count for warp, count, _ in self._said}
         for warp in list(self._spawners):
-            # Whether it waited for others to end depends on time; in either case it comes after everything they did.
+            # Whether it waited for others to end depends on time; in either case, it comes after all their accesses.
             if self._iss.waiting[warp] is None:
                 started = [other for other in self._everyone[: self._spawners.pop(warp)] if other != warp]
                 self._meet([warp, *started], self._everyone)
@@ -167,7 +167,7 @@ def lines_of(config: SmConfig, addresses: np.ndarray) -> tuple[int, ...]:
 
 
 def analyze(config: SmConfig, request: RunRequest, launch: Launch) -> Listing:
-    """Return the accesses of ``launch``, which ``request`` runs. They are the same in every run.
+    """Return the accesses of ``launch``, which ``request`` runs; they are the same in every run.
 
     Raises
     ------

@@ -9,7 +9,7 @@ __all__ = ["Barriers"]
 
 
 class Barriers:
-    """By barrier, the warps that wait, and those that met there last.
+    """The warps that wait at each barrier, and those that last met there.
 
     A warp that arrives must come after the last meeting in every run: it took part in that meeting, or is ordered after
     a warp that did. Otherwise, it could have been part of the last meeting.
@@ -19,11 +19,11 @@ class Barriers:
         self._order = order
         self._waiting: dict[int, list[int]] = {}
         self._counts: dict[int, int] = {}
-        #: By barrier, a mark of each warp that met, after the meeting.
+        #: For each barrier, a mark of each warp that last met there, made after the meeting.
         self._met: dict[int, list[int]] = {}
 
     def arrive(self, warp: int, barrier: int, count: int, pc: int) -> list[int]:
-        """Let ``warp`` wait at ``barrier`` for ``count`` warps in all; return the warps that continue, if any.
+        """Let ``warp`` wait at ``barrier`` for ``count`` warps in all; return the warps that meet, if any.
 
         Raises
         ------

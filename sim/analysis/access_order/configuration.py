@@ -34,7 +34,7 @@ class Entry:
 
 
 def entries_of(accesses: Iterable[Access]) -> list[Entry]:
-    """Return the entries of ``accesses``, which are in order."""
+    """Return the entries of ``accesses``, which must be in order."""
     return [Entry(each.pc, each.store, each.warp, len(each.lines)) for each in accesses]
 
 

@@ -1,8 +1,8 @@
 """Hits and misses of a sequence of accesses in a cache of any size.
 
-The cache is that of docs/memory.md: write-through, allocation for loads only, the least recently used way is replaced,
-the set is the exclusive or of all groups of set bits of the line's number. A load that misses takes its way in its
-lookup, so a later load of the line hits even before memory answers. The write buffer is left out: it depends on time.
+The cache is that of docs/memory.md: write-through, with allocation for loads only and LRU replacement. The set is the
+exclusive or of all groups of set bits of the line number. A load that misses takes its way at its lookup, so a later
+load of the line hits even before memory answers. The write buffer is left out, because it depends on time.
 """
 
 from __future__ import annotations
@@ -78,12 +78,12 @@ class Counts:
 
     @property
     def loads(self) -> int:
-        """Line accesses of loads."""
+        """The line accesses of loads."""
         return self.hits + self.misses
 
     @property
     def miss_rate(self) -> float | None:
-        """Misses in loads; None without loads."""
+        """The fraction of loads that miss; None without loads."""
         return self.misses / self.loads if self.loads else None
 
     def count(self, store: bool, hit: bool) -> None:

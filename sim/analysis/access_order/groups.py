@@ -22,7 +22,7 @@ _GROUPS, _THREADS, _RECORD = "__groups_worker", "__threads_worker", "__spawn_con
 
 
 class WorkGroups:
-    """By warp, the block that it runs. It changes at each call of the kernel's function.
+    """The block that each warp runs, which changes at each call of the kernel's function.
 
     A program without Metronome's runtime has no work-groups.
     """
@@ -39,7 +39,7 @@ class WorkGroups:
         self.grids: list[Grid] = []
 
     def of(self, warp: int) -> Place:
-        """Return the place of ``warp`` now."""
+        """Return the current place of ``warp``."""
         return self._places[warp]
 
     def start(self, warp: int) -> None:
@@ -56,7 +56,7 @@ class WorkGroups:
                     self._jump(warp, groups=name == _GROUPS, enters=code.writes == _RETURN)
 
     def _jump(self, warp: int, *, groups: bool, enters: bool) -> None:
-        """Follow a worker that calls the kernel's function (``enters``), or is done."""
+        """Follow a worker that calls the kernel's function (``enters``) or finishes."""
         if not enters:
             self.start(warp)
             return

@@ -1,4 +1,4 @@
-"""Order of accesses independent of the schedule: races between warps, and the ends of the measured region."""
+"""Order of accesses that holds in every schedule: races between warps, and the limits of the measured region."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class HappensBefore:
     def __init__(self, config: SmConfig) -> None:
         self._order = Order(config.warps)
         self._cells = Cells(config.warps)
-        # Below are the console and the counters, for which races do not matter.
+        # Below this address are the console and the counters, for which races do not matter.
         self._io_end = config.memory_map.user
-        #: The number of begins and ends of the region, and the number that each warp is ordered after.
+        #: The number of times that the region began or ended, and how many of these come before each warp.
         self._turns = 0
         self._known = np.zeros(config.warps, np.int64)
         #: The last access of each warp, now and when the region last began or ended.

@@ -1,4 +1,4 @@
-"""Misses and order of lookups in a run, compared with the accesses of a listing."""
+"""Comparison of the misses and the lookup order of a run with the accesses of a listing."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def measured(listing: Listing, lookups: Lookups) -> Measured:
 
 @dataclass(frozen=True)
 class Verified:
-    """A run compared with its estimate: the ``pcs`` whose misses differ, and the deviations in :class:`Measured`."""
+    """Comparison of a run with its estimate: ``pcs`` whose misses differ, and the deviations in :class:`Measured`."""
 
     pcs: list[Mismatch]
     strangers: int

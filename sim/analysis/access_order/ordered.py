@@ -33,14 +33,14 @@ def ordered_machine(config: SmConfig, **fields: Any) -> SmConfig:
     Raises
     ------
     ValueError
-        As of :class:`SmConfig`, for example for a policy that ordered channels exclude.
+        As from :class:`SmConfig`, for example for a policy that ordered channels exclude.
     """
     depth = max(fields.pop("channel_depth", config.channel_depth), config.threads)
     return dataclasses.replace(config, channels=Channels.ORDERED, channel_depth=depth, **fields)
 
 
 def ordered_launch(config: SmConfig, request: RunRequest, launch: Launch) -> tuple[Launch, Listing | None]:
-    """Return ``launch``, of ``request``, with its list of accesses if ``config`` has ordered channels.
+    """Return the ``launch`` of ``request``, with its list of accesses if ``config`` has ordered channels.
 
     Also return the listing; None without ordered channels.
 
@@ -67,7 +67,7 @@ def with_order(launch: Launch, listing: Listing, config: SmConfig) -> Launch:
     RefusedError
         If the program has several measured regions.
     ImageError
-        If something else is loaded there, or there is no room for the instructions.
+        If something else is loaded at the list's address, or there is no room for the instructions.
     """
     if listing.regions > 1:
         raise RefusedError(f"it begins the measured region {listing.regions} times: a list ends with the first one")

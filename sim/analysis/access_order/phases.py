@@ -1,6 +1,6 @@
-"""The epoch of each warp, by which the order of accesses respects program order, barriers and warp starts.
+"""The epoch of each warp, which makes the order of accesses respect program order, barriers and warp starts.
 
-docs/analyze.md, "The order".
+See docs/analyze.md, "The order".
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ __all__ = ["Epochs"]
 
 
 class Epochs:
-    """By warp, its epoch, and the pc of its last access in that epoch."""
+    """The epoch of each warp, and the pc of its last access in that epoch."""
 
     def __init__(self, warps: int) -> None:
         self._epoch = [0] * warps

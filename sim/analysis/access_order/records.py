@@ -62,7 +62,7 @@ class Listing:
     """A program's accesses.
 
     ``sequence``: the accesses of the whole run, in the total order. ``grids``: the different launches, in the order of
-    their first begin. ``user_line``: the first cacheable line. ``regions``: how often the region begins.
+    their first start. ``user_line``: the first cacheable line. ``regions``: how often the region begins.
     """
 
     sequence: Sequence[Access]
@@ -77,5 +77,5 @@ class Listing:
 
     @cached_property
     def pcs(self) -> dict[int, bool]:
-        """By pc of each load and store in the region, ascending, whether it is a store."""
+        """Whether each load or store in the region is a store, by its pc in ascending order."""
         return dict(sorted({each.pc: each.store for each in self.accesses}.items()))

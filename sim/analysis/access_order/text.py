@@ -20,7 +20,7 @@ def _list(values: Iterable[object]) -> str:
 
 
 def _instances(accesses: Sequence[Access]) -> str:
-    """Format a warp's accesses at one pc: the lines of each, then L or S; None without accesses."""
+    """Format a warp's accesses at one pc: the addresses of each one's lines, then L or S; "None" without accesses."""
     if not accesses:
         return "None"
     times = [_list(line * LINE_BYTES for line in each.lines) for each in accesses]
@@ -44,7 +44,7 @@ def text_of(listing: Listing, config: SmConfig) -> Iterator[str]:
         yield f"-grid {_list(grid.grid)}"
         yield f"-block {_list(grid.block)}"
     in_groups = any(each.place.block for each in listing.accesses)
-    # Accesses outside blocks come first, since a warp makes them before it runs a block.
+    # Accesses outside blocks come first, because a warp makes them before it runs a block.
     def of_block(access: Access) -> tuple[bool, int, tuple[int, int, int]]:
         return access.place.block is not None, access.place.group, access.place.block or NO_BLOCK
 

@@ -1,1 +1,1 @@
-"""The longest time of a program, from the costs of its paths."""
+"""The longest execution time of a program, from the costs of its paths."""

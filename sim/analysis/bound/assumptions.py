@@ -1,4 +1,4 @@
-"""The assumptions of a bound about hardware and program, and the place where each is proved or checked."""
+"""The assumptions of a bound about hardware and program, and where each is proved or checked."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class UserStatements:
     """The user's statements about a program. Nothing checks them for all runs.
 
     - ``ranges``: the ranges of its inputs.
-    - ``facts``: its flow facts, which are used only where the analysis of paths finds no bound itself.
+    - ``facts``: its flow facts, which are used only where the path analysis finds no bound itself.
     - ``memory_latency``: the most cycles from the acceptance of a request to its answer, for a memory model that has no
       bound of its own.
     """
@@ -77,7 +77,7 @@ class UserStatements:
 def assumptions_of(*, exact: bool, given: Sequence[str] = (), memory_given: bool = False) -> tuple[Assumption, ...]:
     """Return the assumptions of an ``exact`` time or of a composed bound, after those that the user has ``given``.
 
-    ``memory_given``: the user states the latency of memory.
+    ``memory_given``: whether the user states the latency of memory.
     """
     composed = _COMPOSED if memory_given else (*_COMPOSED, _MEMORY)
     return tuple(Assumption(text, "the user") for text in given) + _ALWAYS + (_EXACT if exact else composed)

@@ -1,4 +1,4 @@
-"""The longest time of a program on a machine, for all inputs: exact where time does not depend on them."""
+"""The longest time of a program on a machine, for all inputs: exact if time does not depend on them."""
 
 from __future__ import annotations
 
@@ -50,15 +50,15 @@ _EXACT_MEMORY = ("fixed", "tdm")
 class Bound:
     """The most ``cycles`` from the launch to the end, for all inputs.
 
-    - ``exact``: every run takes exactly this time. ``parts``: the cycles by cause.
-    - ``composed``: the bounds of each composition that applies; empty for an exact time unless asked for.
+    - ``exact``: whether every run takes exactly this time. ``parts``: the cycles by cause.
+    - ``composed``: the bound of each composition that applies; empty for an exact time unless requested.
     - ``dependences``: the instructions whose effect on time depends on the inputs.
-    - ``loops``: by the pc of a loop's header, the most passes for each entry of the loop.
-    - ``origins``: by the same pc, the origin of the flow fact that bounds the loop, if one does.
+    - ``loops``: the most passes for each entry of a loop, by the pc of its header.
+    - ``origins``: the origin of the flow fact that bounds a loop, if one does, by the same pc.
     - ``given``: the user's statements on which the bound rests.
-    - ``memory_given``: the user states the latency of memory.
+    - ``memory_given``: whether the user states the latency of memory.
     - ``by_instruction``: the cost of each instruction.
-    - ``inputs``: the inputs for which the bound holds, in words.
+    - ``inputs``: the inputs for which the bound holds, as text.
     - ``lost``: the ranges of variables that the start-up code overwrites, so the hardware cannot run with such inputs.
     """
 
@@ -123,7 +123,7 @@ class _CycleUses:
 
 @dataclass(frozen=True)
 class _Composition:
-    """The ``bounds`` of each way of composing, and other results of the analysis of paths."""
+    """The ``bounds`` of all compositions, and other results of the path analysis."""
 
     bounds: list[Composed]
     loops: dict[int, int]
@@ -148,7 +148,7 @@ class _Analysis:
         return self.stated.memory_latency is None and self.request.memory in _EXACT_MEMORY
 
     def tracked(self) -> InputDependences:
-        """Find the instructions that depend on the inputs; refuse a program of which every run fails."""
+        """Find the instructions that depend on the inputs; refuse a program if every run of it fails."""
         launch, facts = self.inputs.launch, self.stated.facts
         if facts is not None:
             program = AnalyzedProgram(unpack_memory(self.config, self.job.pages))
@@ -179,7 +179,7 @@ class _Analysis:
             contradiction = contradicted(config, self.request, facts)
             if contradiction is not None:
                 raise RefusedError(*contradiction)
-            # The passes of a path were counted up to where a fact ended it.
+            # The passes of a path were counted until a fact ended it.
             loops |= {pc: min(loops[pc], fact.passes) for pc, fact in facts.used.items() if pc in loops and fact.most}
         self.progress("compose")
         pipelines = [each for each in explored.clocks if isinstance(each, Pipeline)]
@@ -206,7 +206,7 @@ class _Analysis:
             explored = explore(config, pages, job.start_pc, job.arg, self.inputs, begin, INSTRUCTION_LIMIT, facts)
             found = kept[-1].pushed_out()
             if kept[-1].prefix_lost:
-                # Paths fork inside the common beginning, so nothing is taken from it.
+                # Paths fork inside the common beginning, so it is not used.
                 prefix = NOTHING
                 continue
             if gone is None or (found is not None and found <= gone):
@@ -236,11 +236,11 @@ def longest_time(
     RefusedError
         If there is no bound, with the reason.
     RangeError
-        For a range of something that the program does not read.
+        If a range covers something that the program does not read.
     FactError
-        For a flow fact that matches nothing in the program.
+        If a flow fact matches nothing in the program.
     CannotPredictError
-        For a machine that cannot be predicted.
+        If the machine cannot be predicted.
     """
     refuse(config, request.policy)
     if request.policy not in NAMES:
@@ -290,7 +290,7 @@ def contradicted(config: SmConfig, request: RunRequest, facts: Facts) -> tuple[s
 
 
 def _exact(config: SmConfig, request: RunRequest) -> Bound | None:
-    """Return the time of the only schedule; None if the order of the warps might change what they load."""
+    """Return the time of the only schedule; None if the order of the warps might change the values they load."""
     uses = _CycleUses(config)
     prediction = predict(config, request, watcher=uses)
     result = prediction.result

@@ -29,8 +29,8 @@ __all__ = ["AttributedPipeline", "CostByInstruction", "RunCosts", "cost_of"]
 class AttributedPipeline(Pipeline):
     """A pipeline that attributes waits to instructions by pc. With strict turns, these are all its cycles.
 
-    ``own``: its waits since it last met other warps. ``past``: its own waits before that. ``met``: the waits of the
-    chain before that. When paths join, the waits of the later path are kept.
+    ``own``: the warp's waits since it last met other warps. ``past``: its waits before then. ``met``: the waits of the
+    chain before then. When paths join, the waits of the later path are kept.
     """
 
     def __init__(self, shared: SharedState, warp: int = 0, *, strict: bool = False) -> None:
@@ -84,8 +84,8 @@ class AttributedPipeline(Pipeline):
 class CostByInstruction:
     """The cost of each instruction by pc, for the bound by ``method``; ``rest``: the remaining parts by name.
 
-    The three tables and ``rest`` add up to the bound. A part of ``rest`` is negative if something that is a wait on one
-    path and a slot on another was counted once. ``ways``: how often each jump continues at each place, in all warps.
+    The three tables and ``rest`` add up to the bound. A part of ``rest`` is negative if cycles that are a wait on one
+    path and a slot on another were counted once. ``ways``: how often each jump continues at each place, in all warps.
     """
 
     method: str

@@ -31,13 +31,13 @@ def few_lines(within: tuple[int, int] | None) -> range | None:
 
 @dataclass
 class WarpCounts:
-    """Upper bounds of a warp's demand. Fields without an explanation are numbers of instructions or line accesses.
+    """Upper bounds on a warp's demand. Fields that are not listed here count instructions or line accesses.
 
     - ``nops``: NOPs after jumps. ``started``: NOPs in its buffer when it was started.
-    - ``excess``: the cycles after the first that accesses take in the load/store unit.
+    - ``excess``: the cycles that accesses take in the load/store unit, each beyond its first cycle.
     - ``answers``: the parts of loads. ``missing``: the parts that may wait for memory. ``parts``: the most of them
       under way at once. ``uncached``: accesses to uncached lines.
-    - ``results``: by latency, the number of instructions that write in a fixed cycle.
+    - ``results``: the number of instructions that write in a fixed cycle, by latency.
     """
 
     instructions: int = 0
@@ -80,13 +80,13 @@ _NAMES = [each.name for each in dataclasses.fields(WarpCounts) if each.name != "
 
 @dataclass
 class SharedState:
-    """The state of all warps together: the lines of code and data that any path accesses, and more.
+    """State shared by all warps: the lines of code and data that any path accesses, and more.
 
     - ``loads_anywhere``, ``stores_anywhere``: whether the lines of a load or store are unknown. ``store_ranges``: the
       ranges of lines of other stores.
     - ``meetings``: how often warps have continued together. ``active``: the most warps active at once.
-    - ``loops``: by loop header, the most passes for each entry of the loop.
-    - ``followed``: by the pc of a control instruction, the places of words that decide what is fetched after it.
+    - ``loops``: the most passes for each entry of a loop, by loop header.
+    - ``followed``: the places of words that decide what is fetched after a control instruction, by its pc.
     - ``code``, ``awaited``: after the common ``prefix``, the lines of code, and the lines of data that loads may find
       missing. ``prefix_lost``: whether a warp has forked inside the prefix.
     - ``local``, ``uncached``: whether local memory or uncached lines may be accessed.
@@ -122,7 +122,7 @@ class SharedState:
         return cached and self.gone is not None and line not in self.gone
 
     def pushed_out(self) -> frozenset[int] | None:
-        """Return ``gone`` by all loads of this pass: the lines of sets that need more lines than they have ways."""
+        """Return ``gone`` as this pass's loads imply it: the lines of sets that need more lines than they have ways."""
         config = self.config
         if self.loads_anywhere or not config.dcache_bytes:
             return None
@@ -133,7 +133,7 @@ class SharedState:
         return frozenset(line for lines in there.values() if len(lines) > config.dcache_ways for line in lines)
 
     def stored_and_loaded(self) -> set[int] | None:
-        """Return the lines that a load may find missing and a store may write; None if any line may be one."""
+        """Return the lines that a load may find missing and a store may write; None if any line may be such a line."""
         if self.loads_anywhere or self.stores_anywhere:
             return None
         return {

@@ -23,7 +23,7 @@ class NoBoundError(Exception):
 
 @dataclass(frozen=True)
 class Loop:
-    """At most ``most`` of the edges ``back`` are taken for each one of ``entries``."""
+    """A loop bound: at most ``most`` of the edges ``back`` are taken for each taken edge of ``entries``."""
 
     entries: Sequence[Edge]
     back: Sequence[Edge]
@@ -35,7 +35,7 @@ class Flow:
     """A graph from ``start`` to ``end``, whose nodes are numbers.
 
     ``costs``: the cost of an edge, by default 0. ``facts``: the least and the highest count of an edge. ``exclusive``:
-    sets of edges with the highest sum of their counts.
+    sets of edges, each with the highest sum of their counts.
     """
 
     edges: Sequence[Edge]

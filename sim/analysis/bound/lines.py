@@ -1,4 +1,4 @@
-"""The lines of data that a warp loads along a path: certainly in the cache, or possibly still to come."""
+"""The lines of data that a warp loads along a path: certainly in the cache, or possibly still to arrive."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from .counts import SharedState, WarpCounts, few_lines
 
 __all__ = ["UNTRACKED", "LoadedLines"]
 
-#: The parts under way of a load whose end is unknown.
+#: The number of parts under way of a load whose end is unknown.
 UNTRACKED = 1 << 20
 
 
 class LoadedLines:
     """The state of the data cache that follows from the loads this warp has waited for (docs/wcet.md, "Memory").
 
-    A line that stays is certainly in the cache after an instruction that depends on a load of it. Before that, it
-    arrives no later than in a known cycle, counted as if the warp were alone.
+    A line that stays is certainly in the cache after an instruction that depends on a load of it. Until then, the
+    latest cycle of its arrival is known, counted as if the warp were alone.
     """
 
     def __init__(self, shared: SharedState, counts: WarpCounts, present: Iterable[int] = ()) -> None:
@@ -39,7 +39,7 @@ class LoadedLines:
         return twin
 
     def join(self, other: LoadedLines) -> None:
-        """Keep what holds on both paths."""
+        """Join with ``other``: keep only the state that holds on both paths."""
         self._present &= other._present
         # A line requested on one path only may have to be requested again.
         comes = self._comes.keys() & other._comes.keys()
@@ -54,22 +54,22 @@ class LoadedLines:
             self._ranged[within] = max(count, self._ranged.get(within, 0))
 
     def met(self) -> None:
-        """Note that the warp meets others, whose time then includes its waits so far."""
+        """Record that the warp meets others; their time then includes its waits so far."""
         self._ranged.clear()
 
     def read(self, registers: Iterable[int]) -> None:
-        """Note the issue of an instruction that depends on ``registers``."""
+        """Record the issue of an instruction that depends on ``registers``."""
         for register in registers:
             load = self._loads.pop(register, None)
             if load is not None:
                 self._present |= load[0]
 
     def drained(self) -> None:
-        """Note that no load is under way."""
+        """Record that no load is under way."""
         self.read(list(self._loads))
 
     def load(self, register: int | None, time: int, access: Access, excess: int) -> int:
-        """Note a load issued at ``time``; return when a dependent instruction can issue."""
+        """Record a load issued at ``time``; return when a dependent instruction can issue."""
         ready = time + LOAD + excess
         missed = ready + MISS + self._shared.memory.base
         if access.lines is None:

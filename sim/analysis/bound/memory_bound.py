@@ -1,4 +1,4 @@
-"""Upper bounds of the latency of a memory model, for any requests."""
+"""Upper bounds on the latency of a memory model, for any requests."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ __all__ = ["MemoryBound", "memory_bound"]
 
 @dataclass(frozen=True)
 class MemoryBound:
-    """Bounds of the cycles from the acceptance of a request to its answer.
+    """Bounds on the cycles from the acceptance of a request to its answer.
 
     - ``base``: for a request that waits for no other. ``service``: the extra cycles for each request served before it.
     - ``stolen``: the share of cycles in which memory serves no request (refreshes). ``pause``: the longest such time.
     - ``latency``: for any request, with every tag of the port under way.
-    - ``places``: the requests accepted before one is answered; 0 if unlimited.
+    - ``places``: the most requests accepted before one is answered; 0 if unlimited.
     """
 
     base: int
@@ -36,7 +36,7 @@ class MemoryBound:
 
 
 def memory_bound(config: SmConfig, request: RunRequest, given: int | None) -> MemoryBound:
-    """Return the bound of the memory of a run; ``given``: the latency that the user states, for other models.
+    """Return the memory bound of a run; ``given``: the latency that the user states for a model without a bound.
 
     Raises
     ------

@@ -1,8 +1,8 @@
 """The time of one warp as if it were alone, and its demand on shared resources, counted along a path.
 
 Times form a max-plus system: an instruction issues in the cycle after the one before it, or when its operands are
-ready, whichever is later. So when two paths join, the maximum of each time is an upper bound. An external delay delays
-everything after it by no more than itself (docs/wcet.md, "A warp alone").
+ready, whichever is later. So when two paths join, the maximum of each time is an upper bound. An external delay moves
+everything after it by at most its own length (docs/wcet.md, "A warp alone").
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .turns import Turns
 
 __all__ = ["Pipeline"]
 
-#: A load waits for the registers' port while its warp's own results use it: until the cycle after the last of them.
+#: While its warp's own results use the registers' port, a load waits: until this many cycles after the last of them.
 _BEHIND = 1
 
 
@@ -32,12 +32,12 @@ class Pipeline:
     """A clock (:class:`sim.analysis.paths.clock.Clock`) of one warp.
 
     - ``time``: the cycle after the last issue of the warp alone, with misses of its loads but not of its code.
-    - ``chain``: the cycles in which this warp, and the warps that it waited for, one after the other, could not issue.
-      ``span``: all cycles of that chain.
-    - ``strict``: the warp issues only at its turn, one cycle in as many as there are active warps. All times are then
+    - ``chain``: the waits of a chain: the cycles in which this warp, and the warps that it waited for, one after the
+      other, could not issue. ``span``: all cycles of that chain.
+    - ``strict``: whether the warp issues only at its turn: one cycle in n, if n warps are active. All times are then
       times of turns.
 
-    All counts start again after the common beginning (:mod:`sim.analysis.bound.prefix`).
+    All counts restart after the common beginning (:mod:`sim.analysis.bound.prefix`).
     """
 
     def __init__(self, shared: SharedState, warp: int = 0, *, strict: bool = False) -> None:
@@ -60,7 +60,7 @@ class Pipeline:
         #: The fewest slots of any path so far, that number when the warp last met others, and the chain's waits then.
         self._least, self._least_begun, self._least_chain = 0, 0, 0
         self._turns: dict[int, int] = {}
-        #: A control instruction and the next pc -> how often, at most; the pcs at which the warp was started.
+        #: The most occurrences of each control instruction and next pc; the pcs at which the warp was started.
         self.edges: dict[tuple[int, int], int] = {}
         self.starts: list[int] = []
         self.segments = Segments()
@@ -127,7 +127,7 @@ class Pipeline:
         return self._turn.active if self._strict else 1
 
     def _after(self, time: int, gap: int) -> int:
-        """Return when the warp can issue at least ``gap`` cycles after ``time``."""
+        """Return the first time, at least ``gap`` cycles after ``time``, at which the warp can issue."""
         return time + (self._turn.after(gap) if self._strict else gap)
 
     def _results(self, cost: Cost, time: int, access: Access | None) -> None:
@@ -142,7 +142,7 @@ class Pipeline:
                 ready = self.lines.load(cost.writes, time, access, excess)
             if self._strict and cost.writes is not None:
                 self._turn.load(cost.writes, time, ready, own=ready == own)
-                # The turns decide when; another path, on which it is not a load, may add its own time.
+                # The turns decide when it is ready. Another path, on which it is not loaded, may add its own time.
                 ready = 0
         if cost.writes is not None:
             self._ready[cost.writes] = ready
@@ -188,7 +188,7 @@ class Pipeline:
         counts.flushes += cost.flushes
 
     def _loop(self, pc: int, code: Decoded, following: int) -> None:
-        """Count the passes of a loop; they start again when the loop is entered."""
+        """Count the passes of a loop; the count restarts when the loop is entered."""
         loops = self._shared.loops
         back = 0 <= following <= pc and code.writes is None and code.unit is Unit.BRANCH
         if back and code.row.op is not BranchOp.JALR:
@@ -239,7 +239,7 @@ class Pipeline:
         return self._left > 0
 
     def _leave(self, pc: int, following: int) -> None:
-        """Note an instruction of the prefix; after the last one, all counts start again."""
+        """Record an instruction of the prefix; after the last one, all counts restart."""
         self._places = [*self._places[-2 * DEPTH :], pc]
         self._left -= 1
         if self._left:
@@ -252,7 +252,7 @@ class Pipeline:
         self.starts = [following] if following >= 0 else []
 
     def _anew(self) -> None:
-        """Start all counts again. Nothing is under way, and all slots in the buffer may be NOPs."""
+        """Restart all counts. Nothing is under way, and all slots in the buffer may be NOPs."""
         self.counts = WarpCounts(started=DEPTH)
         self.lines = LoadedLines(self._shared, self.counts, self._shared.prefix.data)
         self._ready, self._units, self._written = [0] * 64, {}, 0
@@ -276,7 +276,7 @@ class Pipeline:
 
     @staticmethod
     def meet(clocks: Iterable[Clock], active: int | None) -> None:
-        """Let the warps continue together. It is unknown which waited for which."""
+        """Let the warps continue together. It is unknown which warp waited for which."""
         pipelines = [each for each in clocks if isinstance(each, Pipeline)]
         shared = pipelines[0]._shared
         # If a warp is still in the prefix, they have met in it.

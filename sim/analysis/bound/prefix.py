@@ -130,7 +130,7 @@ def _access(word: int) -> tuple[bool, bool]:
 
 
 def common_prefix(config: SmConfig, request: RunRequest, places: Iterable[int]) -> Prefix:
-    """Return the common beginning of all runs, by a prediction of one of them.
+    """Return the common beginning of all runs, from a prediction of one of them.
 
     ``places``: the pcs of all instructions in that run whose effect on time depends on the inputs
     (:func:`sim.analysis.code.dependence.dependences`). Until the first of them issues, every run executes the same

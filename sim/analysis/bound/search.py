@@ -82,7 +82,7 @@ class Search:
     def run(self, count: int, tell: Callable[[int], None] = lambda done: None) -> Observed:
         """Make ``count`` runs: with the launch's own inputs, corner values, random ones, then changes of the slowest.
 
-        With ranges, every second input is random within them, beginning with the first.
+        With ranges, the first input and, from the sixth on, every second one are random within them.
         """
         for number, inputs in zip(range(count), self._candidates(count), strict=False):
             self.measure(inputs)
@@ -106,7 +106,7 @@ class Search:
         if not self._inputs.ranges:
             yield self._own
             if self._own:
-                # Without inputs there is one run.
+                # Without inputs, there is only one run.
                 yield from others
             return
         yield self._drawn()
@@ -117,7 +117,7 @@ class Search:
             yield self._drawn()
 
     def _drawn(self) -> dict[str, bytes]:
-        """Draw random inputs, uniformly where there is a range."""
+        """Draw random inputs, uniformly within a range where there is one."""
         return self._inputs.drawn({name: self._words(len(data)) for name, data in self._own.items()}, self._random)
 
     def _outside(self, count: int) -> Iterator[dict[str, bytes]]:

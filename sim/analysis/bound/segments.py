@@ -20,12 +20,12 @@ class _Segment(NamedTuple):
 
     @property
     def total(self) -> int:
-        """The length of this segment. Chains that fork here share the segments before it."""
+        """The length of this segment, without those before it, which chains that fork here share."""
         return self.issue + self.latency + self.lines
 
 
 class Segments:
-    """The segments so far. An instruction that depends on one of its segment begins another segment."""
+    """The segments of a path so far. An instruction that depends on another of its segment begins a new segment."""
 
     def __init__(self) -> None:
         self._last = _Segment(None, 0, 0, 0)

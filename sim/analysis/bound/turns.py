@@ -1,7 +1,7 @@
 """Turns of a warp under strict round robin, and the cycles in which a load can use the registers' port.
 
 Every cycle belongs to one active warp, so a warp's turns are as many cycles apart as there are active warps. A wait
-that begins at a turn ends at a later turn. The number of active warps is unknown, so the latest such turn counts.
+that begins at a turn ends at a later turn. The number of active warps is unknown, so the latest possible turn counts.
 
 Other warps may issue in each of their turns, and each result uses the port for a cycle. So a load's result may wait for
 a free cycle. The port is certainly free 3 cycles after a turn in which the load's own warp issued nothing that writes
@@ -22,7 +22,7 @@ _BEHIND = 1
 
 
 class _Load(NamedTuple):
-    """By the number of active warps: the first turn at which a load may be ``there``, and the first ``useful`` turn.
+    """For each number of active warps, the first turn at which a load may be ``there`` and the first ``useful`` turn.
 
     The port is free after any unused turn from the useful one on. ``writers``: the turns after the load in which its
     warp issues an instruction that writes.
@@ -41,7 +41,7 @@ class Turns:
         self._loads: dict[int, _Load] = {}
 
     def begin(self, active: int) -> None:
-        """Set the most active warps from now on."""
+        """Set the highest number of active warps from now on."""
         more = active - self.active
         self._loads = {
             register: each._replace(
@@ -53,7 +53,7 @@ class Turns:
         self.active = active
 
     def clear(self) -> None:
-        """Note that no load is under way."""
+        """Record that no load is under way."""
         self._loads.clear()
 
     def copy(self) -> Turns:
@@ -78,18 +78,18 @@ class Turns:
         return max(_multiple(gap, active) for active in range(1, self.active + 1))
 
     def later(self, ready: int) -> int:
-        """Return the latest cycle that the first turn from ``ready`` on may have."""
+        """Return the latest possible cycle of the first turn from ``ready`` on."""
         return ready + self.active - 1
 
     def issue(self, cost: Cost) -> None:
-        """Note the issue of an instruction."""
+        """Record the issue of an instruction."""
         if cost.slot and cost.result == SHORTEST:
             self._loads = {register: each._replace(writers=each.writers + 1) for register, each in self._loads.items()}
         if cost.writes is not None:
             self._loads.pop(cost.writes, None)
 
     def load(self, register: int, turn: int, ready: int, *, own: bool) -> None:
-        """Note a load issued at ``turn``, whose dependent can issue at ``ready``; ``own``: by its own latency."""
+        """Record a load issued at ``turn``, whose dependent can issue at ``ready``; ``own``: by its latency alone."""
         numbers = range(1, self.active + 1)
         # The result is at the port one cycle before; a useful turn is this much earlier.
         gaps = ready - turn, max(1, ready - turn - _BEHIND - _FREE)

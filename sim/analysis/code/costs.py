@@ -22,11 +22,11 @@ _NEXT = 4
 RESOLUTION = 3
 #: t_F: a fetch in cycle t is decoded in t + t_F, so up to t_F fetches after a jump followed at decode become NOPs.
 DECODED_AFTER = DEPTH - 1
-#: From a load that hits to its dependent: stage X, queue, lookup, response (memory.md, "The load/store unit").
+#: Cycles from a load that hits to its dependent: stage X, queue, lookup, response (memory.md, "The load/store unit").
 LOAD = 7
-#: From an instruction to its dependent, if it is one of the quickest.
+#: The fewest cycles from any instruction to its dependent.
 SHORTEST = ISSUE_TO_EXECUTE + 1
-#: The cycles that a miss adds, and those from a store's lookup to its completion, both without memory's latency.
+#: Cycles that a miss adds, and cycles from a store's lookup to its completion, both without memory's latency.
 MISS, STORE = 3, 5
 
 
@@ -66,7 +66,7 @@ class Cost:
         return self.waits and (following != pc + 4 & 0xFFFF_FFFF) != self.followed
 
     def nops(self, pc: int, following: int) -> int:
-        """Return the most NOPs after it, if it is at ``pc`` and the warp continues at ``following``.
+        """Return the most NOPs after the instruction, if it is at ``pc`` and the warp continues at ``following``.
 
         A redirect leaves exactly d NOPs (P5), including those that were NOPs before. If a jump is followed at decode,
         the fetches before its decode become NOPs; their number depends on the schedule.

@@ -32,7 +32,7 @@ class Decoded:
 
     @property
     def unit(self) -> Unit:
-        """The unit that executes it."""
+        """The unit that executes the instruction."""
         return self.row.unit
 
 

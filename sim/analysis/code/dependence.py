@@ -69,7 +69,7 @@ class InputTracker:
         self._table = CodeTable(config)
         self._followed: dict[int, set[int]] = {}
         self._fcsr = np.zeros(config.warps, bool)
-        #: By CSR of the core, whether it is marked.
+        #: For each CSR of the core, whether it is marked.
         self._kept: dict[int, bool] = {Csr.MSCRATCH: False, Csr.MREGION: False, Csr.MPOLICY: False}
         self._code: dict[int, Decoded | None] = {}
         self._masks = iss.tmask.copy()

@@ -1,4 +1,4 @@
-"""Words fetched around an instruction, including wrong paths."""
+"""Words fetched around an instruction, including those on wrong paths."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from .loops import target_of
 
 __all__ = ["fetched", "followed"]
 
-#: Returns the instruction at a place; returns whether the front end follows an instruction at decode.
+#: The first returns the instruction at a place; the second, whether the front end follows an instruction at decode.
 _Look = Callable[[int], Decoded | None]
 _Follows = Callable[[Decoded], bool]
 
 
 def fetched(pc: int, look: _Look, follows: _Follows) -> set[int]:
     """Return the places fetched while the instruction at ``pc`` is in its warp's buffer."""
-    # Each of the d slots is a fetch, squashed or not. Twice as many are taken.
+    # Each of the d slots is a fetch, squashed or not. Twice as many are assumed.
     return _reached(pc, look, follows, 2 * DEPTH)
 
 

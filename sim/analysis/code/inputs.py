@@ -19,18 +19,18 @@ _WORD = 4
 
 
 class RangeError(Exception):
-    """A range that does not fit the program; one line."""
+    """A range that does not fit the program. The message is one line."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Range:
-    """The numbers in [``first``, ``end``) lie between ``low`` and ``high``, inclusive.
+    """A range of inputs: the numbers in [``first``, ``end``) lie between ``low`` and ``high``, inclusive.
 
-    - ``text``: the range as written. ``size``: the bytes of a number.
+    - ``text``: the range as written. ``size``: the bytes of each number.
     - ``real``: the numbers and ends are float32; otherwise they are integers, ``signed`` or not.
-    - ``late``: the numbers are a variable's. The range holds when ``main`` is entered, even if the start-up code stored
-      something else.
-    - ``untold``: no debug information tells whether the compiler had to read the variable.
+    - ``late``: the numbers belong to a variable. The range holds when ``main`` is entered, even if the start-up code
+      stored something else.
+    - ``untold``: no debug information shows whether the compiler had to read the variable.
     """
 
     text: str
@@ -51,12 +51,12 @@ class Range:
 
     @property
     def count(self) -> int:
-        """The number of numbers."""
+        """How many numbers have the range."""
         return (self.end - self.first) // self.size
 
     @property
     def said(self) -> str:
-        """The range in words."""
+        """The range as text."""
         low, high = self.text.partition("=")[2].split("..", 1)
         kind = "float32" if self.real else f"{8 * self.size}-bit {'signed' if self.signed else 'unsigned'} integers"
         return f"{self.name} in {low}..{high} ({kind})"
@@ -66,7 +66,7 @@ class Range:
         return 1 << 8 * self.size - 1
 
     def _ends(self) -> tuple[int, int]:
-        """Return the places of the ends in the order of the numbers."""
+        """Return the positions of the two ends in the order of the numbers."""
         if not self.real:
             return int(self.low), int(self.high)
         words = np.array([struct.unpack("<I", struct.pack("<f", each))[0] for each in (self.low, self.high)])
@@ -74,7 +74,7 @@ class Range:
         return low, high
 
     def _ordered(self, words: np.ndarray) -> np.ndarray:
-        """Return the places of words in the order of their numbers (int64)."""
+        """Return the positions of words in the order of their numbers (int64)."""
         numbers, sign = words.astype(np.int64), self._sign
         if self.real:
             # -0.0 comes before 0.0.
@@ -82,7 +82,7 @@ class Range:
         return np.where(numbers >= sign, numbers - 2 * sign, numbers) if self.signed else numbers
 
     def _words(self, places: np.ndarray) -> np.ndarray:
-        """Return the words at places in the order."""
+        """Return the words at positions in the order of the numbers."""
         if self.real:
             places = np.where(places < 0, self._sign - 1 - places, places)
         return (places & 2 * self._sign - 1).astype(np.uint32)
@@ -94,14 +94,14 @@ class Range:
         return from_places(low, high) if self.real else from_integers(low, high)
 
     def confine(self, words: np.ndarray) -> np.ndarray:
-        """Return ``words`` (uint32), with those outside the range moved into it, modulo its length."""
+        """Return ``words`` (uint32), with those outside the range moved into it modulo its length."""
         low, high = self._ends()
         places = self._ordered(words)
         inside = (places >= low) & (places <= high)
         return self._words(np.where(inside, places, low + (places - low) % (high - low + 1)))
 
     def draw(self, random: np.random.Generator) -> bytes:
-        """Draw random numbers of the range, uniformly by place in the order."""
+        """Draw random numbers from the range, uniformly by position in the order."""
         low, high = self._ends()
         return self.packed(self._words(random.integers(low, high, self.count, dtype=np.int64, endpoint=True)))
 
@@ -124,7 +124,7 @@ class Range:
 class Inputs:
     """The inputs of ``launch``: its buffers and files, with any contents within the ``ranges``.
 
-    The words of a range that lie elsewhere, in the argument block or a variable, are inputs, too.
+    If a range lies elsewhere, in the argument block or a variable, its words are inputs, too.
     """
 
     launch: Launch
@@ -132,7 +132,7 @@ class Inputs:
 
     @property
     def places(self) -> dict[str, tuple[int, bytes]]:
-        """Name -> (address, contents in this launch)."""
+        """The address and the contents in this launch of each place, by name."""
         places = {name: place for name, place in (self.launch.buffers | self.launch.loads).items() if place[1]}
         areas = [(address, address + len(data)) for address, data in places.values()]
         for each in self.ranges:
@@ -142,7 +142,7 @@ class Inputs:
 
     @property
     def said(self) -> str:
-        """The inputs for which a bound holds, in words."""
+        """The inputs for which a bound holds, as text."""
         launch = self.launch
         parts = [f"with {each.said}" for each in self.ranges]
         # A buffer whose words all have ranges is not mentioned.
@@ -171,12 +171,12 @@ class Inputs:
 
     @property
     def areas(self) -> list[tuple[int, int]]:
-        """[first, end) of each place."""
+        """The addresses [first, end) of each place."""
         return [(address, address + len(data)) for address, data in self.places.values()]
 
     @property
     def own(self) -> dict[str, bytes]:
-        """The contents in this launch, moved into the ranges."""
+        """The contents in this launch, moved into the ranges, by name."""
         return {name: self.confined(name, data) for name, (_, data) in self.places.items()}
 
     def _parts(self, name: str, data: bytes) -> Iterator[tuple[Range, slice]]:
@@ -212,7 +212,7 @@ class Inputs:
         return changed
 
     def filled(self, contents: Mapping[str, bytes]) -> Launch:
-        """Return the launch with these contents, by name, and without its check of results."""
+        """Return the launch with these contents, by name, and without its result check."""
         launch = self.launch
 
         def other(places: dict[str, tuple[int, bytes]]) -> dict[str, tuple[int, bytes]]:
@@ -238,7 +238,7 @@ class Inputs:
 
 
 def contents_of(launch: Launch, first: int, end: int) -> bytes:
-    """Return the contents of memory at the start, in the argument block or of a segment."""
+    """Return the initial contents of memory, which come from the argument block or a segment; elsewhere zeros."""
     offset = first - launch.argument_address
     if 0 <= offset < len(launch.arguments):
         return launch.arguments[offset : offset + end - first]
@@ -250,7 +250,7 @@ def contents_of(launch: Launch, first: int, end: int) -> bytes:
 
 
 def initialised(launch: Launch, each: Range) -> bool:
-    """Return whether the launch initialises the numbers of a range, rather than zeroing them."""
+    """Return whether the launch initialises the numbers of a range rather than zeroing them."""
     if not each.late:
         return True
     return any(its.address <= each.first < its.address + len(its.data) for its in launch.image.segments)

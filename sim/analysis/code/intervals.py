@@ -1,7 +1,7 @@
 """Interval rules of integer instructions, for operands that are not all known.
 
-Each rule takes intervals of any form (sim.analysis.code.numbers) and returns the interval of the result, which is every
-number if nothing better is known.
+Each rule takes intervals of any form (sim.analysis.code.numbers) and returns the interval of the result, or every
+number if no narrower interval is known.
 """
 
 from __future__ import annotations
@@ -248,7 +248,7 @@ def _czero_nez(a: Interval, b: Interval) -> Interval:
 
 
 def step_of(rule: str, result: Interval, operands: tuple[Interval, Interval], steps: tuple[int, int]) -> int:
-    """Return the s for which all results are the least one plus multiples of 2**s; ``steps``: those of the operands."""
+    """Return s such that all results are the least one plus multiples of 2**s; ``steps``: the s of each operand."""
     first, second = operands
     if bool((result[1] - result[0] >= TOP).any()):
         return 0
@@ -264,7 +264,7 @@ def step_of(rule: str, result: Interval, operands: tuple[Interval, Interval], st
 
 
 def _step_by(rule: str, constant: int, first: Interval, step: int, result: Interval) -> int:
-    """Return the same for a ``constant`` second operand."""
+    """Return the step as :func:`step_of` does, for a ``constant`` second operand."""
     if rule == "sll":
         amount = constant & 31
         # If upper bits are lost, the least result is 0 and does not come from the least operand.

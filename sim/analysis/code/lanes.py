@@ -1,4 +1,4 @@
-"""Registers of one warp with partly unknown contents: for each lane a value, or an interval.
+"""Registers of one warp with partly unknown contents: a value or an interval for each lane.
 
 Values are the 32 bits of a register; :mod:`sim.analysis.code.numbers` defines intervals. The golden model itself
 computes with known values, on its own registers of the warp.
@@ -19,9 +19,9 @@ MOST = 31
 
 
 class Lanes:
-    """Registers x lanes: ``values`` (uint32), or the interval [``low``, ``high``] (int64) where ``unknown``.
+    """Arrays of registers x lanes: ``values`` (uint32), or the interval [``low``, ``high``] (int64) where ``unknown``.
 
-    ``dirty``: a bit for each register with an unknown lane. ``steps``: by register, the s for which each unknown lane
+    ``dirty``: a bit for each register with an unknown lane. ``steps``: for each register, s such that each unknown lane
     is ``low`` plus a multiple of 2**s.
     """
 
@@ -68,13 +68,13 @@ class Lanes:
                 self.dirty &= ~(1 << register)
 
     def step(self, register: int) -> int:
-        """Return the s for which the values of a lane differ by multiples of 2**s."""
+        """Return s such that the values of a lane differ by multiples of 2**s."""
         return int(self.steps[register]) if self.dirty >> register & 1 else MOST
 
     def put(self, register: int, lanes: np.ndarray, low: np.ndarray, high: np.ndarray, step: int = 0) -> None:
         """Write intervals to ``lanes``; an interval of one number is a known value.
 
-        ``step``: the s for which the values are ``low`` plus multiples of 2**s.
+        ``step``: s such that the values are ``low`` plus multiples of 2**s.
         """
         if register >= REGISTERS - 1:
             return
@@ -122,7 +122,7 @@ class Lanes:
 
 
 def outside(off: Lanes, must: np.ndarray, other: Lanes, other_must: np.ndarray) -> Lanes:
-    """Join the registers of inactive lanes of two paths; lanes that must be active on a path are ignored there."""
+    """Join the registers of inactive lanes of two paths; ignore each path's lanes that must be active on it."""
     result = off.copy()
     result.join(other, ~must & ~other_must)
     result.take(other, must & ~other_must)

@@ -1,4 +1,4 @@
-"""Loops of a function, and the order in which paths through it continue.
+"""Loops of a function, and the order in which the paths through it advance.
 
 The order is a weak topological order (Bourdoncle 1993): every loop is contiguous, with its header first, so all of a
 loop comes before the code after it. A call is a step to the next instruction. Returns and jumps to unknown places have
@@ -57,13 +57,13 @@ class Function:
             ends = code is None or (code.unit is Unit.SIMT and code.row.op is SimtOp.TMC and not code.reads)
             self._steps[pc] = [] if ends or code is None else _steps(code, pc)
             pending += self._steps[pc]
-        #: By pc, its place in the order, and the headers of the loops around it, outermost first.
+        #: For each pc, its place in the order, and the headers of the loops around it, outermost first.
         self.place: dict[int, int] = {}
         self.loops: dict[int, tuple[int, ...]] = {}
         self._order()
 
     def goes_back(self, header: int) -> int:
-        """Count the branches of a loop back to its header: if several, two loops may share the header."""
+        """Count the branches of a loop back to its header. If there are several, two loops may share the header."""
         return sum(header in self._steps[pc] for pc, around in self.loops.items() if header in around)
 
     def _order(self) -> None:
@@ -121,7 +121,7 @@ class _Components:
         self._work.append((node, iter(self._steps[node])))
 
     def _see(self, node: int, following: int) -> bool:
-        """Update the low link of ``node``; return whether ``following`` is still to be entered."""
+        """Update the low link of ``node``; return whether ``following`` has yet to be entered."""
         if following in self._on_path:
             self._low[node] = min(self._low[node], self._index[following])
         return following in self._inside and following not in self._index

@@ -1,4 +1,4 @@
-"""Ranges by name: of buffers, files, the argument block, and variables with their types."""
+"""Ranges given by name: of buffers, files, the argument block, and variables with their types."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ __all__ = ["ARGUMENTS", "range_of"]
 _WORD = 4
 #: The name of the argument block.
 ARGUMENTS = "arg"
-#: From here on, rounding to float32 gives infinity: half a unit above the greatest number.
+#: Numbers from here on round to infinity in float32: half a unit above its greatest number.
 _LARGEST = (2 - 2**-24) * 2.0**127
 
 
 @dataclass(frozen=True)
 class _Place:
-    """``size`` bytes at ``address``, of a ``type`` if it is known; ``late``: a variable of the program."""
+    """A named place: ``size`` bytes at ``address``, of a ``type`` if known; ``late``: whether it is a variable."""
 
     address: int
     size: int
@@ -32,7 +32,7 @@ class _Place:
 
 
 def range_of(launch: Launch, text: str, name: str, words: tuple[int, int] | None, ends: tuple[str, str]) -> Range:
-    """Return the range of ``name``, or of its numbers ``words`` from first to last, between two ``ends``.
+    """Return the range between two ``ends`` for ``name``, or for its numbers ``words`` from first to last.
 
     Raises
     ------
@@ -97,7 +97,7 @@ def _unknown(launch: Launch, name: str, places: list[str]) -> str:
         each for each, (_, size) in launch.image.symbols.items()
         if size and each not in functions and not each.startswith("__")
     ]
-    # One in a function has its name in front.
+    # The name of a variable in a function is prefixed by the function's name.
     near = [each for each in variables if each.rpartition(".")[2] == name]
     near += [each for each in difflib.get_close_matches(name, [*places, *variables], 3, 0.5) if each not in near]
     there = f"near it: {', '.join(near)}" if near else f"there are {', '.join([*places, *sorted(variables)[:8]])}"
@@ -108,7 +108,7 @@ def _unknown(launch: Launch, name: str, places: list[str]) -> str:
 
 
 def _size(place: _Place, name: str, *, whole: bool) -> int:
-    """Return the bytes of a number."""
+    """Return the number of bytes of each number."""
     kind = place.type
     if kind is None:
         return place.size if place.size in (1, 2) else _WORD
@@ -137,7 +137,7 @@ def _numbers(name: str, kind: ElementType | None, ends: tuple[str, str], size: i
     low, high = (int(each, 0) if "x" in each.lower() else int(each) for each in ends)
     top, least = (1 << 8 * size) - 1, -(1 << 8 * size - 1)
     if kind is None or kind.kind == "float" or (low, high) == (0, top):
-        # As it is written; all numbers may be written without a sign.
+        # The ends as written decide on the sign. For any type, the full range may be written without a sign.
         if not (0 <= low <= top and 0 <= high <= top) and not (least <= low < -least and least <= high < -least):
             raise RangeError(f"both numbers must be {8 * size}-bit integers, both with a sign or both without")
         return low, high, False, min(low, high) < 0

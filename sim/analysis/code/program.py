@@ -61,7 +61,7 @@ def _immediate(decoded: Decoded) -> int:
 
 
 class AnalyzedProgram:
-    """The instructions in memory at the start. It refuses self-modifying code."""
+    """The instructions initially in memory. Self-modifying code is refused."""
 
     def __init__(self, memory: SparseMemory) -> None:
         self._memory = memory.copy()
@@ -106,9 +106,9 @@ class AnalyzedProgram:
         return bool(self._changed.read(np.array(list(places), np.uint32), 4).any())
 
     def stores(self, addresses: np.ndarray, size: int, low: np.ndarray, high: np.ndarray) -> bool:
-        """Record a store of ``size`` bytes to each of ``addresses``, of numbers from ``low`` to ``high``.
+        """Record a store of ``size`` bytes to each of ``addresses``, with values from ``low`` to ``high``.
 
-        Return whether a requested instruction shares a line with it. Later requests there are refused.
+        Return whether an instruction requested before shares a line with the store. Later requests there are refused.
         """
         jumps = np.isin(low & _OPCODE, _JUMPS) | ((low != high) & (high >= min(_JUMPS))) | (size < _WORD)
         if jumps.any():
@@ -118,7 +118,7 @@ class AnalyzedProgram:
         return not self._lines.isdisjoint(fresh)
 
     def covers(self, first: int, end: int) -> bool:
-        """Record a store to [first, end); return whether a requested instruction lies there. Later ones are refused."""
+        """Record a store to [first, end); return whether an instruction was requested there. Later ones are refused."""
         self._changed.mark(first, end)
         lines = range(first // LINE_BYTES, (end - 1) // LINE_BYTES + 1)
         self._stored_ranges.append((lines.start, lines.stop - 1))

@@ -1,4 +1,4 @@
-"""Ranges of inputs that a program reads before it overwrites them. A range of anything else has no effect."""
+"""Ranges of inputs that a program reads before it overwrites them. All other ranges have no effect."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ __all__ = ["RangeReads", "require_read"]
 class RangeReads:
     """Tracks loads and stores of ranges.
 
-    ``unread``: the ranges that no load has read before a store. ``lost``: the ranges that were stored to before
-    ``main``, for example because the start-up code clears variables.
+    ``unread``: the ranges that no load has read before a store to them. ``lost``: the ranges that were stored to
+    before ``main``, for example because the start-up code clears variables.
     """
 
     def __init__(self, ranges: Iterable[Range]) -> None:
@@ -27,7 +27,7 @@ class RangeReads:
             self._fresh.mark(each.first, each.end)
 
     def arrive(self, ranges: Iterable[Range]) -> None:
-        """Set these ranges again, as ``main`` is entered."""
+        """Set these ranges again when ``main`` is entered."""
         for each in ranges:
             if not self._fresh.read(np.arange(each.first, each.end, dtype=np.uint32), 1).all():
                 self.lost.append(each)
@@ -55,7 +55,7 @@ class RangeReads:
 
 
 def require_read(unread: Iterable[Range], reads: RangeReads) -> None:
-    """Raise RangeError if a range is ``unread``; ``reads``: of a whole run."""
+    """Raise RangeError if a range is ``unread``; ``reads``: the accesses of a whole run."""
     for each in unread:
         if reads.stored(each):
             raise RangeError(

@@ -1,7 +1,7 @@
 """Interval rules of floating-point instructions.
 
-Rounding is monotonic, so the ends of the operands determine the result. The golden model
-computes with the ends. A result that may be a NaN is unknown.
+Rounding is monotonic, so the golden model computes the result from the ends of the operands. A result that may be a NaN
+is unknown.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def _sign_changed(name: str, a: Interval) -> Interval:
 def estimate(name: str, operands: Sequence[Interval], *, same: bool, mode: int) -> Interval:
     """Return the interval of the result of the floating-point instruction ``name`` (sim.analysis.code.numbers).
 
-    ``same``: the first two operands are one register. ``mode``: the rounding mode.
+    ``same``: whether the first two operands are the same register. ``mode``: the rounding mode.
     """
     if name in ("fsgnj.s", "fsgnjn.s", "fsgnjx.s") and same:
         return _sign_changed(name, operands[0])

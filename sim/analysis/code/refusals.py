@@ -1,4 +1,4 @@
-"""Reasons for which no statement about all runs of a program is possible."""
+"""Reasons why no statement about all runs of a program is possible."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from ...machine.golden import EndStatus, IssEnd
 
 __all__ = ["INSTRUCTION_LIMIT", "RefusedError", "refuse_end"]
 
-#: Instructions after which an analysis gives up.
+#: The number of instructions after which an analysis gives up.
 INSTRUCTION_LIMIT = 20_000_000
 
 

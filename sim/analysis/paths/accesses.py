@@ -23,9 +23,9 @@ from .warp import AbstractWarp
 __all__ = ["Accesses"]
 
 _SELF_MODIFYING = "it may store to the lines that its code is in: self-modifying code"
-#: A store whose address lies in a range of more bytes is treated as a store to anywhere.
+#: A store whose address range exceeds this many bytes is treated as a store to anywhere.
 _FAR = 1 << 24
-#: A load whose address lies in a range of more bytes gets an unknown value.
+#: A load whose address range exceeds this many bytes returns an unknown value.
 _NEAR = 1 << 12
 
 
@@ -36,7 +36,7 @@ class Accesses:
         self._warp = warp
 
     def execute(self, path: Path, code: Instruction) -> Access:
-        """Load or store, and return what the instruction accesses."""
+        """Execute a load or store, and return a description of its access."""
         decoded, base = code.decoded, code.decoded.word >> 15 & 31
         if not path.on.known(base, path.may):
             return self._somewhere(path, code)
@@ -74,7 +74,7 @@ class Accesses:
         return self._with_private(path, addresses, loaded, size, signed=signed) if path.private.active else loaded
 
     def _note_signed(self, path: Path, number: int, addresses: np.ndarray, size: int) -> None:
-        """Note the signed value of a zero-extended load: the compiler may sign-extend it later with two shifts."""
+        """Record the signed value of a zero-extended load: the compiler may sign-extend it later with two shifts."""
         if int(addresses.min()) < self._warp.config.memory_map.user:
             return
         low, high = self._loaded(path, addresses, size, signed=True)
@@ -85,7 +85,7 @@ class Accesses:
     def _with_private(
         self, path: Path, addresses: np.ndarray, loaded: tuple[np.ndarray, np.ndarray], size: int, *, signed: bool
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the ``loaded`` intervals, replaced by a lane's private value where it has one."""
+        """Return the ``loaded`` intervals, with the private value of each lane that has one."""
         low, high = loaded[0].copy(), loaded[1].copy()
         for at, (lane, address) in enumerate(zip(np.flatnonzero(path.may).tolist(), addresses.tolist(), strict=True)):
             own = path.private.active.get(address & ~3)
@@ -132,7 +132,7 @@ class Accesses:
             path.overlay[word] = least, greatest
 
     def _somewhere(self, path: Path, code: Instruction) -> Access:
-        """Load or store at addresses that are not all known."""
+        """Execute a load or store whose addresses are not all known."""
         base = code.decoded.word >> 15 & 31
         low, high = path.on.interval(base)
         offset = code.constant
@@ -176,7 +176,7 @@ class Accesses:
         path.private.forget(first, end)
 
     def _certain(self, addresses: np.ndarray, must: np.ndarray, access: Access) -> frozenset[int]:
-        """Return the lines that lanes which must be active access."""
+        """Return the lines accessed by lanes that must be active."""
         if must.all():
             return frozenset(access.lines or ())
         return frozenset(self._lines(addresses[must], store=False).lines or ()) if must.any() else frozenset()
@@ -205,7 +205,7 @@ class Accesses:
 
 
 def _merged(first: np.ndarray, end: np.ndarray) -> list[tuple[int, int]]:
-    """Merge overlapping ranges [first, end). Ranges of lanes are often apart: each lane has its own stack."""
+    """Merge overlapping ranges [first, end). Those of lanes are often disjoint, since each lane has its own stack."""
     found: list[tuple[int, int]] = []
     for least, past in sorted(zip(first.tolist(), end.tolist(), strict=True)):
         if found and least <= found[-1][1]:

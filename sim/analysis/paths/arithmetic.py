@@ -1,4 +1,4 @@
-"""Computational instructions on a path: results by the golden model where operands are known, else intervals."""
+"""Computational instructions on a path: the golden model's results if all operands are known, else intervals."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Arithmetic:
                 MOST if code.first is None else path.on.step(code.first),
                 MOST if code.second is None else path.on.step(code.second),
             )
-            # A step is valid only from the least value.
+            # A step counts from the least value only.
             step = step_of(code.rule, plain, (first, second), steps) if bool((low == plain[0]).all()) else 0
             path.on.put(rd, path.may, low, high, step)
         elif code.decoded.unit in FLOAT_UNITS:
@@ -91,12 +91,12 @@ class Arithmetic:
             path.on.put(rd, path.may, np.zeros(shape, np.int64), np.full(shape, TOP))
 
     def _selected(self, path: Path, code: Instruction, rd: int) -> Interval:
-        """Return the interval of the operand of ``czero`` where it is selected; empty where it never is."""
+        """Return the interval of the ``czero`` operand in lanes that may select it; empty in all other lanes."""
         assert code.first is not None and code.second is not None
         zero = self._warp.values.equal(path.numbers[code.second], ZERO)
         trial = path.supposing()
         nowhere = np.full(len(path.may), TOP), np.zeros(len(path.may), np.int64)
-        # The condition may concern the operand before a constant was added, which perhaps no register holds now.
+        # The condition may concern the operand before a constant was added; perhaps no register holds that any more.
         source, constant = self._warp.values.base(path.numbers[code.first])
         added = np.full(len(path.may), constant) if constant else None
         first = path.on.numbers(code.first)

@@ -1,4 +1,4 @@
-"""Branches and jumps on a path, which forks if a branch may go both ways."""
+"""Branches and jumps on a path, which forks if a branch may be taken or not."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Branches:
         return made if holds else made.negated()
 
     def execute(self, path: Path, code: Instruction) -> list[Path]:
-        """Execute a branch or jump, and return the paths after it."""
+        """Execute a branch or jump, and return the resulting paths."""
         pc, target = path.pc, target_of(code.decoded, path.pc)
         op = code.decoded.row.op
         if op in (BranchOp.JAL, BranchOp.JALR):
@@ -79,7 +79,7 @@ class Branches:
                 continue
             each.constrain(each.may & stays, each.must)
             own = asked if truth.holds == condition.holds else asked.negated()
-            # The condition may be about values that the operands were computed from: refine the operands, too.
+            # The condition may concern values from which the operands were computed, so refine the operands, too.
             if refine(each, truth, self._warp.values) and (own == truth or refine(each, own, self._warp.values)):
                 self._warp.go(each, code, to)
                 paths.append(each)

@@ -15,8 +15,8 @@ __all__ = ["Access", "Clock"]
 class Access:
     """The lines that a load or store accesses.
 
-    - ``lines``: the line numbers; None if they are unknown. ``most``: the most lines.
-    - ``turns``: the most cycles that local memory takes for it.
+    - ``lines``: the line numbers; None if they are unknown. ``most``: the most lines that it can access.
+    - ``turns``: the most cycles that it can take in local memory.
     - ``within``: the first and last possible line, if ``lines`` is None and a range is known.
     - ``certain``: the subset of ``lines`` that is accessed whichever lanes are active.
     """
@@ -29,7 +29,7 @@ class Access:
 
 
 class Clock(Protocol):
-    """The cost counted along a path. A path that forks copies its clock; paths that join also join their clocks."""
+    """The cost counted along a path. When a path forks, its clock is copied; when paths join, their clocks join."""
 
     def copy(self) -> Clock:
         """Return an independent copy for another path."""
@@ -45,7 +45,7 @@ class Clock(Protocol):
 
     @staticmethod
     def meet(clocks: Iterable[Clock], active: int | None) -> None:
-        """Count a point that the warps of these clocks leave together.
+        """Count a synchronization point that the warps of these clocks leave together.
 
         ``active``: the most warps that are active from now on; None if that does not change.
         """

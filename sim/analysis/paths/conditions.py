@@ -38,7 +38,7 @@ class Condition:
 
 
 class KnownIntervals(dict[int, Interval]):
-    """Intervals by value number. It is cleared when full, since loops keep making new values."""
+    """Intervals by value number. The table is cleared when full, since loops keep creating values."""
 
     MOST = 64
 
@@ -58,7 +58,7 @@ class ValueNumbers:
         self._next = 1
 
     def fresh(self) -> int:
-        """Return the number of an unknown value."""
+        """Return a new number for an unknown value."""
         self._next += 1
         return self._next
 
@@ -69,7 +69,7 @@ class ValueNumbers:
         return self._numbered(name, a, b)
 
     def _sum(self, a: int, constant: int) -> int:
-        """Return the number of a value plus a constant. Nested sums are merged: a loop does not make them deeper."""
+        """Return the number of a value plus a constant. Nested sums are merged, so that loops do not deepen them."""
         source, more = self.base(a)
         constant = constant + more & TOP
         known = self.known(source)
@@ -83,7 +83,7 @@ class ValueNumbers:
         return (source, constant[1]) if name == "add" and isinstance(constant, tuple) else (value, 0)
 
     def extended(self, value: int, bits: int) -> int:
-        """Return the number of a value that two shifts by ``bits`` sign-extend."""
+        """Return the number of a value after sign extension by two shifts of ``bits``."""
         return self.of("sra", self.of("sll", value, ("is", bits)), ("is", bits))
 
     def _numbered(self, name: str, a: int, b: int | tuple[str, int]) -> int:
@@ -95,7 +95,7 @@ class ValueNumbers:
         return number
 
     def operation(self, value: int) -> tuple:
-        """Return the arguments of :meth:`of` that made a value; ("", 0, 0) if unknown."""
+        """Return the arguments of :meth:`of` that created a value; ("", 0, 0) if unknown."""
         return self._made.get(value, ("", 0, 0))
 
     def constant(self, number: int) -> int:
@@ -104,7 +104,7 @@ class ValueNumbers:
         return ZERO if number == 0 else self._numbered("is", 0, ("is", number))
 
     def known(self, value: int) -> int | None:
-        """Return the constant that a value is, or None."""
+        """Return the constant that a value equals, or None."""
         if value == ZERO:
             return 0
         name, _, number = self.operation(value)
@@ -140,7 +140,7 @@ class ValueNumbers:
 
 
 class JoinedValues:
-    """The value numbers after two paths join, for pairs of values on the two paths.
+    """The value numbers after two paths join, one for each pair of values on the two paths.
 
     If both values come from the same operation, the joined value is that operation on the joined operands.
     """

@@ -32,7 +32,7 @@ class CsrAccesses:
         shape = len(path.may)
         if code.decoded.writes_csr:
             self._write_csr(path, code, number)
-        # The analysis does not follow these.
+        # The analysis does not track these CSRs.
         free = number in PERFORMANCE_CSRS or number in (Csr.ACTIVE_WARPS, Csr.MREGION, Csr.MORDER, Csr.MPOLICY)
         free |= number in FLOAT_CSRS and self._warp.flags_unknown
         if number == Csr.MSCRATCH:
@@ -61,7 +61,7 @@ class CsrAccesses:
             self._warp.execute_model(path, code)
 
     def _lane_0(self, path: Path, code: Instruction) -> bool:
-        """Return whether the operand is known: the register of lane 0, active or not, which the golden model reads."""
+        """Return whether the operand is known: the golden model reads the register of lane 0, active or not."""
         register, lane = code.decoded.word >> 15 & 31, np.arange(len(path.may)) == 0
         if path.must[0]:
             return path.on.known(register, lane)

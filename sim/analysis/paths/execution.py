@@ -1,6 +1,6 @@
 """Abstract execution of one warp, one instruction at a time (Gustafsson 2006).
 
-The golden model computes whatever is known. At a branch that could go both ways, the path forks.
+The golden model computes all known values. A path forks at a branch that may be taken or not.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ class Execution:
         self._arithmetic, self._csrs = Arithmetic(self.warp), CsrAccesses(self.warp)
 
     def step(self, path: Path) -> StepResult:
-        """Execute the next instruction of the installed path, and return the paths after it.
+        """Execute the next instruction of the installed path, and return the resulting paths.
 
-        If it returns an event, there is one path, which stops there.
+        If it also returns an event, there is only one path, which stops at the event.
         """
         warp = self.warp
         if path.pc == warp.memory.main:

@@ -1,4 +1,4 @@
-"""Exploration of all paths of all warps, with a cost counted along each (abstract execution)."""
+"""Abstract execution of all paths of all warps, with the cost counted along each path."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from .warp import BarrierArrival, Event, WarpEnd, WarpSpawn
 
 __all__ = ["Exploration", "explore"]
 
-#: Given a program, returns what makes the clock of each warp that starts.
+#: Takes a program, and returns a function that makes a warp's clock from its number.
 ClockMaker: TypeAlias = Callable[[AnalyzedProgram], Callable[[int], Clock]]
-#: After all places of a function.
+#: Added to the pc of an instruction without a place, which puts it after all places of the function.
 _FAR = 1 << 30
 
 
@@ -37,8 +37,8 @@ _FAR = 1 << 30
 class Exploration:
     """The result of an exploration.
 
-    - ``clocks``: by warp, the clock of its last path; None if it never starts.
-    - ``steps``: the number of instructions analysed. ``sure``: every warp has a single path.
+    - ``clocks``: for each warp, the clock of its last path; None if the warp never starts.
+    - ``steps``: the number of instructions analysed. ``sure``: whether every warp has a single path.
     - ``races``: words that one warp may store to while another accesses them.
     - ``reads``: the ranges that the program reads.
     """
@@ -51,7 +51,7 @@ class Exploration:
 
 
 class _RunningWarp:
-    """A running warp: its paths, which wait for each other where they can join, and the event that it waits for."""
+    """A running warp: its paths, which wait for each other where they can join, and the event the warp waits for."""
 
     def __init__(self, execution: Execution, path: Path, facts: FactFilter) -> None:
         self.execution, self._facts = execution, facts
@@ -66,7 +66,7 @@ class _RunningWarp:
         return path
 
     def run(self, count: Callable[[int], None]) -> Event:
-        """Run to the next event; now and then, call ``count`` with the number of instructions since the last call."""
+        """Run to the next event. At intervals, call ``count`` with the number of instructions since its last call."""
         execution, warp = self.execution, self.execution.warp
         while True:
             path = self.path
@@ -97,7 +97,7 @@ class _RunningWarp:
             self._together(count)
 
     def _together(self, count: Callable[[int], None]) -> None:
-        """Advance the paths until one is left, whose active lanes are known."""
+        """Advance the paths until only one is left and its active lanes are known."""
         warp = self.execution.warp
         warp.alone = False
         while len(self.paths) > 1 or not self.path.sure:
@@ -117,7 +117,7 @@ class _RunningWarp:
             turns.clear()
 
     def _advance(self, path: Path) -> tuple[int, list[Path]]:
-        """Advance a path to where another may join it; return the number of steps and the resulting paths."""
+        """Advance a path to a point where another may join it; return the number of steps and the resulting paths."""
         execution = self.execution
         others = {each.pc for each in self.paths}
         execution.warp.install(path)
@@ -159,7 +159,7 @@ class _RunningWarp:
         return True
 
     def _place(self, path: Path) -> tuple[int, ...]:
-        """Return the place of a path in the order; of equal places, the one in more splits comes first."""
+        """Return a path's place in the order. If two paths have equal places, the one in more splits comes first."""
         place: list[int] = []
         program = self.execution.warp.program
         pcs = [back - 4 for _, back in path.calls[1:]] + [path.pc]
@@ -172,7 +172,7 @@ class _RunningWarp:
 
 
 class _Explorer:
-    """Runs the warps one after the other, each until it waits for others."""
+    """Runs the warps one at a time, each until it waits for others."""
 
     def __init__(
         self, config: SmConfig, memory: SparseMemory, argument: int, begin: ClockMaker,
@@ -189,16 +189,16 @@ class _Explorer:
         self._ran: dict[int, _RunningWarp] = {}
         self._clocks: list[Clock | None] = [None] * config.warps
         self._steps = 0
-        #: By barrier, the last stretches of the warps that met there last.
+        #: For each barrier, the stretches that ended when warps last met there, by warp.
         self._met: dict[int, dict[int, int]] = {}
 
     @property
     def memory(self) -> Memory:
-        """The memory of all warps."""
+        """The memory shared by all warps."""
         return self._memory
 
     def forget(self, first: int, end: int) -> None:
-        """Make [first, end) unknown at the launch; code must not lie there."""
+        """Mark the bytes of [first, end) as unknown at the launch. They must not contain code."""
         self._memory.forget(first, end)
         self._program.covers(first, end)
 
@@ -227,7 +227,7 @@ class _Explorer:
             raise RefusedError(f"no end after {self._limit} instructions: a loop without a bound, or a long program")
 
     def _start(self, warp: int, pc: int) -> None:
-        """Start a warp with its first lane; registers keep their values."""
+        """Start a warp with only its first lane active. Registers keep their values."""
         before = self._ran.get(warp)
         config = self._config
         clock = self._make_clock(warp) if before is None else before.path.clock
@@ -247,7 +247,7 @@ class _Explorer:
         clock.start(pc)
 
     def _meet(self, warp: int, event: BarrierArrival) -> list[int]:
-        """Let a warp arrive at a barrier; return the warps that can continue."""
+        """Record a warp's arrival at a barrier; return the warps that can continue."""
         if event.count == 1:
             return [warp]
         self._refuse_unordered(warp, event)
@@ -261,7 +261,7 @@ class _Explorer:
         return there
 
     def _refuse_unordered(self, warp: int, event: BarrierArrival) -> None:
-        """Refuse a barrier if the order of arrival, which is unknown, decides which warps meet."""
+        """Refuse a barrier if the order of arrival, which is unknown, decides which warps it releases together."""
         for state in self._active.values():
             other = state.event
             if isinstance(other, BarrierArrival) and other.barrier == event.barrier and other.count != event.count:
@@ -301,9 +301,9 @@ def explore(
     config: SmConfig, memory: SparseMemory, start_pc: int, argument: int, inputs: Inputs,
     begin: ClockMaker, limit: int, facts: Facts | None = None,
 ) -> Exploration:
-    """Explore every path of the program in ``memory`` for all ``inputs``, except those that ``facts`` exclude.
+    """Explore every path of the program in ``memory`` for all ``inputs``, except the paths that ``facts`` exclude.
 
-    ``begin`` returns the function that makes the clock of a warp by its number. It is called again each time that the
+    ``begin`` returns the function that makes a warp's clock from its number. It is called again whenever the
     exploration restarts. At most ``limit`` instructions are analysed.
 
     Raises

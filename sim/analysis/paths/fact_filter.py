@@ -1,4 +1,4 @@
-"""Paths that flow facts exclude, and the messages when no path is left."""
+"""Exclusion of paths by flow facts, and the errors if no path is left."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ class FactFilter:
 
     def __init__(self, program: AnalyzedProgram, facts: Facts | None) -> None:
         self._program, self._facts = program, facts
-        #: The fact that ended a path in the last step, and the place.
+        #: The fact that ended a path in the last step, and the pc where it did.
         self._ended: tuple[Fact, int] | None = None
 
     def allow(self, path: Path) -> bool:
         """Return whether the facts allow a path at its position.
 
-        It counts the passes of loop headers, until the loop is left.
+        The passes of a loop header are counted until the path leaves the loop.
         """
         self._ended = None
         if self._facts is None or not path.calls:
@@ -54,7 +54,7 @@ class FactFilter:
         return False
 
     def impossible(self, place: int) -> RefusedError:
-        """Return the reason why no path is left after an instruction."""
+        """Return the error for an instruction after which no path is left."""
         if self._ended is not None:
             fact, pc = self._ended
             what = "the program comes there" if fact.most is None else "the loop goes on then"
@@ -69,7 +69,7 @@ class FactFilter:
         return _MOST_TURNS if fact is None else max(_MOST_TURNS, fact.passes)
 
     def endless(self, header: int) -> RefusedError:
-        """Return the reason why a loop has no bound."""
+        """Return the error for a loop without a bound."""
         reason = (
             f"a loop whose end depends on the inputs, and {_MOST_TURNS} turns do not end it: it has no bound; "
             "give it one with METRONOME_LOOP_BOUND or --flow-facts"

@@ -17,7 +17,7 @@ from ..code.program import AnalyzedProgram
 
 __all__ = ["Fact", "FactError", "FactMonitor", "Facts", "FunctionFacts", "LoopMark", "Rule", "marks_of"]
 
-#: The ELF section that METRONOME_LOOP_BOUND writes: pc, bound, and number in its source (metronome.h).
+#: The ELF section that METRONOME_LOOP_BOUND writes: pc, bound and number of each mark in its source (metronome.h).
 SECTION = ".metronome.loops"
 _WORDS = 3
 
@@ -33,10 +33,10 @@ class LoopMark:
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
-    """An element of a file of flow facts, for the place at an ``address`` or a ``line`` (``file:line``).
+    """A rule from a flow-fact file, for the place at an ``address`` or a source ``line`` (``file:line``).
 
     ``most``: the most iterations of a loop for each entry; None if the place is never executed. ``within``: the entry
-    of the function that it is restricted to. ``text``: as written.
+    of the only function to which the rule applies; None if it applies to all. ``text``: the rule as written.
     """
 
     text: str
@@ -56,28 +56,28 @@ class Fact:
 
     @property
     def passes(self) -> int:
-        """The most passes of the loop's header: one more than iterations, for the pass that leaves the loop."""
+        """The most passes of the loop's header: one more than the iterations, because the last pass leaves the loop."""
         assert self.most is not None
         return self.most + 1
 
 
 @dataclass
 class FunctionFacts:
-    """The facts about one function: ``loops`` by header, and places that are ``never`` executed by pc."""
+    """The facts about one function: bounds of ``loops`` by header, and by pc the places ``never`` executed."""
 
     function: Function
     loops: dict[int, Fact] = field(default_factory=dict)
     never: dict[int, Fact] = field(default_factory=dict)
 
     def add(self, header: int, fact: Fact) -> None:
-        """Add the bound of a loop; the lowest of several counts."""
+        """Add a bound of a loop. If a loop has several, the lowest applies."""
         before = self.loops.get(header)
         if before is None or before.passes > fact.passes:
             self.loops[header] = fact
 
 
 class FactError(Exception):
-    """A flow fact that matches no place, or not a unique one; one line."""
+    """A flow fact that matches no place or no unique place. The message is one line."""
 
 
 class Facts:
@@ -90,15 +90,15 @@ class Facts:
         self._marks, self._rules, self._lines = marks, rules, lines
         self._program: AnalyzedProgram | None = None
         self.tables: dict[int, FunctionFacts] = {}
-        #: By header or pc, the facts that ended a path, so that the bound rests on them.
+        #: The facts that ended a path, by header or pc. The bound rests on them.
         self.used: dict[int, Fact] = {}
-        #: By header, the reason why the macros in a loop do not count.
+        #: The reason why the macros in a loop are ignored, by loop header.
         self.unclear: dict[int, str] = {}
         #: The rules that match a place.
         self.found: set[Rule] = set()
 
     def of(self, program: AnalyzedProgram, entry: int) -> FunctionFacts:
-        """Return the facts about the function with an ``entry``.
+        """Return the facts about the function at ``entry``.
 
         Raises
         ------
@@ -201,18 +201,18 @@ class Facts:
             if rule not in self.found:
                 what = "no loop" if rule.most is not None else "no code"
                 raise FactError(f"{rule.text} is of {what}; {_nearest(rule, code if rule.most is None else loops)}")
-        # Rules count as found again where the analysis comes to them.
+        # From here on, a rule counts as found only if the analysis reaches its place.
         self.found.clear()
         self.tables.clear()
 
     @property
     def unused_rules(self) -> list[Rule]:
-        """Rules that match no code that the analysis came to."""
+        """The rules that match no code that the analysis reached."""
         return [rule for rule in self._rules if rule not in self.found]
 
 
 def _same_line(own: str, asked: str) -> bool:
-    """Return whether two ``file:line`` are the same place, in any spelling, or by the end of the path."""
+    """Return whether two ``file:line`` name the same place, in any spelling or with only the end of the path."""
     if own == asked or own.endswith(f"/{asked}"):
         return True
     (file, _, line), (asked_file, _, asked_line) = own.rpartition(":"), asked.rpartition(":")
@@ -222,7 +222,7 @@ def _same_line(own: str, asked: str) -> bool:
 
 
 def _nearest(rule: Rule, places: Mapping[int, str]) -> str:
-    """Name the one of ``places``, source lines by pc, that is nearest to a rule."""
+    """Describe the place nearest to a rule; ``places``: source lines by pc."""
     if not places:
         return "the program has none"
     if rule.line is None:
@@ -242,14 +242,14 @@ def _nearest(rule: Rule, places: Mapping[int, str]) -> str:
 class FactMonitor:
     """Watches a run of the golden model (:class:`sim.machine.golden.watch.Recorder`) for contradictions of the facts.
 
-    ``contradiction``: the first one and its pc, or None.
+    ``contradiction``: the text and pc of the first one, or None.
     """
 
     def __init__(self, facts: Facts, warps: int) -> None:
         self._counts: list[dict[int, int]] = [{} for _ in range(warps)]
         self._headers: dict[int, Fact] = {}
         self._never: dict[int, Fact] = {}
-        #: By pc, the headers of loops that do not contain it.
+        #: For each pc, the headers of loops that do not contain it.
         self._outside: dict[int, list[int]] = {}
         for table in facts.tables.values():
             self._never |= table.never
@@ -292,7 +292,7 @@ class FactMonitor:
 
 
 def marks_of(image: ElfImage) -> list[LoopMark]:
-    """Read the marks of METRONOME_LOOP_BOUND from an ELF; an image without sections has none."""
+    """Read the METRONOME_LOOP_BOUND marks of a program; an image without ELF sections has none."""
     if not image.content:
         return []
     import io

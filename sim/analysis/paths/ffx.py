@@ -1,8 +1,8 @@
 """Flow facts from a file in FFX, the XML format of OTAWA: bounds of loops, and code that is never executed.
 
-The format is FFX (sections 5 to 8): ``loop`` with ``maxcount`` and ``totalcount``, and ``executed="false"`` of a
-``block``, ``loop`` or ``function``. A place is an ``address``, a ``label`` with an ``offset``, an ``offset`` from the
-function around it, or a ``source`` with a ``line``.
+These elements of FFX (sections 5 to 8) are read: ``loop`` with ``maxcount`` and ``totalcount``, and
+``executed="false"`` of a ``block``, ``loop`` or ``function``. A place is an ``address``, a ``label`` with an
+``offset``, an ``offset`` from the enclosing function, or a ``source`` with a ``line``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _MOST = 1 << 32
 
 
 class _Reader:
-    """RangeReads one file for one program."""
+    """Reads one file for one program."""
 
     def __init__(self, path: Path, image: ElfImage) -> None:
         self._path, self._image = path, image
@@ -30,7 +30,7 @@ class _Reader:
         self.ignored: list[str] = []
 
     def read(self, element: ElementTree.Element, within: int | None, source: str | None) -> None:
-        """Read the facts inside an element, which is in the function at ``within``."""
+        """Read the facts inside an element, which lies in the function at ``within``."""
         for child in element:
             if child.tag not in _PLACES:
                 self.ignored.append(f"{self._path}: <{child.tag}> is ignored: it is not of a loop")
@@ -133,7 +133,7 @@ def read_ffx(path: Path, image: ElfImage) -> tuple[list[Rule], list[str]]:
     Raises
     ------
     FactError
-        If it is not FFX, or does not fit the program.
+        If the file is not FFX, or does not fit the program.
     """
     try:
         root = ElementTree.fromstring(path.read_bytes())

@@ -16,12 +16,12 @@ _SUMS = 16
 
 
 def word_of(lanes: np.ndarray) -> int:
-    """Return lanes as a thread mask."""
+    """Convert lanes to a thread mask."""
     return int.from_bytes(np.packbits(lanes, bitorder="little").tobytes(), "little")
 
 
 def bits_of(word: int, threads: int) -> np.ndarray:
-    """Return a thread mask as lanes."""
+    """Convert a thread mask to lanes."""
     return (word >> np.arange(threads) & 1).astype(bool)
 
 
@@ -43,7 +43,7 @@ def outcome(kind: str, a: Interval, b: Interval) -> tuple[np.ndarray, np.ndarray
 
 
 def interval_of(path: Path, value: int, values: ValueNumbers) -> Interval:
-    """Return the interval of a value, from all registers that hold it or held it."""
+    """Return the interval of a value, from all registers that hold or have held it."""
     lanes, constant = len(path.may), values.known(value)
     if constant is not None:
         return np.full(lanes, constant, np.int64), np.full(lanes, constant, np.int64)
@@ -84,7 +84,7 @@ def refine(path: Path, condition: Condition, values: ValueNumbers) -> bool:
 
 
 def _refine_distances(path: Path, value: int, values: ValueNumbers) -> bool:
-    """Also refine values at a constant distance: a loop may increment its counter before the branch tests it."""
+    """Refine values at a constant distance, too: a loop may increment its counter before the branch tests it."""
     if values.known(value) is not None:
         return True
     base, added = values.base(value)
@@ -101,7 +101,7 @@ def _refine_distances(path: Path, value: int, values: ValueNumbers) -> bool:
 
 
 def _note_no_zero(path: Path, value: int, values: ValueNumbers) -> None:
-    """Record that a value of either sign is not 0. Its interval cannot say so, but ``sltu`` of 0 and the value is 1."""
+    """Record that a value of either sign is not 0. No interval says so; instead, ``sltu`` of 0 and the value is 1."""
     low, high = signed(interval_of(path, value, values))
     if bool(((low < 0) & (high > 0))[path.may].any()):
         one = np.ones(len(path.may), np.int64)
@@ -118,7 +118,7 @@ def _refine_sums(path: Path, base: int, number: np.ndarray, values: ValueNumbers
 
 
 def _certain(path: Path, value: int, values: ValueNumbers) -> np.ndarray | None:
-    """Return a value in each active lane; None if it is not known in all."""
+    """Return the constant that a value equals in each lane; None if it is unknown in an active lane."""
     low, high = interval_of(path, value, values)
     return low if bool((low == high)[path.may].all()) else None
 
@@ -184,7 +184,7 @@ def _refine(path: Path, condition: Condition, values: ValueNumbers) -> bool:
 
 
 def _ordered(condition: Condition, first: Interval, second: Interval) -> tuple[Interval, Interval, np.ndarray]:
-    """Narrow two operands by an order comparison; return them and the lanes in which it is possible."""
+    """Narrow two operands by an order comparison; return them and the lanes in which the condition is possible."""
     order = unsigned if condition.kind == "ltu" else signed
     (low, high), (other_low, other_high) = order(first), order(second)
     if condition.holds:

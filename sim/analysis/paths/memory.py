@@ -25,7 +25,7 @@ Overlay = dict[int, tuple[int, int]]
 
 
 class VectorClocks:
-    """Vector clocks: which stretches of the warps, between two synchronizations, are ordered."""
+    """Vector clocks that order stretches: the parts of a warp's run between two synchronizations."""
 
     def __init__(self, warps: int) -> None:
         self._clock = np.zeros((warps, warps), np.int64)
@@ -44,9 +44,9 @@ class VectorClocks:
         self._seen.append(self._clock[warp].copy())
 
     def meet(self, warps: list[int]) -> dict[int, int]:
-        """Order everything that ``warps`` did so far before everything that they do from now on.
+        """Order everything that ``warps`` have done before everything that they do from now on.
 
-        Return, by warp, the stretch that ended, for :meth:`ordered_after`.
+        Return the stretch of each warp that ended, for :meth:`ordered_after`.
         """
         ended = {warp: int(self._clock[warp, warp]) for warp in warps}
         self._clock[warps] = self._clock[warps].max(axis=0)
@@ -55,11 +55,11 @@ class VectorClocks:
         return ended
 
     def ordered_after(self, warp: int, ended: dict[int, int]) -> bool:
-        """Return whether the stretches in ``ended`` come before the current one of ``warp``."""
+        """Return whether the stretches in ``ended`` come before the current stretch of ``warp``."""
         return all(self._clock[warp, other] >= stretch for other, stretch in ended.items())
 
     def unordered(self, stretches: np.ndarray, warp: int) -> bool:
-        """Return whether one of ``stretches`` (0: none) is unordered with the current one of ``warp``."""
+        """Return whether one of ``stretches`` (0: none) is unordered with the current stretch of ``warp``."""
         seen = self._clock[warp]
         return any(
             self._warp[each] != warp and self._own[each] > seen[self._warp[each]]
@@ -82,7 +82,7 @@ class _Cells(Pages):
         self.stores, self.loads = stores, loads
 
     def _fill(self, slot: int, page: int) -> None:
-        """No warp has accessed the page."""
+        """Leave the new page empty: no warp has accessed it."""
 
 
 class Memory:
@@ -94,10 +94,10 @@ class Memory:
         self._memory, self._local, self.reads = memory, local, reads
         self._unknown = Marks()
         self._intervals: Overlay = {}
-        #: The start of ``main`` until it is entered, and the ranges that apply again at that time.
+        #: The address of ``main``, until it is entered, and the ranges that apply again at that time.
         self.main: int | None = None
         self.late: list[Range] = []
-        #: By address, the size and ends of assumed ranges of one or two bytes.
+        #: The size and the two ends of assumed ranges of one or two bytes, by address.
         self._parts: dict[int, tuple[int, int, int]] = {}
         self._cells = _Cells(config.warps)
         self.times = VectorClocks(config.warps)
@@ -117,7 +117,7 @@ class Memory:
                 self._intervals.pop(word, None)
 
     def assume(self, inputs: Range) -> None:
-        """Assume a range of inputs, except for races. No warp stores these values: they come from outside."""
+        """Assume a range of inputs, except in racing words. The values come from outside: no warp stores them."""
         addresses = np.arange(inputs.first, inputs.end, inputs.size, dtype=np.uint32)
         low, high = (np.full(len(addresses), int(each[0])) for each in inputs.interval)
         self._put(addresses, inputs.size, *(low, high) if inputs.size == _WORD else unsigned((low, high)))
@@ -164,7 +164,7 @@ class Memory:
         return values
 
     def load(self, addresses: np.ndarray, size: int, *, signed: bool, overlay: Overlay) -> Interval:
-        """Return the interval of the ``size`` bytes at each of ``addresses``, extended (int64)."""
+        """Return the interval of the ``size`` bytes at each of ``addresses``, sign- or zero-extended (int64)."""
         if len(addresses) > 1 and bool((addresses == addresses[0]).all()):
             low, high = self.load(addresses[:1], size, signed=signed, overlay=overlay)
             return np.broadcast_to(low, len(addresses)), np.broadcast_to(high, len(addresses))
@@ -191,7 +191,7 @@ class Memory:
         return low, high
 
     def _part(self, address: int, size: int, *, signed: bool) -> tuple[int, int]:
-        """Return the interval of ``size`` bytes that are not all known, extended."""
+        """Return the sign- or zero-extended interval of ``size`` bytes that are not all known."""
         bits = 8 * size
         top = TOP if signed else (1 << bits) - 1
         known, low, high = self._parts.get(address, (0, 0, 0))
@@ -206,7 +206,7 @@ class Memory:
         return int(found[0][0]), int(found[1][0])
 
     def store(self, addresses: np.ndarray, size: int, low: np.ndarray, high: np.ndarray) -> None:
-        """Store to each of ``addresses``. If an address occurs twice, the last store counts."""
+        """Store to each of ``addresses``. If an address occurs twice, the last store wins."""
         if self.reads.unread:
             self.reads.store(addresses, size)
         if self._parts:
@@ -217,7 +217,7 @@ class Memory:
         self._put(addresses, size, low, high)
 
     def arrive(self) -> None:
-        """Enter ``main``: assume again the ranges of its variables."""
+        """Enter ``main``: assume the ranges of variables again."""
         self.main = None
         self.reads.arrive(self.late)
         for each in self.late:
@@ -257,7 +257,7 @@ class Memory:
                     self.forget(address & ~3, (address & ~3) + _WORD)
 
     def flush(self, overlay: Overlay) -> None:
-        """Write the stores of a path to memory, when it is the only path left."""
+        """Write a path's stores to memory, once it is the only path left."""
         for address, (low, high) in overlay.items():
             self.store(np.array([address], np.uint32), _WORD, np.array([low]), np.array([high]))
 

@@ -1,7 +1,7 @@
 """One path of a warp through a program: its abstract state, and how paths fork and join.
 
-The lanes in ``must`` are certainly active, those in ``may`` are possibly active. ``on`` has the registers of each lane
-if it is active, ``off`` if it is not.
+Lanes in ``must`` are certainly active, lanes in ``may`` possibly. ``on`` holds each lane's registers for the case that
+it is active, ``off`` for the case that it is inactive.
 """
 
 from __future__ import annotations
@@ -44,20 +44,20 @@ class Split:
 class Path:
     """The position of a path, and its abstract state there.
 
-    - ``most``: the most active lanes, of those in ``may``. ``numbers``: by register, the number of its value.
-    - ``calls``: for each call under way, the entry of the function and the return address.
-    - ``turns``: for each call, the iterations so far of the loops around the position, by loop header.
+    - ``most``: the most lanes in ``may`` that can be active at once. ``numbers``: the value number of each register.
+    - ``calls``: for each active call, the entry of the function and the return address.
+    - ``turns``: for each call, the iterations so far of the enclosing loops, by loop header.
     - ``splits``: the open divergent splits. ``overlay``: the words that this path stored.
-    - ``decided``: by pc, the branches whose outcome is known on this path.
+    - ``decided``: the branches whose outcome is known on this path, by pc.
     - ``sides``: a number for the code outside all splits, then one for the current side of each split. Only lanes of
       the innermost side are active.
-    - ``masks``: registers that hold the thread mask as it once was on a side, with the number of that side, oldest
-      first. ``snapshots``: by these registers, the state when the mask was read.
-    - ``passes``: by call depth and loop header, the passes since the loop was entered, of loops that a flow fact
-      bounds. Paths that join agree in them.
+    - ``masks``: the registers that hold a thread mask read on a side, with the number of that side, oldest first.
+      ``snapshots``: for each of these registers, the state when the mask was read.
+    - ``passes``: for each loop that a flow fact bounds, the passes since it was entered, by call depth and loop header.
+      Only paths with equal counts join.
     - ``private``: the words that are private to a lane.
-    - ``selected``: by the number of a value that a ``czero`` computed, the interval of its operand where selected.
-    - ``intervals``: by the number of a value, its interval.
+    - ``selected``: the interval that the operand of a ``czero`` has where it is selected, by the result's value number.
+    - ``intervals``: the intervals of values, by value number.
     - ``place``: the position in the order in which paths continue.
     """
 
@@ -90,7 +90,7 @@ class Path:
 
     @property
     def shape(self) -> tuple:
-        """Paths of the same shape can join."""
+        """The properties that two paths must share to join."""
         return (
             self.pc, tuple(self.calls), tuple((each.pc, each.visited, each.decided) for each in self.splits),
             tuple(sorted(self.decided.items())), tuple(sorted(self.passes.items())),
@@ -108,12 +108,12 @@ class Path:
         )
 
     def supposing(self) -> Path:
-        """Return a trial copy, on which a condition can be assumed."""
+        """Return a trial copy for assuming a condition."""
         on, must = self.on.copy(), np.zeros_like(self.must)
         return replace(self, on=on, must=must, numbers=list(self.numbers), intervals=KnownIntervals(self.intervals))
 
     def join(self, other: Path, memory: Memory, values: ValueNumbers) -> None:
-        """Join with ``other``, a path of the same shape: keep only what holds on both."""
+        """Join with ``other``, a path of the same shape: keep only the state that holds on both."""
         both = self.may & other.may
         theirs = other.may & ~self.may
         on = self.on.copy()
@@ -160,11 +160,11 @@ class Path:
         self.masks = masks
 
     def is_of_side(self, register: int) -> bool:
-        """Return whether ``register`` holds the thread mask as it once was on this side."""
+        """Return whether ``register`` holds a thread mask that was read on this side."""
         return self.masks.get(register) == self.sides[-1]
 
     def _restore(self, register: int) -> int | None:
-        """Forget masks that restoring ``register`` invalidates; return its most lanes if it is a mask of this side."""
+        """Drop masks that restoring ``register`` invalidates; return its most lanes, or None if not of this side."""
         if not self.is_of_side(register):
             most = None
         elif not self.splits:
@@ -180,7 +180,7 @@ class Path:
         return most
 
     def read_mask(self, register: int) -> None:
-        """Note that the thread mask is read into ``register``."""
+        """Record that the thread mask is read into ``register``."""
         self.masks[register] = self.sides[-1]
         private, nobody = self.private, np.zeros_like(self.may)
         self.snapshots[register] = MaskSnapshot(
@@ -188,7 +188,7 @@ class Path:
         )
 
     def resume(self, register: int, may: np.ndarray, must: np.ndarray, values: ValueNumbers) -> None:
-        """Set the thread mask to ``register``, which holds lanes of ``may`` and at least those of ``must``."""
+        """Set the thread mask to ``register``, which holds all lanes of ``must`` and no lane outside ``may``."""
         snapshot = self.snapshots[register] if self.is_of_side(register) else None
         most = self._restore(register)
         if snapshot is None:
@@ -197,7 +197,7 @@ class Path:
                 self.private.active.clear()
             self.widen(may, must, values, most)
             return
-        # Lanes of the mask resume, with their present registers if still active, else with those when they stopped.
+        # Lanes of the mask resume: with their current registers if still active, else with those when they stopped.
         perhaps, gone = self.may & ~self.must, ~self.may
         if snapshot.left is not None:
             self.on.join(snapshot.left, perhaps & snapshot.stopped)
@@ -212,19 +212,19 @@ class Path:
         self._set_lanes(may & snapshot.may | must, must, len(may) if most is None else most)
 
     def _renumber(self, values: ValueNumbers) -> None:
-        """Give new numbers to all values: other lanes are active."""
+        """Give all values new numbers, because other lanes are now active."""
         self.numbers = [ZERO, *(values.fresh() for _ in self.numbers[1:])]
         self.selected.clear()
         self.intervals.clear()
 
     def stop(self, lanes: np.ndarray) -> None:
-        """Note that any of ``lanes`` may stop at an instruction that narrows the thread mask."""
+        """Record that any of ``lanes`` may stop at an instruction that narrows the thread mask."""
         if lanes.any():
             self.snapshots = {register: each.stop(self.on, lanes) for register, each in self.snapshots.items()}
             self.private.stop()
 
     def inactive(self, lane: int) -> bool:
-        """Return whether a lane is inactive, and its registers are in ``off``."""
+        """Return whether a lane is inactive with its registers in ``off``."""
         return not self.may[lane] and not any(each.union[0][lane] and not each.union[1][lane] for each in self.splits)
 
     def holds_mask(self, register: int) -> bool:
@@ -236,7 +236,7 @@ class Path:
         off = self.off.copy()
         self.private.switch_side()
         self.widen(*split.other, values, split.most[1])
-        # A lane is on one of the two sides.
+        # Each lane is on exactly one of the two sides.
         self.on.take(off, self.may)
         self.splits[-1] = replace(split, visited=True)
         self.sides[-1] = values.fresh()
@@ -244,7 +244,7 @@ class Path:
             self.decided.update([split.decided])
 
     def constrain(self, may: np.ndarray, must: np.ndarray) -> None:
-        """Restrict the active lanes to ``may`` and ``must``, which a condition implies; no lane changes."""
+        """Restrict the active lanes to ``may`` and ``must``, as a condition implies. No lane stops or resumes."""
         self._set_lanes(may, must, self.most)
 
     def narrow(self, may: np.ndarray, must: np.ndarray) -> None:
@@ -274,7 +274,7 @@ class Path:
         self.splits.append(split)
         self.sides.append(values.fresh())
         self.private.begin_split()
-        # Lanes outside the split do not change.
+        # Lanes outside the split keep their registers.
         other.take(self.off, ~split.union[0])
         self.off = other
         self._set_lanes(*side, most)
@@ -289,7 +289,7 @@ class Path:
         self.off = split.off.copy()
 
     def restart(self, first: np.ndarray, values: ValueNumbers) -> None:
-        """Start the warp again with its ``first`` lane after it ended. Registers and memory keep their values."""
+        """Restart the warp, which has ended, with its ``first`` lane. Registers and memory keep their values."""
         while self.splits:
             self.end_split(values)
         self.widen(first, first, values)

@@ -22,8 +22,8 @@ __all__ = ["LaneValue", "LaneValues", "MaskSnapshot", "PathMerge", "PrivateWords
 class LaneValue:
     """The value of a word that ``lane`` stored: a number from ``low`` to ``high`` (sim.analysis.code.numbers).
 
-    It holds if the lane was active at that store, until another lane stores to the word. Two stores are equal only if
-    they are the same object.
+    It is valid if the lane was active at that store, until another lane stores to the word. Two values are equal only
+    if they are the same object.
     """
 
     lane: int
@@ -69,7 +69,7 @@ class PrivateWords:
         ]
 
     def keep(self, word: int, lane: int | None, own: LaneValue | None) -> None:
-        """Note a store to ``word`` by ``lane``, or by several lanes (None); ``own`` is its private value, if known."""
+        """Record a store to ``word`` by ``lane``, or by several lanes (None); ``own``: its private value, if known."""
         if own is None:
             self.active.pop(word, None)
         else:
@@ -86,12 +86,12 @@ class PrivateWords:
                 del words[word]
 
     def clear(self) -> None:
-        """Drop all private words, when they are written to memory."""
+        """Drop all private words, once they are written to memory."""
         for each in (self.active, *self.other_sides):
             each.clear()
 
     def stop(self) -> None:
-        """Note that lanes of this side may stop."""
+        """Record that lanes of this side may stop."""
         if self.before_stop[-1] is None:
             self.before_stop[-1] = dict(self.active)
 
@@ -124,13 +124,13 @@ class PrivateWords:
 
 
 class PathMerge:
-    """A merge of two paths, or of the two sides of a split: words that are private on both."""
+    """Merges the private words of two paths, or of the two sides of a split."""
 
     def __init__(self) -> None:
         self._joined: dict[tuple[LaneValue, LaneValue], LaneValue] = {}
 
     def common(self, first: LaneValues, second: LaneValues) -> LaneValues:
-        """Return the words that both have for the same lane. The same pair of stores always gives the same object."""
+        """Return the words private to the same lane on both. The same pair of stores always gives the same object."""
         return {
             word: self._join(own, second[word]) for word, own in first.items()
             if word in second and second[word].lane == own.lane
@@ -167,7 +167,7 @@ class MaskSnapshot:
     left: Lanes | None = None
 
     def stop(self, on: Lanes, lanes: np.ndarray) -> MaskSnapshot:
-        """Note that ``lanes`` may stop, with the registers ``on``."""
+        """Record that ``lanes`` may stop, with the registers ``on``."""
         if self.left is None:
             left = on.copy()
         else:

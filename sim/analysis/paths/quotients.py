@@ -1,8 +1,8 @@
 """Branch-free quotients by powers of two and absolute values, as compilers compute them from signed numbers.
 
-For a quotient, code adds a constant to negative numbers so that a shift rounds towards zero. For an absolute value, it
-subtracts negative numbers from zero. An interval of both signs is split at zero, which rules for single operations
-cannot do.
+For a quotient, the code adds a constant to negative numbers so that a shift rounds towards zero. For an absolute value,
+it subtracts negative numbers from zero. Here, an interval of both signs is split at zero, which rules for single
+operations cannot do.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["by_sign", "note_sign"]
 
 
 def note_sign(path: Path, code: Instruction, values: ValueNumbers) -> None:
-    """Record the interval of a number whose sign is extracted: later no register may hold the number."""
+    """Record the interval of a number whose sign is extracted, for use when no register holds the number any more."""
     if code.first is None or code.second is not None or code.rule not in ("sra", "srl"):
         return
     if code.constant not in (31, 15, 7):
@@ -79,7 +79,7 @@ def _rounded_up(path: Path, number: int, added: int, values: ValueNumbers) -> In
 
 
 def _half(path: Path, shifted: int, constant: int, values: ValueNumbers) -> Interval | None:
-    """Return the interval of half a number, towards zero, of one or two bytes that were zero-extended."""
+    """Return the interval of a number halved towards zero, which was zero-extended from one or two bytes."""
     name, total, bits = values.operation(shifted)
     if name != "sll" or bits != ("is", constant - 1) or constant - 1 not in (16, 24):
         return None

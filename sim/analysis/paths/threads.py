@@ -17,7 +17,7 @@ from .warp import AbstractWarp, BarrierArrival, StepResult, WarpEnd, WarpSpawn
 
 __all__ = ["ThreadMasks"]
 
-#: How many instructions after a split or pred are searched for its branch.
+#: The number of instructions after a split or pred that are searched for its branch.
 _NEAR = 8
 _ENDS = -1
 _MAY_END = "whether a warp ends depends on the inputs: its thread mask may be empty"
@@ -46,7 +46,7 @@ class ThreadMasks:
         return low
 
     def execute(self, path: Path, code: Instruction) -> StepResult:
-        """Execute an instruction, and return the paths after it and the event at which the warp stops."""
+        """Execute an instruction; return the resulting paths and the event at which the warp stops."""
         op, word = code.decoded.row.op, code.decoded.word
         first, second = word >> 15 & 31, word >> 20 & 31
         if op is SimtOp.SPLIT:
@@ -161,7 +161,7 @@ class ThreadMasks:
             sides.append((may_false, path.must & may_false, condition.negated(), None))
         if may_true.any() and may_false.any() and path.most > 1:
             is_true, is_false = (may_true, path.must & true), (may_false, path.must & false)
-            # The larger side runs first; if both have as many lanes, the side whose predicate is true.
+            # The larger side runs first; if both are equally large, the side whose predicate is true.
             if int(may_true.sum()) >= int(is_false[1].sum()):
                 sides.append((*is_true, condition, is_false))
             if int(may_false.sum()) > int(is_true[1].sum()):

@@ -1,4 +1,4 @@
-"""The state of one warp that the parts of its abstract execution share."""
+"""State of one warp, shared by the parts of its abstract execution."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ StepResult = tuple[list[Path], Event | None]
 class AbstractWarp:
     """One warp: its program, the memory that it shares with other warps, and the golden model that computes for it.
 
-    ``alone``: there is one path, and its active lanes are known. ``flags_unknown``: the floating-point flags may depend
-    on the inputs.
+    ``alone``: whether there is only one path, and its active lanes are known. ``flags_unknown``: whether the
+    floating-point flags may depend on the inputs.
     """
 
     def __init__(self, config: SmConfig, iss: Iss, number: int, program: AnalyzedProgram, memory: Memory) -> None:
@@ -78,7 +78,7 @@ class AbstractWarp:
             self._view.select([self.number], 1 << self.number, path.may[None], int(path.may.sum()))
 
     def execute_model(self, path: Path, code: Instruction) -> None:
-        """Execute an instruction whose operands are known on the golden model."""
+        """Execute an instruction, whose operands must be known, on the golden model."""
         code.model.execute(self.iss, self._view, path.pc)
         if code.decoded.writes is not None:
             path.on.settle(code.decoded.writes, path.may)
@@ -93,13 +93,13 @@ class AbstractWarp:
         path.pc = following
 
     def fork(self, path: Path) -> Path:
-        """Return a copy of a path that continues in another way."""
+        """Return a copy of a path, to continue in a different way."""
         self.alone = False
         return path.fork()
 
     @staticmethod
     def write(path: Path, rd: int, number: int) -> None:
-        """Note that a register holds the value of another ``number``."""
+        """Record that register ``rd`` now holds the value with this ``number``."""
         path.numbers[rd] = number
         path.masks.pop(rd, None)
         path.snapshots.pop(rd, None)

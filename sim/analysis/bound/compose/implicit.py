@@ -12,12 +12,12 @@ Edge = tuple[int, int]
 #: Edges of a warp's graph, and how often each is taken.
 EdgeCounts = dict[Edge, int]
 
-#: Nodes that are not control instructions: the begin and end of the warp, and jump targets.
+#: Nodes that are not control instructions: the start and end of the warp, and jump targets.
 _BEGIN, _END, _PLACE = -2, -1, 1 << 33
 
 
 def slots_by_program(shared: SharedState, taken: EdgeCounts) -> tuple[int, int]:
-    """Return the instructions, and the NOPs after jumps, of a walk (:func:`walk_of`)."""
+    """Return the numbers of instructions and of NOPs after jumps in a walk (:func:`walk_of`)."""
     stretches, edges = parts_of(taken)
     instructions = sum(count * ((last - first) // 4 + 1) for (first, last), count in stretches.items())
     return instructions, sum(count * nops_after(shared, *edge) for edge, count in edges.items())
@@ -62,7 +62,7 @@ def walk_of(shared: SharedState, pipeline: Pipeline) -> EdgeCounts:
         facts[pc, end] = 0, count
     again = len(pipeline.starts) - 1
     if again:
-        # A warp that ended may be started again.
+        # A warp that has ended may be started again.
         edges[_END, _BEGIN] = 0, 0
         facts[_END, _BEGIN] = again, again
     costs = edges | blocks

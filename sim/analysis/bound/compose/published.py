@@ -1,6 +1,6 @@
 """Published formulas, evaluated with the latencies of this machine for comparison.
 
-They leave out several effects of this machine (docs/wcet.md, "The published formulas"), so they do not bound it.
+They leave out several effects of this machine (docs/wcet.md, "The published formulas"), so they do not bound its time.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def multi_phase(demand: Demand, memory: MemoryBound) -> Composed:
 
 
 def segments(demand: Demand, memory: MemoryBound) -> Composed:
-    """Compose by Huangfu 2017, equations 1 to 3, which know nothing about the data cache."""
+    """Compose by Huangfu 2017, equations 1 to 3, which ignore the data cache."""
     return _by_segments(demand, "segments (Huangfu 2017)", lambda lines: lines + memory.base + lines)
 
 
@@ -41,7 +41,7 @@ def segments_with_misses(demand: Demand, memory: MemoryBound) -> Composed:
 
 
 def segments_at_rate(rate: float) -> Callable[[Demand, MemoryBound], Composed]:
-    """Compose likewise, with the miss ``rate`` of a list of accesses (:mod:`sim.analysis.access_order.estimate`)."""
+    """Compose by equations 1, 2 and 4, at the miss ``rate`` of a list (:mod:`sim.analysis.access_order.estimate`)."""
     def compose(demand: Demand, memory: MemoryBound) -> Composed:
         name = "segments with a miss rate (Huangfu 2017)"
         return _by_segments(demand, name, lambda lines: lines + rate * (memory.base + lines))
@@ -50,7 +50,7 @@ def segments_at_rate(rate: float) -> Callable[[Demand, MemoryBound], Composed]:
 
 
 def _by_segments(demand: Demand, name: str, latency: Callable[[int], float]) -> Composed:
-    """Equations 1 and 2: a segment starts after the one before it has executed and all other warps had a turn."""
+    """Apply equations 1 and 2: a segment starts once the previous one has executed and all other warps had a turn."""
     warps = [each.segments.all() for each in demand.pipelines]
     begins = [0.0] * len(warps)
     ends = [0.0] * len(warps)

@@ -28,7 +28,7 @@ __all__ = ["POLICIES", "Demand", "implicit_paths", "one_by_one", "strict_turns",
 POLICIES = ("lrr", "gtlrr", "gtlo", "fixed", "lo", "gto", "gto_dispatch", "pta", "icount", "two_level", "variable_rate")
 #: Cycles from a fetch that misses until its warp is eligible again, without memory's latency and other requests.
 _FETCH = 4
-#: Cycles of a part of a load that misses, from its lookup to the port of the registers, likewise.
+#: Likewise, cycles of a part of a load that misses, from its lookup to the port of the registers.
 _PART = 6
 #: Cycles that other accesses may wait in the lookup while a line is written to the cache.
 _FILL = 2
@@ -45,7 +45,7 @@ _LAUNCH = 16
 
 @dataclass(frozen=True)
 class Demand:
-    """The demand of the warps, each and together.
+    """The demand of each warp, and of all warps together.
 
     - ``code_fits``: whether every line of code stays in the I-cache, except for fetches on wrong paths through words
       that may change. ``strays``: the number of such wrong paths.
@@ -61,7 +61,7 @@ class Demand:
 
     @classmethod
     def of(cls, config: SmConfig, pipelines: Sequence[Pipeline], shared: SharedState) -> Demand:
-        """Find whether lines stay in the caches: a set must never need more lines than it has ways."""
+        """Collect the demand; check whether lines stay in the caches: no set may need more lines than it has ways."""
         lines = max(1, config.icache_bytes // LINE_BYTES // config.icache_ways)
         code_fits = config.icache_bytes > 0 and _fits((line % lines for line in shared.all_code), config.icache_ways)
         if not code_fits and config.icache_bytes and shared.active > 1:
@@ -102,7 +102,7 @@ def work_conserving(demand: Demand, memory: MemoryBound) -> Composed:
 
 
 def implicit_paths(demand: Demand, memory: MemoryBound) -> Composed:
-    """Compose likewise, with the issue slots of each warp by an integer program over its graph (:mod:`..ipet`)."""
+    """Compose for these policies, with each warp's issue slots by an integer program over its graph (:mod:`..ipet`)."""
     # The walk may have fewer slots than the maxima over paths, so the waits must hold for any path.
     waits = max(each.most_idle for each in demand.pipelines)
     parts, _ = _sum(demand, memory, waits)
@@ -138,7 +138,7 @@ def strict_turns(demand: Demand, memory: MemoryBound) -> Composed:
     others = min(_OLDER * max(answers), sum(answers) - min(answers))
     parts["lanes"] += (sum(answers) if demand.shared.meetings else others) * (missed + 1)
     fetches, _ = _fetches(demand)
-    # A miss also makes a NOP: that and the end of the miss each take a turn.
+    # A miss also causes a NOP. The NOP and the end of the miss each take a turn.
     parts["icache"] += 2 * fetches * (missed + 1)
     parts["memory"] += (2 * demand.total("missing") + demand.total("stored_lines") + demand.total("fences")) * missed
     parts["lanes"] += events * missed
@@ -151,7 +151,7 @@ def strict_turns(demand: Demand, memory: MemoryBound) -> Composed:
 
 
 def _sum(demand: Demand, memory: MemoryBound, waits: int) -> tuple[dict[str, int], MemoryBound]:
-    """Return the parts that all bounds share."""
+    """Return the parts common to all bounds, and ``memory``."""
     parts = dict.fromkeys(
         ("begin", "instructions", "nops", "waits", "writeback", "units", "lanes", "icache", "memory", "barriers",
          "launch"), 0
@@ -182,7 +182,7 @@ def _sum(demand: Demand, memory: MemoryBound, waits: int) -> tuple[dict[str, int
 
 
 def _fetches(demand: Demand) -> tuple[int, int]:
-    """Return how many lines of code are requested while a warp may wait for them, and the NOPs of these misses."""
+    """Return the number of code lines requested while a warp may wait for them, and the NOPs of these misses."""
     flushed = 1 + demand.total("flushes")
     # Lines fetched in the common beginning are in the cache.
     there = demand.shared.prefix.code if flushed == 1 and not demand.strays else frozenset()
@@ -202,13 +202,13 @@ def _fetches(demand: Demand) -> tuple[int, int]:
 def _data(demand: Demand, memory: MemoryBound, parts: dict[str, int]) -> int:
     """Add the delays that loads and stores cause to other warps; return the most requests.
 
-    The time of each warp includes the waits for its own loads. These are the delays of all warps in the lookup and at
-    the ports, by the rows of memory.md, "Lookup waits". Turns at memory's port and in its queues are counted with the
-    requests.
+    The time of each warp includes the waits for its own loads. Added here are the delays of all warps in the lookup and
+    at the ports, by the rows of memory.md, "Lookup waits". Turns at memory's port and in its queues are counted with
+    the requests.
     """
     config, shared, misses = demand.config, demand.shared, demand.misses
     stores, missing = demand.total("stored_lines"), demand.total("missing")
-    # A line is written to the cache; then its parts follow one a cycle, each also a turn at the registers' port.
+    # A line is written to the cache; then its parts follow, one per cycle, each with a turn at the registers' port.
     parts["memory"] += _FILL * misses + 2 * missing
     # While all places for parts, or all MSHRs, are in use, as many parts end within one latency.
     together = sum(min(each.counts.parts, each.counts.missing) for each in demand.pipelines)
@@ -247,10 +247,10 @@ def _unfinished(demand: Demand, memory: MemoryBound, entry: int) -> int:
         # Uncached accesses are made one after the other.
         waits = (1 + under_way) * one
     elif free:
-        # A load may wait for stores to its line, and delays the accesses after it.
+        # A load may wait for stores to its line, and then delays the accesses after it.
         waits = one + loads * config.threads * entry
     else:
-        # There may be no place for them.
+        # There may be no free place for the operations under way.
         waits = (1 + lines) * one
     fetches = min(config.fetch_requests, config.warps)
     queued = (under_way + fetches) * (memory.service + 1)
@@ -264,7 +264,7 @@ def _under_way(demand: Demand) -> int:
 
 
 def _unfinished_turns(demand: Demand) -> int:
-    """Return the turns at the registers' port of the parts that wait then."""
+    """Return the turns at the registers' port of the parts that wait when the common beginning ends."""
     config = demand.config
     return _unfinished_accesses(demand)[0] * config.threads * (_FILL + 2) + config.load_parts
 
