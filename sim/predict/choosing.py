@@ -1,4 +1,4 @@
-"""A policy in Python in place of those of the model: asked for its pick, and told what it may see."""
+"""Run a warp policy written in Python in place of the model's own: pass it its inputs and take its pick."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from .model.records import Machine
 
 __all__ = ["Chooser", "PickError"]
 
-#: Choices that are compared when the policy is asked again, and states that have numbers.
+#: The most choices kept for comparison when the policy is asked again, and the most states that get numbers.
 _MOST = 1 << 20
 
 
 class PickError(ValueError):
-    """The pick is no eligible warp, or not the one of the same state and inputs before."""
+    """The pick is not an eligible warp, or differs from an earlier pick in the same state with the same inputs."""
 
 
 class Chooser:
-    """Asks ``policy`` for the choices of a machine, from its first cycle on, and keeps its state.
+    """Asks ``policy`` for the choices of a machine from its first cycle on, and holds the policy's state.
 
-    With ``keeps`` the machine remembers the choices (:mod:`.model.choices`), so that the policy is asked once for each
-    state and inputs: states must be hashable, and ``lanes`` and ``fetched`` not among the inputs. Else it is asked in
-    every cycle.
+    If ``keeps`` is set, the machine remembers the choices (:mod:`.model.choices`), so the policy is asked once for each
+    combination of state and inputs. This requires hashable states, and ``lanes`` and ``fetched`` must not be among the
+    inputs. Otherwise the policy is asked in every cycle.
     """
 
     def __init__(self, config: SmConfig, policy: Policy[Any], *, keeps: bool = False) -> None:
@@ -42,11 +42,11 @@ class Chooser:
         self._title = f"{policy.name}: " if keeps else ""
         reads = getattr(policy, "reads", ("eligible",))
         self._lanes, self._fetched = "lanes" in reads, "fetched" in reads
-        #: The bits of what it reads, as :data:`.model.choices.INPUTS` has them.
+        #: The inputs that the policy reads, a bit each in the order of :data:`.model.choices.INPUTS`.
         self.reads = sum(1 << number for number, name in enumerate(INPUTS) if name in reads)
         self._reads = tuple(dict.fromkeys(("eligible", *reads)))
         self._keeps = keeps and not self._lanes and not self._fetched
-        #: A number for each state, from 1 on, and the states by their numbers.
+        #: The number of each state, counting from 1, and the states by number.
         self._numbers: dict[Any, int] = {}
         self._states: list[Any] = [None]
         self._known: dict[tuple, tuple[int | None, Any]] = {}
@@ -54,12 +54,12 @@ class Chooser:
         self.asked = 0
 
     def choose(self, machine: Machine) -> None:
-        """The pick of the cycle ``port.cycle``, and the state after it.
+        """Make the pick for cycle ``port.cycle`` and update the policy's state.
 
         Raises
         ------
         PickError
-            If the pick is neither None nor one of the eligible warps, or not the same as before.
+            If the pick is neither None nor an eligible warp, or differs from an earlier pick in the same situation.
         """
         front, control, cycle = machine.front[0], machine.control[0], int(machine.port["cycle"][0])
         eligible = int(front["eligible"])
@@ -91,8 +91,8 @@ class Chooser:
         front["chosen_at"] = cycle
 
     def _asked(self, inputs: PolicyInputs) -> tuple[int | None, Any]:
-        """The pick, and the state after it; of a pick that is no eligible warp nothing is told to the policy."""
-        # The choices that are kept are those of what it declares.
+        """Return the pick and the next state; the policy is not updated if the pick is not an eligible warp."""
+        # Choices are kept by the declared inputs, so the policy must not see any others.
         seen: Any = DeclaredInputs(inputs, self._reads) if self._title else inputs
         picked = self._policy.pick(self._state, seen)
         if picked is not None and not _is_one_of(picked, inputs.eligible):
@@ -100,7 +100,7 @@ class Chooser:
         return picked, self._policy.update(self._state, seen, picked)
 
     def _raised(self, error: Exception) -> str:
-        """What the policy has raised, and where in its file."""
+        """Describe the exception that the policy raised, with the line in its file."""
         file = inspect.getsourcefile(type(self._policy))
         lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
         place = f" ({Path(file).name}, line {lines[-1]})" if file and lines else ""
@@ -108,7 +108,7 @@ class Chooser:
         return f"it raised {type(error).__name__}: {text}{place}"
 
     def _keep(self, front: np.void, cycle: int, before: Any, inputs: PolicyInputs, picked: int | None) -> None:
-        """Let the machine keep the choice, if it was made as before."""
+        """Let the machine keep the choice, after checking that it matches any earlier one."""
         try:
             key = (before, *(getattr(inputs, name) for name in self._reads))
             known = self._known.setdefault(key, (picked, self._state))

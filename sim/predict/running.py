@@ -1,4 +1,4 @@
-"""One prediction under way: the machine of :mod:`.model`, a memory model at its port, the golden model beside it."""
+"""One prediction in progress: the machine of :mod:`.model`, a memory model at its port, and the golden model."""
 
 from __future__ import annotations
 
@@ -31,26 +31,26 @@ __all__ = ["OrderMattersError", "Running", "StoppedError"]
 
 _NO_LINE = bytes(LINE_BYTES)
 _NEVER = (1 << 62) - 1
-#: The memory model is looked at after so many cycles at the latest, as in a simulation.
+#: The most cycles between two calls of the memory model, as in a simulation.
 _MOST_CYCLES = 1 << 16
 _EVENTS = 1 << 12
-#: Of a policy in Python so many choices are kept.
+#: The most choices of a policy in Python that are kept.
 _CHOICES = 1 << 18
 
 
 class OrderMattersError(Exception):
-    """What the program does depends on the order of issue."""
+    """The behaviour of the program depends on the order of issue."""
 
 
 class StoppedError(Exception):
-    """The machine stops at a fault that the golden model does not know: a wrong list of accesses."""
+    """The machine stops at a fault that the golden model does not have: a wrong list of accesses."""
 
 
 class Running:
-    """One prediction under way; with ``streams`` every warp's instructions are known, else they come one by one.
+    """One prediction in progress; without ``streams``, the golden model supplies the instructions one by one.
 
-    ``supplied``: nothing is fetched, and no heed is paid to what loads find: every warp executes its ``streams``.
-    ``policy``: who issues, in place of the policy that the request names.
+    ``supplied``: every warp executes its ``streams`` without fetches, whatever values the loads would read.
+    ``policy``: the policy that selects warps, in place of the one that the request names.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class Running:
         keeps = policy is None and request.policy not in policies.NAMES
         if keeps:
             policy = POLICIES[request.policy].of(config)
-        #: Who is asked for the choices, if that is a policy in Python.
+        #: Asks a policy in Python for its choices; None if the model has a rule for the policy.
         self.chooser = None if policy is None else Chooser(config, policy, keeps=keeps)
         settings = configured(config, request, ring=0 if streams else PLACES - 1, supplied=supplied)
         self.machine = new_machine(
@@ -103,19 +103,19 @@ class Running:
         self.source, self.kind = (int(settings[name][0]) for name in ("source_bit", "kind_bit"))
 
     def console_text(self) -> list[str]:
-        """The lines that the program has printed; the last one need not have ended."""
+        """Return the lines that the program has printed; the last one may be incomplete."""
         self._console.flush()
         return self._printed
 
     def run(self, tell: Callable[[int], None]) -> None:
-        """To the end; ``tell`` is called with the cycle once in a while.
+        """Run to the end; ``tell`` is called with the cycle from time to time.
 
         Raises
         ------
         OrderMattersError
-            If the instructions that were known are not those of this schedule.
+            If the recorded instructions are not those of this schedule.
         StoppedError
-            If they were known, and not all of them are executed.
+            If a fault stops the machine before it has executed all recorded instructions.
         """
         self._attend(0)
         while True:
@@ -133,12 +133,12 @@ class Running:
                 self.sums["issues"] = 0
             if self.watcher is not None and (finished or self.sums["events"] == _EVENTS):
                 events = self.machine.events[: int(self.sums["events"])]
-                # In swas they see what the scheduler sees (docs/policies.md, "The oracles").
+                # In swas the oracles see the same inputs as the scheduler (docs/policies.md, "The oracles").
                 events["osched1"] = events["osched2"] = events["selected"] if self.config.oracles else NONE
                 self.watcher.take(tidy(events))
                 self.sums["events"] = 0
             if finished or reason == machine.SERVE:
-                # A cycle that has ended is behind the machine, the one in which it stops is not.
+                # After a stop to serve memory, the last cycle is complete; the cycle in which the program ends is not.
                 cycle = int(self.box["cycle"]) - (not finished)
                 self._serve(cycle)
                 tell(cycle)
@@ -148,14 +148,14 @@ class Running:
             self._require_all(self.streams)
 
     def _require_all(self, streams: Streams) -> None:
-        """What was known has been executed, and has left what it was to leave."""
+        """Check that all recorded instructions were executed and that memory was written as recorded."""
         if self.control["halted"]:
             raise StoppedError
         if not np.array_equal(self.machine.writers, streams.writers):
             raise OrderMattersError
 
     def _step(self, stepper: Stepper, reason: int) -> bool:
-        """What the golden model has to do with it; whether the machine is in the middle of a cycle."""
+        """Let the golden model do its part for ``reason``; return whether the machine is in the middle of a cycle."""
         if reason == machine.STEP:
             code = self.machine.code[self.front["selected_code"]]
             stepper.step(int(self.front["selected"]), code, int(self.front["selected_pc"]))
@@ -170,7 +170,7 @@ class Running:
         return False
 
     def _poke(self, stepper: Stepper) -> None:
-        """The instruction in stage X reads what counts time: the golden model gets the machine's value."""
+        """Give the golden model the machine's value of the counter that the instruction in stage X reads."""
         w = int(self.issue["warp_x"])
         code = self.machine.code[self.issue["code_x"]]
         mcycle = int(self.box["cycle"]) - 1
@@ -181,7 +181,7 @@ class Running:
             stepper.iss.poke(w, int(code["register"]), int(step["mask"]), values)
 
     def _keep(self, stepper: Stepper) -> None:
-        """The bytes of a store that goes into the write buffer in this cycle."""
+        """Record the bytes of a store that enters the write buffer in this cycle."""
         entry, stored = int(self.lsu["entry"]), stepper.stored[int(self.lsu["event_row"])]
         assert stored is not None
         addresses, data, size = stored
@@ -194,7 +194,7 @@ class Running:
                 self.entries[entry][at : at + size] = int(data[lane]).to_bytes(4, "little")[:size]
 
     def _serve(self, cycle: int) -> None:
-        """Pass on what was requested and what the model completes, as tb/mailbox.py does for the hardware."""
+        """Pass requests to the memory model and its completions back, as tb/mailbox.py does for the hardware."""
         box, model = self.box, self.model
         for number in range(int(box["taken"]), int(box["given"])):
             at = number % RING
@@ -222,7 +222,7 @@ class Running:
         self._attend(cycle)
 
     def _attend(self, cycle: int) -> None:
-        """When the model has to be looked at again, and what it accepts until then."""
+        """Set when the memory model must be called again, and how many requests it accepts until then."""
         box, model = self.box, self.model
         due = model.next_due
         box["lookahead"] = min(model.lookahead, model.room)
