@@ -130,7 +130,7 @@ LSU = _fields(
     " held held_warp held_register held_store held_first held_line held_bytes held_load held_pc held_address held_row"
     " held_lanes"
     # A list of accesses: whether one is active or closing; whether one begins or ends in the next cycle; the next
-    # entry, the number of its accesses given so far, and its line; lines read ahead; a missing access, and for how long.
+    # entry, how many of its accesses were given, and its line; lines read ahead; a missing access, and for how long.
     " ordering closing broken switch switch_row list_row list_lines list_index list_given list_next"
     " list_current list_active list_over list_line list_asked list_come list_bad list_tail list_head list_held"
     " gave absent quiet"
