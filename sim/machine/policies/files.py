@@ -1,9 +1,9 @@
-"""Warp policies from a file of the user: ``FILE.py`` or ``FILE.py:CLASS`` in place of a policy's name.
+"""Warp policies from a user's file: ``FILE.py`` or ``FILE.py:CLASS`` in place of a policy's name.
 
 A file has a class in plain Python (a subclass of :class:`sim.machine.policies.base.Policy`), a class for the hardware
 (a subclass of :class:`hdl.policies.base.Policy`) whose name ends in ``Hardware``, or both. The name of a policy is the
-name of its class with the first digits of the file's SHA-256. An edited file is therefore another policy, in every
-result and in every cache key.
+name of its class and the first digits of the file's SHA-256. An edited file is therefore a different policy in every
+result and every cache key.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["PolicyFile", "PolicyFileError", "files_of", "is_file", "load", "load
            "require_python", "require_same"]
 
 _TEXT = re.compile(r"(?P<file>.*\.py)(?::(?P<name>\w*))?", re.DOTALL)
-#: How the name of a class for the hardware ends.
+#: The suffix of the name of a class for the hardware.
 _HARDWARE = "Hardware"
 #: The classes of a policy: in plain Python, and for the hardware.
 _Pair = tuple[type[Policy[Any]] | None, type | None]
@@ -35,7 +35,7 @@ _DIGITS = 8
 
 
 class PolicyFileError(ValueError):
-    """A file without a policy that can be used; the text is one line."""
+    """A file without a usable policy; the message is one line."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class PolicyFile:
 
     @property
     def text(self) -> str:
-        """What :func:`load` takes, from any folder."""
+        """The argument for :func:`load`, valid from any folder."""
         return f"{self.path}:{self.class_name}"
 
     def as_json(self) -> dict[str, str]:
@@ -63,17 +63,17 @@ _LOADED: dict[str, PolicyFile] = {}
 
 
 def is_file(text: str) -> bool:
-    """Whether ``text`` names a file, and not a policy."""
+    """Whether ``text`` names a file rather than a policy."""
     return "/" in text or _TEXT.fullmatch(text) is not None
 
 
 def load(text: str) -> str:
-    """Load the policy that ``text`` names; return its name, by which all of Metronome knows it from now on.
+    """Load the policy that ``text`` names, and return its name, which is valid everywhere in Metronome from now on.
 
     Raises
     ------
     PolicyFileError
-        If the file cannot be read or executed, or has no such policy, or several.
+        If the file cannot be read or executed, has no such policy, or has several and ``text`` names none.
     """
     match = _TEXT.fullmatch(text)
     if match is None:
@@ -93,22 +93,22 @@ def load(text: str) -> str:
 
 
 def loaded(names: Iterable[str]) -> dict[str, PolicyFile]:
-    """Those of the policies that come from files."""
+    """Return those of the policies that come from files."""
     return {name: _LOADED[name] for name in names if name in _LOADED}
 
 
 def files_of(names: Iterable[str | None]) -> dict[str, dict[str, str]]:
-    """``policy_files`` of a result: what is known of those policies that come from files."""
+    """Return the ``policy_files`` of a result: an entry for each policy that comes from a file."""
     return {name: file.as_json() for name, file in loaded(name for name in names if name is not None).items()}
 
 
 def require_same(files: Mapping[str, str]) -> None:
-    """Load policies in another process: name -> ``FILE.py:CLASS``.
+    """Load the same policies in another process; ``files``: name -> ``FILE.py:CLASS``.
 
     Raises
     ------
     PolicyFileError
-        As :func:`load`, and if a file has changed.
+        As :func:`load`, or if a file has changed.
     """
     for name, text in files.items():
         if name not in _LOADED and load(text) != name:
@@ -116,7 +116,7 @@ def require_same(files: Mapping[str, str]) -> None:
 
 
 def require_hardware(names: Iterable[str]) -> None:
-    """PolicyFileError if a policy from a file has no class for the hardware."""
+    """Raise PolicyFileError if a policy from a file has no class for the hardware."""
     for file in loaded(names).values():
         if not file.in_hardware:
             raise PolicyFileError(
@@ -126,7 +126,7 @@ def require_hardware(names: Iterable[str]) -> None:
 
 
 def require_python(name: str) -> None:
-    """PolicyFileError if the policy comes from a file, and has no class in plain Python."""
+    """Raise PolicyFileError if the policy comes from a file that has no class in plain Python."""
     for file in loaded([name]).values():
         if not file.in_python:
             raise PolicyFileError(
@@ -135,7 +135,7 @@ def require_python(name: str) -> None:
 
 
 def _module(path: Path, content: bytes, digest: str) -> ModuleType:
-    """The file, executed once."""
+    """Execute the file, once for each digest, and return its module."""
     name = f"metronome_policy_{digest[:16]}"
     if name in sys.modules:
         return sys.modules[name]
@@ -154,7 +154,7 @@ def _module(path: Path, content: bytes, digest: str) -> ModuleType:
 
 
 def _line(error: BaseException, path: Path) -> str:
-    """Where in the file an error has come up."""
+    """Describe the line of the file in which an error was raised."""
     if isinstance(error, SyntaxError) and error.filename == str(path):
         return f", line {error.lineno}"
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
@@ -169,7 +169,7 @@ def _said(error: BaseException) -> str:
 
 
 def _pairs(module: ModuleType, path: Path) -> dict[str, _Pair]:
-    """By name: the class in plain Python, and the one for the hardware. A name with _ in front is of a base class."""
+    """Return by name the class in plain Python and the one for the hardware. A leading _ marks a base class."""
     hardware_module = sys.modules.get("metronome.hdl.policies.base")
     pairs: dict[str, _Pair] = {}
     classes = [each for each in vars(module).values() if isinstance(each, type) and each.__module__ == module.__name__]
@@ -188,7 +188,7 @@ def _pairs(module: ModuleType, path: Path) -> dict[str, _Pair]:
 
 
 def _chosen(path: Path, asked: str | None, names: list[str]) -> str:
-    """The policy that is asked for; without a name the only one."""
+    """Return the name of the requested policy; without a request, of the only one."""
     if not names:
         raise PolicyFileError(f"{path} has no policy: metronome new --policy mine writes a file that has one")
     if asked is None and len(names) == 1:
@@ -220,7 +220,7 @@ def _register(path: Path, class_name: str, digest: str, policy: type[Policy[Any]
 
 
 def _require_reads(path: Path, policy: type[Policy[Any]]) -> None:
-    """PolicyFileError for an input that no machine has."""
+    """Raise PolicyFileError if ``reads`` has an input that does not exist."""
     known = list(inspect.signature(PolicyInputs).parameters)
     for field in policy.reads:
         if field not in known:
