@@ -1,1 +1,1 @@
-"""The machine by name: settings, and its parts in plain Python (policies, memory models, golden model)."""
+"""The machine's settings by name, and its parts in plain Python (policies, memory models, golden model)."""

@@ -1,4 +1,4 @@
-"""An entry of a list of accesses as it lies in memory (docs/memory.md, "Order from a list")."""
+"""The format in memory of an entry of a list of accesses (docs/memory.md, "Order from a list")."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ __all__ = ["ENTRY", "ENTRY_BYTES", "LINE_BITS", "MOST_LINES", "MOST_WARPS", "WAR
 #: Two words, the lower one first.
 ENTRY = struct.Struct("<II")
 ENTRY_BYTES = ENTRY.size
-#: What an entry has bits for.
+#: Widths of the fields of an entry, and the limits that follow from them.
 WARP_BITS, LINE_BITS = 6, 6
 MOST_WARPS, MOST_LINES = 1 << WARP_BITS, (1 << LINE_BITS) - 1
 
 
 def fields(first: int, second: int) -> tuple[int, int, int, int]:
-    """Of the two words of an entry: pc, whether it is a store, warp, lines; all 0 at the end."""
+    """Return pc, store flag, warp and number of lines from the two words of an entry; all are 0 at the end."""
     return first & ~3, first & 1, second & MOST_WARPS - 1, second >> WARP_BITS & MOST_LINES

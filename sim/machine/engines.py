@@ -1,4 +1,4 @@
-"""What the cycles of a run come from."""
+"""The engines that compute the cycles of a run."""
 
 import enum
 
@@ -6,11 +6,11 @@ __all__ = ["CannotPredictError", "Engine"]
 
 
 class Engine(enum.StrEnum):
-    """``rtl``: the hardware, simulated. ``predict``: the model of its time, which knows ``swas`` only."""
+    """``rtl``: the simulated hardware. ``predict``: the model of its timing, which supports only ``swas``."""
 
     RTL = "rtl"
     PREDICT = "predict"
 
 
 class CannotPredictError(ValueError):
-    """A run that cannot be predicted; one line."""
+    """A run that cannot be predicted; the message is one line."""

@@ -1,7 +1,7 @@
-"""What happens in a cycle, as one record for the hardware and for what computes it; sizes and names that it has.
+"""The events of one cycle as a record, the same for hardware and prediction, with its sizes and names.
 
-The records of the simulation (:mod:`sim.run.probe_events`) become EVENT, and the prediction (:mod:`sim.predict.model`)
-writes it. What compares or shows runs reads nothing else.
+The records of the simulation (:mod:`sim.run.probe_events`) are converted to EVENT, and the prediction
+(:mod:`sim.predict.model`) writes EVENT directly. Code that compares or shows runs reads nothing else.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["DEPTH", "EVENT", "LANES", "MSHRS", "NONE", "PARTS", "REGISTERS", "ST
 
 #: No warp, no register, no pc.
 NONE = -1
-#: The most of each that a configuration can have (hdl.config).
+#: The maximum of each in any configuration (hdl.config).
 WARPS, LANES, MSHRS, PARTS, STORES = 64, 32, 64, 64, 64
 #: Registers of a warp, integer and floating point.
 REGISTERS = 64
@@ -30,18 +30,18 @@ DEPTH = 4
 
 
 def _numbers(reasons: Iterable[StallReason | LookupWait]) -> Any:
-    """Reasons as plain numbers, which compiled code can take, and how many there are as COUNT."""
+    """Return the reasons as plain numbers, which compiled code accepts, and their number as COUNT."""
     names = {reason.name: reason.value for reason in reasons}
     record: Any = namedtuple  # a type checker wants literal names
     return record("_Numbers", [*names, "COUNT"])(*names.values(), len(names))
 
 
-#: Why a warp is not eligible, or nobody is selected (docs/counters.md).
+#: Reasons why a warp is not eligible, or why no warp is selected (docs/counters.md).
 Reason = _numbers(StallReason)
-#: Why an access waits in the lookup (docs/memory.md, "Lookup waits").
+#: Reasons why an access waits in the lookup (docs/memory.md, "Lookup waits").
 Wait = _numbers(LookupWait)
 
-#: One cycle, as the probe of the hardware shows it (hdl.layouts.events has the words): what the units have done in it.
+#: The actions of the units in one cycle, as the hardware's probe shows them (hdl.layouts.events describes the fields).
 EVENT = np.dtype([
     *((name, np.int64) for name in (
         "cycle eligible fetched selected nop missed miss refill refill_line turn unresolved request answer active"

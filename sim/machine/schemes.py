@@ -1,4 +1,4 @@
-"""Front ends by their names: who coordinates fetch and issue by which policies, and the configuration that has them."""
+"""Schemes: the coordination of fetch and issue with its policies, by name, and the configuration for a scheme."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Scheme", "check_scheme", "coordinate", "one_policy", "schemes"]
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Scheme:
-    """Who coordinates fetch and issue, by which policies. ``fetch`` is None in ``swas``."""
+    """The coordination of fetch and issue, the policies and the prediction. ``fetch`` is None in ``swas``."""
 
     mode: Coordination
     fetch: str | None
@@ -27,14 +27,14 @@ def check_scheme(
     config: SmConfig, *, mode: str | None = None, fetch: str | None = None, issue: str | None = None,
     prediction: str | None = None, label: Callable[[str], str] = str,
 ) -> Scheme:
-    """The scheme of these names, each of which is the configuration's own if it is None.
+    """Return the scheme of these names; a name that is None defaults to the configuration's own.
 
-    ``label`` makes of ``mode``, ``fetch`` and so on what the user knows them by.
+    ``label`` converts ``mode``, ``fetch`` and so on to the names that the user knows.
 
     Raises
     ------
     ConfigError
-        For an unknown name, a fetch policy of ``swas``, and a policy that the configuration's ``rates`` do not suit.
+        If a name is unknown, ``swas`` is given a fetch policy, or a policy does not fit the configuration's ``rates``.
     """
     coordination = config.coordination if mode is None else Coordination(one_of(label("mode"), mode, Coordination))
     if fetch is not None:
@@ -64,12 +64,12 @@ def schemes(
     config: SmConfig, modes: Sequence[str], fetches: Sequence[str], issues: Sequence[str], predictions: Sequence[str],
     label: Callable[[str], str] = str,
 ) -> Iterator[Scheme]:
-    """Every combination of the names, ``swas`` once for all fetch policies; no ``fetches``: each scheme's own default.
+    """Yield every combination of the names, with ``swas`` only once; without ``fetches``, each scheme's own default.
 
     Raises
     ------
     ConfigError
-        As :func:`check_scheme`; a fetch policy is refused where ``swas`` alone is asked for.
+        As :func:`check_scheme`; a fetch policy is refused if ``swas`` is the only mode.
     """
     for mode, prediction in product(modes, predictions):
         one_of_several = len(modes) > 1 and mode.lower() == Coordination.SWAS
@@ -79,7 +79,7 @@ def schemes(
 
 
 def coordinate(config: SmConfig, scheme: Scheme, among: Sequence[Scheme] = ()) -> SmConfig:
-    """The configuration with this scheme. Schemes ``among`` which it is that differ in policies only share its build.
+    """Return the configuration with this scheme; schemes in ``among`` that differ only in policies share its build.
 
     The usual policies, those of ``config``, share one build.
     """
@@ -99,7 +99,7 @@ def coordinate(config: SmConfig, scheme: Scheme, among: Sequence[Scheme] = ()) -
 
 
 def one_policy(config: SmConfig, scheme: Scheme) -> SmConfig:
-    """The configuration with this scheme and nothing to select: a build without policy straps."""
+    """Return the configuration with only this scheme's policies: a build without policy straps."""
     return dataclasses.replace(
         config, coordination=scheme.mode, prediction=scheme.prediction, policies=(scheme.issue,),
         fetch_policies=() if scheme.fetch is None else (scheme.fetch,),

@@ -1,6 +1,6 @@
-"""The fields of ``SmConfig`` by name: what each means, its values as text, and a TOML file of a whole configuration.
+"""The fields of ``SmConfig`` by name: meanings, values as text, and TOML files of whole configurations.
 
-A name is that of the field; those of the memory map are ``memory_map.start`` and so on.
+A name is that of the field; fields of the memory map are called ``memory_map.start`` and so on.
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ from .policies.plain import POLICIES
 __all__ = ["DEFAULT_FETCH", "FIELDS", "ConfigError", "Field", "as_text", "from_toml", "near", "one_of", "parse",
            "policy_of", "replaced", "to_toml", "values_of"]
 
-#: What a field holds: a number, a switch, the name of an enumeration's member, names of policies, or numbers.
+#: The value of a field: a number, a switch, the name of an enumeration's member, names of policies, or numbers.
 Value = int | bool | str | tuple[str, ...] | tuple[int, ...]
 
-#: The fetch policy of a front end where none is given; swas has none of its own (docs/policies.md).
+#: The default fetch policy of each front end; swas has no separate fetch policy (docs/policies.md).
 DEFAULT_FETCH = {Coordination.BASELINE: "lrr", Coordination.VORTEX: "fixed"}
 _MAP = "memory_map"
-#: The head of a table, or the key of a value; good enough for the names of fields.
+#: The header of a table, or the key of a value; sufficient for the names of fields.
 _TOML_LINE = re.compile(r"\s*(?:\[\s*(?P<table>[\w.-]+)\s*\]|(?P<key>[\w.-]+)\s*=)")
 _SWITCH = {"true": True, "false": False}
-#: No field takes a power of two that is larger.
+#: The number of powers of two, from 1 on, that a field may take.
 _POWERS = 33
 _FACTORS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
 class ConfigError(ValueError):
-    """A configuration that cannot be; one line: the field, what it may be, and the value given."""
+    """An invalid configuration; the message is one line: the field, its valid values, and the value given."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Field:
-    """One field: ``memory_map.user``, its default, the unit if it has one, and what it means."""
+    """One field: its name such as ``memory_map.user``, its default, its unit if any, and its meaning."""
 
     name: str
     default: Any
@@ -70,22 +70,22 @@ FIELDS: Mapping[str, Field] = {field.name: field for field in _described(SmConfi
 
 
 def near(name: str, names: Iterable[str]) -> str:
-    """`` (did you mean X?)`` for a name that resembles one of ``names``, else nothing."""
-    # Names of two letters resemble each other all.
+    """Return `` (did you mean X?)`` for a name that resembles one of ``names``, else an empty string."""
+    # Names of two letters all resemble each other.
     known = {each.lower(): each for each in names if len(each) > 2}
     found = difflib.get_close_matches(name.lower(), known, 1, 0.5)
-    # A part that was left out is no small difference, but a clear one: user for memory_map.user.
+    # A missing prefix is a large difference, but the intention is clear: user for memory_map.user.
     found = found or [each for each in known if name and each.endswith(f".{name.lower()}")][:1]
     return f" (did you mean {known[found[0]]}?)" if found else ""
 
 
 def one_of(what: str, value: str, names: Iterable[str]) -> str:
-    """The one of ``names`` that ``value`` names, in upper or lower case.
+    """Return the one of ``names`` that equals ``value``, ignoring case.
 
     Raises
     ------
     ConfigError
-        For any other value, with the name that resembles it; ``what`` says whose value it is.
+        For any other value, with a similar name if there is one; ``what`` names the setting in the message.
     """
     known = {name.lower(): name for name in names}
     if value.lower() in known:
@@ -94,12 +94,12 @@ def one_of(what: str, value: str, names: Iterable[str]) -> str:
 
 
 def policy_of(what: str, value: str) -> str:
-    """The name of the warp policy ``value``: one of ours, or of a file, which is loaded (:mod:`.policies.files`).
+    """Return the name of the warp policy ``value``: a built-in one, or one loaded from a file (:mod:`.policies.files`).
 
     Raises
     ------
     ConfigError
-        For any other value; ``what`` says whose value it is.
+        For any other value; ``what`` names the setting in the message.
     """
     if not files.is_file(value):
         return one_of(what, value, POLICIES)
@@ -118,7 +118,7 @@ def _field(name: str) -> Field:
 
 
 def _one_of(name: str, text: str, names: Iterable[str]) -> str:
-    """The one of ``names`` that ``text`` is, in any case."""
+    """Return the one of ``names`` that equals ``text``, ignoring case."""
     known = {each.lower(): each for each in names}
     if text.lower() not in known:
         raise ConfigError(f"{name} must be one of {', '.join(known.values())}, not {text!r}{near(text, known)}")
@@ -126,7 +126,7 @@ def _one_of(name: str, text: str, names: Iterable[str]) -> str:
 
 
 def _number(field: Field, text: str) -> int:
-    """Decimal or hexadecimal; bytes may have K, M or G behind them."""
+    """Parse a decimal or hexadecimal number; a number of bytes may have the suffix K, M or G."""
     sized = re.fullmatch(r"(-?[0-9][0-9_]*)([KMG]?)(?:i?B)?", text, re.ASCII) if field.unit == "bytes" else None
     try:
         return int(sized[1]) * _FACTORS[sized[2]] if sized else int(text, 0)
@@ -135,12 +135,12 @@ def _number(field: Field, text: str) -> int:
 
 
 def parse(name: str, text: str) -> Value:
-    """The value of the field ``name`` that ``text`` says; a plus sign parts names of policies, and numbers.
+    """Parse ``text`` as a value of the field ``name``; a plus sign separates several policies or numbers.
 
     Raises
     ------
     ConfigError
-        For an unknown field, and for a text that is no value of its type.
+        If the field is unknown, or ``text`` is not a value of its type.
     """
     field, text = _field(name), text.strip()
     if issubclass(field.kind, enum.Enum):
@@ -157,7 +157,7 @@ def parse(name: str, text: str) -> Value:
 
 
 def _checked(name: str, value: Any) -> Any:
-    """The value as the field holds it: TOML has neither tuples nor enumerations."""
+    """Convert a value to the type of its field, because TOML has neither tuples nor enumerations."""
     field = _field(name)
     if issubclass(field.kind, enum.Enum) and isinstance(value, str):
         return field.kind(_one_of(name, value, field.kind))
@@ -169,15 +169,14 @@ def _checked(name: str, value: Any) -> Any:
 
 
 def replaced(config: SmConfig, values: Mapping[str, Any]) -> SmConfig:
-    """The configuration with these values instead of its own.
+    """Return the configuration with these values in place of its own.
 
-    A front end that needs fetch policies gets the usual ones, and one that has none loses them, unless they are
-    among the values.
+    Unless the values include fetch policies, a new front end gets the usual ones if it needs them, and none otherwise.
 
     Raises
     ------
     ConfigError
-        For an unknown field, and with the message of ``SmConfig`` for what it refuses.
+        If a field is unknown, or ``SmConfig`` rejects a value; the message is then that of ``SmConfig``.
     """
     new = {name: _checked(name, value) for name, value in values.items()}
     scheme = new.get("coordination", config.coordination)
@@ -199,7 +198,7 @@ def replaced(config: SmConfig, values: Mapping[str, Any]) -> SmConfig:
 
 
 def _nearest(refusal: str, made: Callable[..., SmConfig]) -> str:
-    """`` (the nearest are 512 and 1024)`` behind the refusal of a number that must be a power of two, else nothing."""
+    """Return `` (the nearest are 512 and 1024)`` if the refused number must be a power of two, else an empty string."""
     match = re.fullmatch(r"(\w+) must be (.*\bpower of two\b.*), not (-?\d+)", refusal)
     if match is None:
         return ""
@@ -209,7 +208,7 @@ def _nearest(refusal: str, made: Callable[..., SmConfig]) -> str:
         try:
             made(**{name: number})
         except ValueError as error:
-            return not str(error).startswith(f"{name} ")  # another field's mistake is the next one to be told
+            return not str(error).startswith(f"{name} ")  # an error in another field is reported next
         return True
 
     powers = [0, *(1 << bit for bit in range(_POWERS))]
@@ -220,12 +219,12 @@ def _nearest(refusal: str, made: Callable[..., SmConfig]) -> str:
 
 
 def values_of(config: SmConfig) -> dict[str, Any]:
-    """Field -> value, for every field."""
+    """Return a dict from the name of every field to its value."""
     return {name: functools.reduce(getattr, name.split("."), config) for name in FIELDS}
 
 
 def as_text(name: str, value: Any) -> str:
-    """The value as :func:`parse` takes it: addresses in hexadecimal."""
+    """Format a value as :func:`parse` accepts it, with addresses in hexadecimal."""
     if isinstance(value, tuple):
         return "+".join(map(str, value))
     if isinstance(value, bool):
@@ -234,10 +233,10 @@ def as_text(name: str, value: Any) -> str:
 
 
 def to_toml(config: SmConfig) -> str:
-    """Every field with its meaning, as a TOML file that :func:`from_toml` reads back."""
+    """Return a TOML file of every field with its meaning, which :func:`from_toml` can read."""
     lines = ["# A machine, for metronome run --config FILE. Fields that are left out are the preset's.", ""]
     inside = ""
-    # A table ends with the file: what is in none comes first.
+    # A table extends to the end of the file, so fields outside any table come first.
     for name, value in sorted(values_of(config).items(), key=lambda item: item[0].startswith(f"{_MAP}.")):
         field = FIELDS[name]
         table, _, own = name.rpartition(".")
@@ -251,7 +250,7 @@ def to_toml(config: SmConfig) -> str:
 
 
 def _twice(text: str, refusal: str) -> str | None:
-    """The line and the name of what a TOML file has twice, if that is why the parser has refused it, else None."""
+    """Describe a table or key that a TOML file has twice, if the parser rejected it for that reason, else None."""
     if not refusal.startswith("Cannot "):
         return None
     seen: dict[str, int] = {}
@@ -272,14 +271,14 @@ def _twice(text: str, refusal: str) -> str | None:
 
 
 def from_toml(text: str) -> dict[str, Any]:
-    """Field -> value of a TOML file, for :func:`replaced`.
+    """Return a dict from field to value of a TOML file, for :func:`replaced`.
 
     Raises
     ------
     ConfigError
-        If it is no TOML, or has a table that is none of a configuration.
+        If the text is not TOML, or has a table or field that a configuration does not have.
     """
-    import tomllib  # for the few machines that come from a file
+    import tomllib  # imported here because few configurations come from a file
 
     try:
         document = tomllib.loads(text)

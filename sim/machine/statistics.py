@@ -1,4 +1,4 @@
-"""What a simulation counts in the measured region beyond the SM's own counters (docs/counters.md)."""
+"""Statistics of a simulation in the measured region, beyond the SM's own counters (docs/counters.md)."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ __all__ = ["REASONS", "LineAccesses", "LoadLatency", "RegionStatistics", "WarpCy
 
 @dataclass(frozen=True, kw_only=True)
 class LineAccesses:
-    """What became of the accesses to lines of global memory, of loads or of stores.
+    """Outcomes of the accesses to lines of global memory, for loads or for stores.
 
-    ``instructions``: those whose first access it was. A load's access is one of ``hits`` (in the data cache),
-    ``merges`` (it shares an earlier one's request), ``forwards`` (the write buffer has its bytes), ``misses`` (it makes
-    a request) and ``uncached``. A store's may hit the cache, and may merge with a line in the write buffer; it is never
-    a forward or a miss.
+    ``instructions``: the number of accesses that were the first of their instruction. A load's access is one of
+    ``hits`` (in the data cache), ``merges`` (it shares an earlier request), ``forwards`` (the write buffer has its
+    bytes), ``misses`` (it makes a request) and ``uncached``. A store's access may hit the cache, and may merge with a
+    line in the write buffer; it is never a forward or a miss.
     """
 
     instructions: int
@@ -32,15 +32,15 @@ class LineAccesses:
 
     @property
     def per_instruction(self) -> float | None:
-        """Lines that an instruction takes, on average: the coalescing rate; None without an instruction."""
+        """The mean number of lines for each instruction (the coalescing rate); None without an instruction."""
         return self.accesses / self.instructions if self.instructions else None
 
 
 @dataclass(frozen=True, kw_only=True)
 class LoadLatency:
-    """Cycles from stage X to the last write of the register, of the loads that write one (global and local memory).
+    """Cycles from stage X to the last write of the register, for loads that write one (global and local memory).
 
-    ``histogram[i]``: loads with a latency of 2**i to 2**(i + 1) - 1.
+    ``histogram[i]``: the number of loads with a latency of 2**i to 2**(i + 1) - 1.
     """
 
     total: int
@@ -49,16 +49,16 @@ class LoadLatency:
 
     @property
     def count(self) -> int:
-        """Loads."""
+        """The number of loads."""
         return sum(self.histogram)
 
     @property
     def mean(self) -> float | None:
-        """Cycles; None without a load."""
+        """The mean latency in cycles; None without a load."""
         return self.total / self.count if self.count else None
 
     def as_json(self) -> dict[str, Any]:
-        """The histogram by the lowest latency of each bin, bins without a load left out."""
+        """Return the fields for JSON; the histogram's keys are the lowest latencies of its bins, without empty bins."""
         return {
             "count": self.count, "mean": self.mean, "max": self.maximum if self.count else None,
             "histogram": {str(1 << number): count for number, count in enumerate(self.histogram) if count},
@@ -67,10 +67,10 @@ class LoadLatency:
 
 @dataclass(frozen=True, kw_only=True)
 class WarpCycles:
-    """What one warp did in each cycle of the region; they add up to it.
+    """The cycles of the region by the state of one warp; they add up to the length of the region.
 
-    ``not_selected``: eligible, but another warp was selected, or nobody. ``inactive``: not active, or the SM has
-    stopped at a fault. ``stalls`` by the warp's own reason (:data:`REASONS`).
+    ``not_selected``: eligible, but another warp or none was selected. ``inactive``: not active, or the SM has stopped
+    at a fault. ``stalls``: by the warp's own reason (:data:`REASONS`).
     """
 
     instructions: int
@@ -81,18 +81,18 @@ class WarpCycles:
 
     @property
     def total(self) -> int:
-        """All of them: the cycles of the region."""
+        """The sum of all, which is the length of the region in cycles."""
         return self.instructions + self.nops + self.not_selected + self.inactive + sum(self.stalls.values())
 
     def as_json(self) -> dict[str, Any]:
-        """``stalls`` by name."""
+        """Return the fields for JSON, with ``stalls`` by name."""
         return {
             "instructions": self.instructions, "nops": self.nops, "not_selected": self.not_selected,
             "inactive": self.inactive, "stalls": {reason.name.lower(): count for reason, count in self.stalls.items()},
         }
 
 
-#: The reasons that a warp of its own can have.
+#: The reasons that a single warp can have.
 REASONS = tuple(
     reason for reason in StallReason if reason not in (StallReason.NONE, StallReason.IDLE, StallReason.POLICY)
 )
@@ -100,7 +100,7 @@ REASONS = tuple(
 
 @dataclass(frozen=True, kw_only=True)
 class RegionStatistics:
-    """All of it. ``waits``: cycles in which an access waited in the lookup stage, by reason; ``warps`` by number."""
+    """All statistics. ``waits``: cycles in which an access waited in the lookup, by reason; ``warps``: by number."""
 
     loads: LineAccesses
     stores: LineAccesses
@@ -109,7 +109,7 @@ class RegionStatistics:
     warps: tuple[WarpCycles, ...]
 
     def as_json(self) -> dict[str, Any]:
-        """The fields of a run's JSON (docs/counters.md)."""
+        """Return the fields of a run's JSON (docs/counters.md)."""
         stores = asdict(self.stores)
         del stores["forwards"], stores["misses"]
         return {

@@ -1,1 +1,1 @@
-"""Runs, computed: the model of :mod:`.model` with a program, a memory model and the golden model around it."""
+"""Predictions of runs: the model of :mod:`.model`, driven with a program, a memory model and the golden model."""

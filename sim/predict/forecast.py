@@ -1,6 +1,7 @@
-"""What an analysis forecasts that assumes a warp always has its next instruction, and how much of it comes true.
+"""Schedules forecast on the assumption that every warp always has its next instruction, and their accuracy.
 
-Crouzet 2024 (section II-C) says why it need not: with two schedulers a warp is skipped when its buffer is empty.
+Crouzet 2024 (section II-C) explains why such a forecast can fail: with two schedulers, a warp whose buffer is empty is
+skipped.
 """
 
 from __future__ import annotations
@@ -20,29 +21,29 @@ from .running import Running
 
 __all__ = ["Forecast", "compare_schedules", "forecast", "forecast_against"]
 
-#: Cycles of the region and of the run as forecast; the shares of :func:`compare_schedules`; why there is no forecast.
+#: Forecast cycles of the region and of the run; the shares of :func:`compare_schedules`; the reason for no forecast.
 COLUMNS = ("cycles", "total_cycles", "same_cycle", "same_place", "problem")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Forecast:
-    """What was forecast of a run: its ``result`` as far as that is counted, and ``issued`` (ISSUED, NOPs included)."""
+    """The forecast of a run: its ``result``, as far as the model counts it, and ``issued`` (ISSUED, with NOPs)."""
 
     result: RunResult
     issued: np.ndarray
 
 
 def forecast(config: SmConfig, request: RunRequest, recordings: Recordings) -> Forecast:
-    """The schedule of ``request`` as it is known before the run.
+    """Forecast the schedule of ``request`` before the run.
 
-    For ``swas`` it is the prediction. For other front ends it is that of the issue policy, if every warp always has its
-    next instruction; the fetch policy, the buffers and the I-cache do not count. Each warp executes what the golden
-    model has executed.
+    For ``swas``, this is the prediction. For other front ends, it is the schedule of the issue policy if every warp
+    always has its next instruction; the fetch policy, the buffers and the I-cache are ignored. Each warp executes the
+    instructions that the golden model executed.
 
     Raises
     ------
     ValueError
-        For a program of which the warps' instructions are not known before it runs, or a request that cannot be run.
+        If the warps' instructions are not known before the program runs, or the request cannot be run.
     """
     if config.coordination is Coordination.SWAS:
         prediction = predict(config, request, recordings=recordings)
@@ -64,10 +65,10 @@ def forecast(config: SmConfig, request: RunRequest, recordings: Recordings) -> F
 
 
 def compare_schedules(events: np.ndarray, issued: np.ndarray) -> tuple[float, float]:
-    """Two shares of the issues that were forecast (ISSUED).
+    """Return two measures of accuracy, as shares of the forecast issues (``issued``, of type ISSUED).
 
-    The first is of those in whose cycle the hardware has issued that warp. The second is of those whose warp is that of
-    the hardware's issue with the same number.
+    The first is the share of issues for which the hardware issues the same warp in the same cycle. The second is the
+    share for which the hardware's issue with the same sequence number is of the same warp.
 
     ``events``: a run's trace (:attr:`sim.run.types.RunResult.events`).
     """
@@ -84,7 +85,7 @@ def compare_schedules(events: np.ndarray, issued: np.ndarray) -> tuple[float, fl
 def forecast_against(
     config: SmConfig, request: RunRequest, events: np.ndarray, recordings: Recordings
 ) -> dict[str, Any]:
-    """What is said of a run and its forecast: the columns ``forecast.*`` of a sweep (docs/experiments.md)."""
+    """Compare a run with its forecast: the columns ``forecast.*`` of a sweep (docs/experiments.md)."""
     try:
         made = forecast(config, replace(request, trace=False, check=False, memcheck=False), recordings)
     except ValueError as error:

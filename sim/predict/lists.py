@@ -1,4 +1,4 @@
-"""The lists of accesses that a program names to the hardware (docs/memory.md, "Order from a list")."""
+"""Lists of accesses that a program gives to the hardware (docs/memory.md, "Order from a list")."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Lists"]
 
 
 class Lists:
-    """Lists as they lie in memory, one behind the other: ``table`` is that of :class:`.model.records.Machine`."""
+    """The lists read from memory, concatenated; ``table`` is the ``lists`` of :class:`.model.records.Machine`."""
 
     def __init__(self, memory: SparseMemory) -> None:
         self._memory = memory
@@ -24,7 +24,7 @@ class Lists:
         self.lines: set[int] = set()
 
     def at(self, address: int) -> int:
-        """The row in which the list at this address begins. Behind its end come the lines that may be read ahead."""
+        """Return the first row of the list at this address; rows for lines that may be read ahead follow its end."""
         begin = address // LINE_BYTES * LINE_BYTES
         if begin not in self._first:
             self._first[begin] = len(self.rows)
@@ -37,12 +37,12 @@ class Lists:
         return self._first[begin]
 
     def _row(self, place: int) -> int:
-        """One more row: the entry at ``place``. Returns where the next one lies."""
+        """Append a row for the entry at ``place`` and return the address of the next entry."""
         line = place // LINE_BYTES
         try:
             entry = fields(self._memory.read_word(place), self._memory.read_word(place + 4))
         except AccessError:
-            # Memory refuses the line, so nobody asks what is in it.
+            # Memory answers this line with an error, so its contents are never used.
             entry = 0, 0, 0, 0
         self.rows.append((*entry, line))
         self.lines.add(line)

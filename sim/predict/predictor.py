@@ -1,4 +1,4 @@
-"""Predicts a run (:mod:`sim.predict.running`), and records programs for all that run them."""
+"""Predict runs (:mod:`sim.predict.running`), and keep recordings of programs for reuse."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ __all__ = ["Prediction", "Recordings", "predict", "prepare", "refuse", "result_o
 
 @dataclass(frozen=True, kw_only=True)
 class Prediction:
-    """What was predicted.
+    """A predicted run.
 
-    ``result``: as of a run. ``issued``: ISSUED, every issue in order, NOPs included. ``stepped``: why the golden model
-    had to go along instruction by instruction; None if each warp's instructions were known before. ``asked``: how often
-    a policy in Python was asked, 0 if the model has a rule for it.
+    ``result``: as for a simulated run. ``issued``: ISSUED, every issue in order, NOPs included. ``stepped``: why the
+    golden model had to run in step with the prediction; None if each warp's instructions were known in advance.
+    ``asked``: the number of calls of a policy in Python, 0 if the model has a rule for the policy.
     """
 
     result: RunResult
@@ -48,16 +48,16 @@ class Prediction:
 
 
 class Recordings:
-    """Each program's instructions, recorded once for all configurations that share them.
+    """Instructions of each program, recorded once for all configurations that share them.
 
-    A program is what is in memory at the start.
+    A program is identified by the contents of memory at the start.
     """
 
     def __init__(self) -> None:
         self._kept: dict[tuple, Streams | str] = {}
 
     def of(self, config: SmConfig, request: RunRequest, job: Job, memory: SparseMemory) -> Streams | str:
-        """As :func:`sim.predict.model.streams.record`; the last few programs are remembered."""
+        """Return :func:`sim.predict.streams.record` of the program; the last few programs are remembered."""
         digest = hashlib.blake2b()
         for number in sorted(job.pages):
             digest.update(number.to_bytes(8))
@@ -75,7 +75,7 @@ class Recordings:
 
 
 def prepare() -> None:
-    """Load the compiled model, or compile it: half a minute, once for each version of it."""
+    """Load the compiled model, or compile it, which takes half a minute once for each version of the model."""
     one = np.zeros(1, np.int64)
     nobody = np.zeros(WARPS, np.int64)
     nothing = new_machine(
@@ -90,11 +90,11 @@ def prepare() -> None:
 
 
 def _silent(cycle: int) -> None:
-    """Progress that nobody watches."""
+    """Ignore progress reports."""
 
 
 def refuse(config: SmConfig, policy: str, *, check: bool = False) -> None:
-    """CannotPredictError for a machine or a policy that cannot be predicted, and for a ``check`` of what is not run."""
+    """Raise CannotPredictError for a machine, policy or ``check`` that a prediction does not support."""
     try:
         require_python(policy)
         require_inputs(config)
@@ -117,29 +117,29 @@ def predict(
     on_console: Callable[[str], None] | None = None, tell: Callable[[int], None] = _silent, steps: bool = False,
     watcher: Watcher | None = None, policy: Policy[Any] | None = None,
 ) -> Prediction:
-    """The run of ``request`` on ``config``, computed.
+    """Predict the run of ``request`` on ``config``.
 
     Parameters
     ----------
     recordings
-        Where programs are kept that are predicted more than once.
+        Cache for programs that are predicted more than once.
     on_console
-        Called with each line that the program prints, when all is over.
+        Called at the end with each line that the program printed.
     tell
-        Called with the cycle that has been reached, once in a while.
+        Called from time to time with the current cycle.
     steps
-        Let the golden model go along instruction by instruction, also where that is not needed.
+        Run the golden model in step with the prediction, instruction by instruction, even if that is not needed.
     watcher
-        Is told what each unit does in every cycle.
+        Receives the events of every cycle.
     policy
-        A policy in Python, which chooses in every cycle in place of the one that the request names. That one has to be
-        in ``config`` all the same: what the machine has for it, such as victim tags, is there. By default it is that of
-        ``sim.machine.policies`` if the model has no rule for the policy that the request names, which takes longer.
+        A policy in Python that chooses in every cycle in place of the one that the request names. The named policy must
+        still be in ``config``, and the machine keeps the hardware for it, such as victim tags. By default, if the model
+        has no rule for the named policy, its class in ``sim.machine.policies`` is used, which takes longer.
 
     Raises
     ------
     ValueError
-        For a request that ``config`` cannot run; CannotPredictError for what cannot be predicted.
+        If ``config`` cannot run the request. The subclass CannotPredictError: if the run cannot be predicted.
     """
     refuse(config, request.policy, check=request.check or request.memcheck)
     job = job_of(config, request)
@@ -184,7 +184,7 @@ def predict(
 def result_of(
     config: SmConfig, request: RunRequest, run: Running, memory: SparseMemory, seconds: float
 ) -> RunResult:
-    """What has come of a run that is over, as of one of the hardware; ``memory`` is what it has left."""
+    """Return the result of a finished run in the form of a hardware run; ``memory`` is the final memory."""
     stopped = sums.fault(run.control)
     status = sums.status(run.sums, stopped)
     cycles = int(run.box["cycle"])

@@ -18,12 +18,12 @@ from .model.records import CONFIG, CONTROL, FRONT, ISSUE, ISSUED, LSU, OBSERVER,
 
 __all__ = ["LOG", "Executed", "configured", "data_cache", "new_machine"]
 
-#: Entries of the log of issues that are kept before they are taken out.
+#: Entries of the log of issues before it is full and must be emptied.
 LOG = 1 << 16
 
 
 class Executed(NamedTuple):
-    """What the warps execute: the fields of the same names in :class:`Machine`."""
+    """The instructions that the warps execute: the fields of the same names in :class:`Machine`."""
 
     steps: np.ndarray
     first: np.ndarray
@@ -32,7 +32,7 @@ class Executed(NamedTuple):
 
 
 def data_cache(config: SmConfig) -> dict[str, int]:
-    """Its sizes, by their names in CONFIG."""
+    """Return the parameters of the data cache by their names in CONFIG."""
     sets = max(1, config.dcache_bytes // LINE_BYTES // config.dcache_ways)
     return {
         "dcache": config.dcache_bytes > 0, "dcache_sets": sets, "dcache_bits": max(1, sets.bit_length() - 1),
@@ -41,7 +41,7 @@ def data_cache(config: SmConfig) -> dict[str, int]:
 
 
 def _locality(config: SmConfig) -> dict[str, int]:
-    """What ccws goes by, by its names in CONFIG."""
+    """Return the parameters of ccws by their names in CONFIG."""
     policy = CacheConscious.of(config)
     return {
         "victim_tags": config.victim_tags if config.watches_locality and config.dcache_bytes else 0,
@@ -51,7 +51,7 @@ def _locality(config: SmConfig) -> dict[str, int]:
 
 
 def configured(config: SmConfig, request: RunRequest, *, ring: int, supplied: bool = False) -> np.ndarray:
-    """CONFIG of a run."""
+    """Return the CONFIG record of a run."""
     places, stacks, names = config.memory_map, config.interleaved_stacks, policies.NAMES
     icache_sets = max(1, config.icache_bytes // LINE_BYTES // config.icache_ways)
     values: dict[str, Any] = {
@@ -87,7 +87,7 @@ def new_machine(
     config: np.ndarray, executed: Executed, *, icache: int, dcache: int, code: np.ndarray, shared: np.ndarray,
     lists: np.ndarray | None = None, events: int = 0, choices: int = 1,
 ) -> Machine:
-    """A machine before its first cycle, with caches of so many lines, and room for ``events`` and ``choices``."""
+    """Return a machine before its first cycle; the keyword numbers are the sizes of its caches and logs."""
 
     def places(count: int) -> np.ndarray:
         return np.zeros(count, np.int64)

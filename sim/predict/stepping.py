@@ -1,6 +1,6 @@
-"""The golden model, one instruction at a time, in the order that the machine issues them.
+"""Run the golden model one instruction at a time, in the machine's order of issue.
 
-So the values are those of the machine even where warps race: loads and stores take effect in the order of issue
+The values are therefore those of the machine even if warps race: loads and stores take effect in the order of issue
 (docs/memory.md, "Order").
 """
 
@@ -19,14 +19,14 @@ from .model.records import STEP
 
 __all__ = ["Stepper"]
 
-#: Places for a warp's instructions, and for rows of addresses without channels: above what can be under way.
+#: Places for a warp's instructions, and rows of addresses without channels: more than can be in flight.
 PLACES, ROWS = 16, 64
 MREGION, MPOLICY = 0x7C0, 0x7C2
 _LATE = (FaultCause.LOAD_MISALIGNED, FaultCause.LOAD_ACCESS, FaultCause.STORE_MISALIGNED, FaultCause.STORE_ACCESS)
 
 
 class Stepper:
-    """Executes what the machine is about to issue, and describes it as STEP."""
+    """Executes each instruction that the machine is about to issue, and describes it as a STEP."""
 
     def __init__(self, memory: SparseMemory, job: Job) -> None:
         self.config = config = job.config
@@ -74,7 +74,7 @@ class Stepper:
         return values | self._executed(warp, code, pc, taken=taken)
 
     def _executed(self, warp: int, code: np.void, pc: int, *, taken: bool) -> dict[str, int]:
-        """Execute it; what it has done."""
+        """Execute the instruction and return the fields of STEP that depend on its outcome."""
         iss, unit, op, word = self.iss, Unit(int(code["unit"])), int(code["op"]), int(code["word"])
         values: dict[str, int] = {}
         commit = iss.step(warp)
@@ -91,7 +91,7 @@ class Stepper:
                 self._over = True
             return values
         if commit.ended:
-            # It may have been started again meanwhile: then its pc is that of the start.
+            # If another warp has restarted the warp at once, its pc is already the new start address.
             return values | {"next": pc + 4 & 0xFFFF_FFFF if iss.active[warp] else iss.pc[warp], "after": 0}
         values |= {"next": iss.pc[warp], "after": iss.lane_counts[warp]}
         if unit is Unit.SIMT:
@@ -101,18 +101,18 @@ class Stepper:
         return values | {"taken": int(taken)}
 
     def _written(self, number: int) -> dict[str, int]:
-        """What a CSR instruction has written, if the machine goes by it."""
+        """Return the fields of STEP for a write of a CSR that controls the machine's timing."""
         if number == MREGION:
             return {"a": self.iss.mregion} | self._list()
         return {"a": self.iss.mpolicy, "b": 1} if number == MPOLICY else {}
 
     def _list(self) -> dict[str, int]:
-        """The list of accesses that begins with the region."""
+        """Return the fields of STEP for the list of accesses that begins with the region."""
         morder = self.iss.morder if self.iss.mregion else 0
         return {"b": morder, "address": self.lists.at(morder)} if morder else {"b": 1}
 
     def _row(self, base: np.ndarray, word: int, code: np.void) -> int:
-        """The addresses of a load or store."""
+        """Record the lanes' addresses of a load or store and return their row."""
         row = self._rows = (self._rows + 1) % len(self.stored)
         high = (word >> 25) - (word >> 31 << 7)
         offset = high << 5 | (word >> 7 & 31 if code["store"] else word >> 20 & 31)
@@ -121,7 +121,7 @@ class Stepper:
 
     @staticmethod
     def _taken(op: int, rs1: np.ndarray, rs2: np.ndarray, mask: int) -> bool:
-        """Whether a branch is taken; its lanes agree, or it faults."""
+        """Whether a branch is taken; if its active lanes disagree, it faults and the result is not used."""
         lane = mask.bit_length() - 1
         a, b = int(rs1[lane]), int(rs2[lane])
         if op in (BranchOp.LT.value, BranchOp.GE.value):

@@ -1,7 +1,7 @@
-"""What each warp executes, from a run of the golden model: the same whatever the schedule, unless warps race.
+"""Record each warp's instructions in a run of the golden model: they do not depend on the schedule unless warps race.
 
-One recording serves every configuration with as many warps and threads: policies, latencies, caches and memory models
-change when an instruction issues, not which.
+One recording serves every configuration with the same number of warps and threads: policies, latencies, caches and
+memory models change when an instruction issues, not which.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from .model.records import CODE, STEP
 __all__ = ["Streams", "record"]
 
 _BRANCH, _LSU, _CSR, _SIMT = Unit.BRANCH.value, Unit.LSU.value, Unit.CSR.value, Unit.SIMT.value
-#: Instructions that the golden model executes before it is asked whether anything can change any more.
+#: Instructions that the golden model executes between two checks for an endless loop.
 _SLICE = 1 << 16
 
 
 @dataclass(frozen=True)
 class Streams:
-    """Instructions by warp (``steps`` from ``first[w]`` on, ``known[w]`` of them), and what they leave in ``memory``.
+    """Instructions of each warp (``known[w]`` entries of ``steps`` from ``first[w]`` on), and the final ``memory``.
 
-    ``code``: CODE of each different one, by its number in ``steps``.
+    ``code``: CODE of each distinct instruction, indexed by the field ``code`` of ``steps``.
 
-    ``shared``, ``writers``: see :mod:`sim.predict.model.races`. ``stored``: the lines that stores go to. ``unsure``:
-    words, a bit each by line, that are written, so that it matters when a fetch on a wrong path finds them. ``lists``:
+    ``shared``, ``writers``: see :mod:`sim.predict.model.races`. ``stored``: the lines that stores write. ``unsure``:
+    written words, as a bit mask for each line, for which the time of a fetch on a wrong path matters. ``lists``: lists
     of accesses (:class:`sim.predict.lists.Lists`).
     """
 
@@ -56,7 +56,7 @@ class Streams:
 
 
 class _Recorder:
-    """Takes down a run of the golden model (:class:`sim.machine.golden.watch.Recorder`)."""
+    """Records a run of the golden model (:class:`sim.machine.golden.watch.Recorder`)."""
 
     def __init__(self, state: State) -> None:
         self._state = state
@@ -66,7 +66,7 @@ class _Recorder:
         self.stores: list[tuple[np.ndarray, np.ndarray]] = []
         self.said: list[list[tuple[int, int]]] = [[] for _ in range(state.config.warps)]
         self.reads_time = False
-        # The masks from an operation on.
+        # The first operation with each set of thread masks, and these masks.
         self.changes = [0]
         self.masks = [state.mask_words.copy()]
         self._epoch = state.epoch
@@ -80,7 +80,7 @@ class _Recorder:
             self.masks.append(masks.copy())
 
     def spins(self) -> bool:
-        """Whether the last three instructions of every warp that does not wait are the same jump."""
+        """Whether the last three instructions of every warp that is not waiting are the same jump."""
         state, tail = self._state, slice(-_SLICE, None)
         last: dict[int, list[int]] = {
             warp: [] for warp, active in enumerate(state.active) if active and state.waiting[warp] is None
@@ -106,7 +106,7 @@ class _Recorder:
 
 
 def _run(iss: Iss, recorder: _Recorder, limit: int) -> IssEnd | None:
-    """To the end or the limit; None if nothing can change any more (tb/top.sv has the same rule for a deadlock)."""
+    """Run to the end or the limit; return None if no progress is possible (the deadlock rule of tb/top.sv)."""
     while True:
         end = iss.run(min(limit, _SLICE))
         limit -= end.executed
@@ -117,7 +117,7 @@ def _run(iss: Iss, recorder: _Recorder, limit: int) -> IssEnd | None:
 
 
 def record(config: SmConfig, memory: SparseMemory, job: Job, limit: int) -> Streams | str:
-    """The streams of the program of ``job`` in ``memory``, which is changed; or why there are none, in words."""
+    """Return the streams of the program of ``job``, or the reason why there are none; changes ``memory``."""
     code_memory = memory.copy()
     iss = job.golden_model(memory)
     recorder = iss.recorder = _Recorder(iss)
@@ -151,14 +151,14 @@ class _Streams:
         self.masks = np.array(recorder.masks, np.uint32)
 
     def _decode(self, memory: SparseMemory) -> None:
-        """CODE of each operation."""
+        """Decode each operation into a row of CODE."""
         table = CodeTable(self.config)
         places, inverse = np.unique(self.pcs, return_inverse=True)
         rows = np.array([table.decode(memory.read_word(int(pc))) for pc in places], CODE)
         self.code, self.kind = rows, inverse
 
     def reason(self) -> str | None:
-        """Why what was recorded does not tell what each warp executes, or how."""
+        """Return why the recording does not determine each warp's instructions or their timing; None if it does."""
         if self._writes_code():
             return "the program writes what it executes"
         if self._shares_csrs():
@@ -168,7 +168,7 @@ class _Streams:
         return None
 
     def _writes_code(self) -> bool:
-        """Whether a word that is executed is stored to, in whole or in part."""
+        """Whether the program stores to a word that it executes, in whole or in part."""
         stores = self.recorder.stores
         if not stores:
             return False
@@ -176,14 +176,14 @@ class _Streams:
         return bool(np.isin(np.unique(self.pcs >> 2), addresses).any())
 
     def _shares_csrs(self) -> bool:
-        """Whether a CSR is read that is one for all warps, and that another one of several may write."""
+        """Whether a warp reads a CSR that all warps share and that another warp may change."""
         if int(np.bitwise_count(np.bitwise_or.reduce(self.warps, initial=0))) <= 1:
             return False
         code = self.code[self.code["unit"] == _CSR]
         word, sets = code["word"], code["op"] == CsrOp.RW.value
         read = set((word[~sets | (word >> 7 & 31 != 0)] >> 20).tolist())
         written = set((word[sets | (word >> 15 & 31 != 0)] >> 20).tolist())
-        # Others end while they run.
+        # The set of active warps changes whenever a warp ends.
         return Csr.ACTIVE_WARPS in read or bool({Csr.MSCRATCH, Csr.MREGION, Csr.MPOLICY} & read & written)
 
     def build(self, memory: SparseMemory) -> Streams:
@@ -206,7 +206,7 @@ class _Streams:
         return self._finish(memory, steps, first, known, is_access, int(counts[is_access].sum()))
 
     def _fill(self, mine: np.ndarray, w: int, at: np.ndarray) -> None:
-        """The instructions of warp ``w``: the operations ``at``."""
+        """Fill in the instructions of warp ``w``: the operations ``at``."""
         if not len(at):
             return
         code = self.code[self.kind[at]]
@@ -216,7 +216,7 @@ class _Streams:
         mine["lanes"] = np.bitwise_count(masks)
         mine["fault"] = NONE
         elsewhere = mine["next"] != mine["pc"] + np.uint32(4)
-        # A warp that ends may be started again at once: but nothing behind a tmc or pred is elsewhere.
+        # A warp that ends may be restarted at once. A tmc or pred never jumps, so a next pc elsewhere marks its end.
         mine["after"] = np.bitwise_count(self.masks[self.behind[at], w])
         simt = code["unit"] == _SIMT
         ends = simt & np.isin(code["op"], (SimtOp.TMC.value, SimtOp.PRED.value)) & elsewhere
@@ -264,10 +264,10 @@ class _Streams:
         )
 
     def _unsure(self, stored: np.ndarray) -> dict[int, int]:
-        """Of the words that are stored to, those of which a fetch could follow a jump.
+        """Return the stored words that might hold a jump that the front end would follow.
 
-        A fetch on a wrong path reaches the data behind the code. What it finds there is never issued, and only a jump
-        that the front end follows would change what is fetched next.
+        A fetch on a wrong path can reach the data after the code. Words fetched there are never issued; only a jump
+        that the front end follows would change the next fetch.
         """
         lines = np.unique(self.pcs >> 6)
         near = np.union1d(lines, lines + 1)
@@ -277,7 +277,7 @@ class _Streams:
         addresses = np.concatenate([each for each, _ in stores]).astype(np.int64)
         data = np.concatenate([each for _, each in stores])
         here = np.isin(addresses >> 6, near)
-        # A store of less than a word makes a word that is not among the data.
+        # A store of less than a word can produce a word that is not among the stored data.
         parts = np.unique(addresses[here][addresses[here] & 3 != 0] >> 2)
         table = CodeTable(self.config)
         jumps = [word for word in np.unique(data[here]).tolist() if table.jumps(word)]
@@ -287,7 +287,7 @@ class _Streams:
 
 
 def _by_line(words: np.ndarray) -> dict[int, int]:
-    """Words as a mask for each line."""
+    """Return a mask of the words for each line."""
     lines, places = np.unique(words >> 4, return_inverse=True)
     masks = np.zeros(len(lines), np.int64)
     np.bitwise_or.at(masks, places, 1 << (words & 15))

@@ -1,4 +1,4 @@
-"""What a prediction has counted, as the result of a run has it."""
+"""Counters and statistics of a prediction, in the form of a run's result."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ __all__ = ["counters", "fault", "hang", "read_counter", "region", "status"]
 _LINES = ("instructions", "accesses", "uncached", "hits", "merges", "forwards", "misses")
 #: The oracles see the same sets as the scheduler: in swas no buffer is ever empty.
 _ORACLES = ("discrepancies", "errors")
-# A name that is misspelled there and where it is counted would be "not predicted", and nobody would miss it.
+# Without this check, a misspelled counter would silently be "not predicted".
 if _unknown := set(COUNTED) - {counter.name for counter in COUNTERS}:
     raise ValueError("sim/predict/model/observer.py: COUNTED has names that hdl/layouts/counters.py has not: "
                      + ", ".join(sorted(_unknown)))
 
 
 def counters(sums: np.void) -> dict[str, Any]:
-    """The counters of a run, by name; None for one that the model of the machine does not have."""
+    """Return the counters of a run by name; None for a counter that the model does not have."""
     values: dict[str, Any] = {}
     for counter in COUNTERS:
         if counter.name in _ORACLES:
@@ -49,12 +49,12 @@ def _has(sums: np.void, counter: Counter) -> bool:
 
 
 def read_counter(sums: np.void, number: int, mcycle: int, minstret: int) -> int:
-    """The value of the CSR ``number``: mcycle, minstret or a performance counter, its low or high half.
+    """Return the value of CSR ``number``: the low or high half of mcycle, minstret or a performance counter.
 
     Raises
     ------
     CannotPredictError
-        For a counter that the model of the machine does not have.
+        If the model of the machine does not have the counter.
     """
     low = number & ~0x80
     value = 0
@@ -73,7 +73,7 @@ def read_counter(sums: np.void, number: int, mcycle: int, minstret: int) -> int:
 
 
 def region(config: SmConfig, sums: np.void) -> RegionStatistics:
-    """The statistics of the measured region."""
+    """Return the statistics of the measured region."""
 
     def lines(counted: np.ndarray) -> LineAccesses:
         return LineAccesses(**dict(zip(_LINES, counted.tolist(), strict=True)))
@@ -96,7 +96,7 @@ def region(config: SmConfig, sums: np.void) -> RegionStatistics:
 
 
 def fault(control: np.void) -> Fault | None:
-    """The fault that has stopped the machine."""
+    """Return the fault that stopped the machine, or None."""
     if not control["halted"]:
         return None
     return Fault(
@@ -106,14 +106,14 @@ def fault(control: np.void) -> Fault | None:
 
 
 def status(sums: np.void, stopped: Fault | None) -> str:
-    """How the program ended, in the words of :class:`sim.run.types.RunResult`."""
+    """Return how the program ended, as the ``status`` of :class:`sim.run.types.RunResult`."""
     if stopped is not None:
         return "fault"
     return "ended" if sums["ended"] else "deadlock" if sums["deadlock"] else "hang"
 
 
 def hang(config: SmConfig, memory: SparseMemory, sums: np.void, control: np.void, policy: str) -> list[WarpState]:
-    """What each warp was doing in the last cycle."""
+    """Return the state of each warp in the last cycle."""
     return hanging_warps(
         config, memory, active=int(control["active"]), reasons=sums["reason"].tolist(), pcs=sums["last_pc"].tolist(),
         starved={"issue": (policy, int(sums["starved_long"]))}, deadlock=bool(sums["deadlock"]), waits={},

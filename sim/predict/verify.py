@@ -1,7 +1,7 @@
-"""Hardware and prediction side by side: the first cycle in which they part, and the unit that disagrees.
+"""Compare hardware and prediction: find the first cycle in which they differ, and the unit that disagrees.
 
-Both sides say what each unit does in a cycle: the hardware by its probe, the prediction by EVENT. In the first cycle in
-which anything differs, the units are asked in the order in which one acts on the next.
+Both sides describe the actions of each unit in every cycle: the hardware through its probe, the prediction as EVENT. In
+the first cycle with a difference, the units are checked in the order in which one acts on the next.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from ..run.types import RunResult
 
 __all__ = ["RESULT_FIELDS", "Parting", "Verification", "Verifier", "compare", "result_differences"]
 
-#: Of a result, what does not depend on the computer on which it was obtained.
+#: The fields of a result that do not depend on the computer on which it was obtained.
 RESULT_FIELDS = (
     "status", "total_cycles", "fault", "exit_code", "hang", "console", "argument_missing", "counters", "region",
     "memory_statistics",
 )
 
 
-#: By unit, in the order in which they are asked: what each signal is called, and its field of EVENT.
+#: The signals of each unit, in the order in which units are checked: name for the report, and field of EVENT.
 UNITS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
     ("the memory port", (
         ("request of the I-cache", "request"), ("request to memory", "port_tag"), ("line asked for", "port_line"),
@@ -69,7 +69,7 @@ UNITS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
 
 @dataclass(frozen=True, kw_only=True)
 class Parting:
-    """The first cycle in which the two differ, the unit to which it can be laid, and both sides in words."""
+    """The first cycle in which the two differ, the unit responsible, and a description of both sides."""
 
     cycle: int
     unit: str
@@ -86,7 +86,7 @@ class Parting:
 
 
 def _side(config: SmConfig, event: np.void) -> str:
-    """Who is selected, who was eligible, and why the others were not."""
+    """Describe the selected warp, the eligible warps, and why the others were not eligible."""
     selected, eligible, active = int(event["selected"]), int(event["eligible"]), int(event["active"])
     reasons, warps = event["reason"].tolist(), range(config.warps)
     chosen = "nobody" if selected == NONE else f"warp {selected}" + (" (a NOP)" if event["nop"] else "")
@@ -99,12 +99,12 @@ def _side(config: SmConfig, event: np.void) -> str:
 
 
 def compare(config: SmConfig, measured: np.ndarray, predicted: np.ndarray) -> Parting | None:
-    """The first difference of the same cycles, both EVENT and tidy (:func:`sim.run.probe_events.tidy`).
+    """Return the first difference between two tidy EVENT arrays (:func:`sim.run.probe_events.tidy`), or None.
 
     Raises
     ------
     ValueError
-        If the cycles are not the same.
+        If the two do not cover the same cycles.
     """
     count = min(len(measured), len(predicted))
     measured, predicted = measured[:count], predicted[:count]
@@ -127,9 +127,9 @@ def compare(config: SmConfig, measured: np.ndarray, predicted: np.ndarray) -> Pa
 
 @dataclass(frozen=True, kw_only=True)
 class Verification:
-    """What came of it.
+    """The outcome of a verification.
 
-    ``mismatches``: the cycles in which the two do not select the same. ``differences``: of the results, in words.
+    ``mismatches``: the number of cycles in which the two select different warps. ``differences``: of the results.
     """
 
     mismatches: int
@@ -138,7 +138,7 @@ class Verification:
 
     @property
     def passed(self) -> bool:
-        """Whether all is the same."""
+        """Whether the two agree in everything."""
         return self.parting is None and not self.differences and not self.mismatches
 
     def as_json(self) -> dict[str, Any]:
@@ -149,15 +149,15 @@ class Verification:
         }
 
     def complaints(self) -> list[str]:
-        """What is not the same, a line or a few each."""
+        """Describe each difference in one or a few lines."""
         return [*([] if self.parting is None else [str(self.parting)]), *self.differences]
 
 
 class Verifier:
-    """Compares a run, whose trace is there, with a prediction under way (:class:`sim.run.types.Watcher`).
+    """Compares the trace of a run with a prediction in progress (:class:`sim.run.types.Watcher`).
 
-    ``parting``: the first cycle in which they part; None as long as they do not. ``mismatches``: the cycles in which
-    they do not select the same.
+    ``parting``: the first difference; None as long as there is none. ``mismatches``: the number of cycles in which the
+    two select different warps.
     """
 
     def __init__(self, config: SmConfig, events: np.ndarray) -> None:
@@ -181,7 +181,7 @@ class Verifier:
         self.mismatches += len(events) - int(np.count_nonzero(selected == events["selected"][: len(selected)]))
 
     def verdict(self, measured: RunResult, predicted: RunResult) -> Verification:
-        """When both have ended. The cycle in which a run stops is not one of the prediction's."""
+        """Return the outcome when both have ended. The prediction has no event for the cycle in which a run stops."""
         missing = abs(len(self._events) - 1 - self._cycles)
         return Verification(
             mismatches=self.mismatches + missing, parting=self.parting,
@@ -190,12 +190,12 @@ class Verifier:
 
 
 def result_differences(measured: RunResult, predicted: RunResult) -> list[str]:
-    """What a run has counted and left behind that its prediction has not, a line each."""
+    """Describe the differences between two results in counters, statistics and final memory, one line each."""
     found = []
     for name in RESULT_FIELDS:
         here, there = getattr(predicted, name), getattr(measured, name)
         if name == "hang":
-            # Lock step, where it was on, says more of a wait.
+            # A run in lock step with the golden model describes a wait in more detail.
             here, there = ([replace(each, wait="") for each in side] for side in (here, there))
         if name == "counters":
             # A counter that the model of the machine does not have is not compared.
@@ -204,7 +204,7 @@ def result_differences(measured: RunResult, predicted: RunResult) -> list[str]:
         if here == there:
             continue
         found += _unlike(name, there, here)
-    # What a program that was stopped has left in memory depends on how its stores have come through.
+    # If a program is stopped, the memory contents depend on which of its stores have completed.
     if measured.status == "ended" and not measured.memory.equal(predicted.memory):
         address, there, here = next(measured.memory.differences(predicted.memory, 1))
         found.append(f"memory at {address:#x}: measured {there:#x}, predicted {here:#x}")
@@ -212,7 +212,7 @@ def result_differences(measured: RunResult, predicted: RunResult) -> list[str]:
 
 
 def _unlike(name: str, there: Any, here: Any) -> list[str]:
-    """What differs of two values of one shape, a line for each smallest part."""
+    """Describe the differences between two values of the same shape, one line for each smallest part."""
     if there == here:
         return []
     if is_dataclass(there) and is_dataclass(here):

@@ -1,4 +1,4 @@
-"""The golden model: the whole of isa.md in numpy, independent of the hardware description except for its sizes."""
+"""The golden model: all of isa.md in numpy, independent of the hardware description except for its parameters."""
 
 from .machine import Iss
 from .records import Arrival, Commit, EndStatus, Fault, IssEnd, IssError, Wait

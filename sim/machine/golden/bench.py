@@ -1,4 +1,4 @@
-"""How fast the golden model runs: warp-instructions a second on a sorting loop, all lanes busy."""
+"""Benchmark of the golden model: warp-instructions a second on a sorting loop with all lanes active."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from .records import EndStatus
 
 __all__ = ["PROGRAM", "measure"]
 
-#: Sorts one signed word a hart by counting smaller ones, as the kernel psort does: the words at mscratch, to the place
-#: right after them. As words, since the golden model stands alone; the test assembles the text again.
+#: Sorts one signed word for each hart by counting smaller ones, like the kernel psort: the input is at mscratch, and
+#: the output follows it. Given as words because the golden model needs no assembler; a test assembles the text again.
 PROGRAM = (
     (0xFC1021F3, "csrr gp, num_warps"),
     (0x00000297, "auipc t0, 0"),
@@ -54,7 +54,7 @@ PROGRAM = (
 
 
 def measure(config: SmConfig | None = None, repeat: int = 1) -> float:
-    """Warp-instructions a second of PROGRAM, the best of ``repeat`` runs; by default 32 warps of 32 threads.
+    """Return the warp-instructions a second of PROGRAM, the best of ``repeat`` runs; default: 32 warps of 32 threads.
 
     Raises
     ------

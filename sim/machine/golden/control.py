@@ -1,7 +1,7 @@
-"""Branches, jumps and what else decides the pc of a warp.
+"""Branches, jumps and other instructions that determine the pc of a warp.
 
-The ``execute`` of a control instruction returns where its warps go on: one pc for all of them, or a dict of pc to a
-bit mask of warps; a warp that is in none has ended or waits.
+The ``execute`` of a control instruction returns the next pc of its warps: one pc for all of them, or a dict from pc to
+a bit mask of warps. A warp in none of the masks has ended or is waiting.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _COMPARE = {
 
 
 def merge(*parts: tuple[int, int]) -> dict[int, int]:
-    """A dict of pc to warps from (pc, warps) pairs, of which several may name one pc."""
+    """Return a dict from pc to warps, made from (pc, warps) pairs; several pairs may have the same pc."""
     result: dict[int, int] = {}
     for pc, warps in parts:
         if warps:
@@ -42,7 +42,7 @@ def _check_target(view: View, target: int, warp: int) -> None:
 
 
 def branch(name: str, rs1: int, rs2: int, offset: int) -> Callable[[State, View, int], Next]:
-    """A conditional branch: decided once a warp; active lanes that disagree are a fault."""
+    """Return a conditional branch: one decision for each warp; it faults if active lanes disagree."""
     compare, signed = _COMPARE[name]
 
     def execute(state: State, view: View, pc: int) -> Next:
@@ -117,11 +117,11 @@ def _jalr_by_warp(view: View, targets: np.ndarray) -> dict[int, int]:
 
 
 def next_instruction(state: State, view: View, pc: int) -> None:
-    """What needs nothing done here: fence, fence.i, mret, and computations into x0."""
+    """Execute an instruction without effect in this model: fence, fence.i, mret, or a computation into x0."""
 
 
 def fault(cause: FaultCause) -> Callable[[State, View, int], NoReturn]:
-    """An instruction that always faults, with address 0 (ecall, ebreak)."""
+    """Return an instruction that always faults with address 0 (ecall, ebreak)."""
 
     def execute(state: State, view: View, pc: int) -> NoReturn:
         raise FaultError(cause, view.warps[0])
@@ -130,7 +130,7 @@ def fault(cause: FaultCause) -> Callable[[State, View, int], NoReturn]:
 
 
 def illegal(word: int) -> Callable[[State, View, int], NoReturn]:
-    """A word that is no instruction; the address of the fault is the word."""
+    """Return an instruction that faults as illegal; the address of the fault is the word."""
 
     def execute(state: State, view: View, pc: int) -> NoReturn:
         raise FaultError(FaultCause.ILLEGAL_INSTRUCTION, view.warps[0], word)

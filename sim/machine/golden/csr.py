@@ -1,4 +1,4 @@
-"""The CSRs (isa.md): what each number reads, and which writes have an effect."""
+"""The CSRs (isa.md): the value of each, and the writes that have an effect."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ def _low(value: int) -> int:
     return value & 0xFFFF_FFFF
 
 
-#: What each CSR reads: a number, or an array that broadcasts to (rows of the view, threads).
+#: The value of each CSR: a number, or an array that broadcasts to (rows of the view, threads).
 _READERS: dict[int, Reader] = {
     FFLAGS: lambda state, view: (state.fcsr[view.rows] & 0x1F)[:, None],
     FRM: lambda state, view: (state.fcsr[view.rows] >> 5)[:, None],
-    # A copy: the instruction that reads it may write it before the old value reaches rd.
+    # A copy, because the same instruction may write the CSR before the old value reaches rd.
     FCSR: lambda state, view: state.fcsr[view.rows][:, None].copy(),
     0x301: lambda state, view: MISA,
     MSCRATCH: lambda state, view: state.mscratch,
@@ -111,20 +111,20 @@ _WRITERS: dict[int, Callable[[State, int, int], None]] = {
 
 
 def is_volatile(number: int) -> bool:
-    """Whether the value depends on when it is read: the counters."""
+    """Whether the CSR is a counter, whose value depends on when it is read."""
     return number in _COUNTERS
 
 
 def unknown(number: int, *, writes: bool) -> bool:
-    """Whether an access is a fault: no such CSR, or a write to a read-only number."""
+    """Whether an access faults, because there is no such CSR or because a write is to a read-only number."""
     return number not in _READERS or (writes and number >> 10 == 3)
 
 
 def access(number: int, rd: int, operation: str, rs1: int | None, zimm: int, *, writes: bool) -> Callable:
-    """One of the six CSR instructions.
+    """Return one of the six CSR instructions.
 
-    ``operation`` is "rw", "rs" or "rc"; the operand is lane 0's ``rs1``, or ``zimm`` if that is None. An instruction
-    that ``writes`` serves one warp at a time: it changes what the next one reads.
+    ``operation`` is "rw", "rs" or "rc"; the operand is lane 0's ``rs1``, or ``zimm`` if ``rs1`` is None. An instruction
+    that ``writes`` executes one warp at a time, because it changes the value that the next warp reads.
     """
     if unknown(number, writes=writes):
 

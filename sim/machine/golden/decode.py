@@ -1,4 +1,4 @@
-"""Instruction words to executable instructions, strictly: what is not in these tables is illegal.
+"""Decode instruction words into executable instructions, strictly: a word that is not in these tables is illegal.
 
 Written from the RISC-V unprivileged specification (20191213, chapters 2, 7, 9, 11 and 24; Zicond 1.0) and isa.md,
 independent of ``hdl.isa``, so that lock step compares two readings of the text. Fields that the specification tells
@@ -24,12 +24,11 @@ __all__ = ["Instruction", "decode", "fetch"]
 
 @dataclass(slots=True)
 class Instruction:
-    """A decoded word, the same for every machine.
+    """A decoded word, independent of the configuration.
 
-    ``execute(state, view, pc)`` returns None (go on at pc + 4) or, if ``control``, where the warps go on (see
-    :mod:`sim.machine.golden.control`). ``alone``: it serves one warp at a time. ``rd`` as in
-    :class:`sim.machine.golden.records.Commit`.
-    ``store`` is (rs1, rs2, imm, size).
+    ``execute(state, view, pc)`` returns None (the next pc is pc + 4) or, if ``control``, the next pc of the warps (see
+    :mod:`sim.machine.golden.control`). ``alone``: it executes one warp at a time. ``rd`` is as in
+    :class:`sim.machine.golden.records.Commit`. ``store`` is (rs1, rs2, imm, size).
     """
 
     word: int
@@ -58,7 +57,7 @@ class _Fields:
 
     @property
     def target(self) -> int:
-        """The integer register to write: x0 goes to DISCARD."""
+        """The integer register to write, with DISCARD for x0."""
         return self.rd or DISCARD
 
     @property
@@ -83,7 +82,7 @@ _BRANCHES = {0: "beq", 1: "bne", 4: "blt", 5: "bge", 6: "bltu", 7: "bgeu"}
 _LOADS = {0: ("lb", 1, True), 1: ("lh", 2, True), 2: ("lw", 4, False), 4: ("lbu", 1, False), 5: ("lhu", 2, False)}
 _STORES = {0: ("sb", 1), 1: ("sh", 2), 2: ("sw", 4)}
 _IMMEDIATES = {0: "add", 2: "slt", 3: "sltu", 4: "xor", 6: "or", 7: "and"}
-#: (funct7, funct3) to the operation; shifts by an immediate too.
+#: (funct7, funct3) to the operation, also for shifts by an immediate.
 _SHIFTS = {(0, 1): "sll", (0, 5): "srl", (0x20, 5): "sra"}
 _REGISTER = {
     **_SHIFTS,
@@ -217,7 +216,7 @@ def _fused(f: _Fields) -> Instruction | None:
 
 
 def _float_name(f: _Fields) -> tuple[str, bool] | None:
-    """The name of an OP-FP instruction and whether it has a second operand."""
+    """Return the name of an OP-FP instruction and whether it has a second operand."""
     if f.funct3 not in (5, 6):
         if f.funct7 in _FLOAT_ROUNDED:
             return _FLOAT_ROUNDED[f.funct7], True
@@ -270,7 +269,7 @@ _cache: dict[int, Instruction] = {}
 
 
 def decode(word: int) -> Instruction:
-    """The instruction of a 32-bit word; an illegal one faults when it executes. Decoded once per word."""
+    """Return the instruction of a 32-bit word, decoded once; an illegal one faults when it executes."""
     found = _cache.get(word)
     if found is None:
         handler = _OPCODES.get(word & 0x7F)
@@ -284,7 +283,7 @@ def decode(word: int) -> Instruction:
 
 
 def fetch(memory: SparseMemory, pc: int, warp: int, stacks: range) -> Instruction:
-    """The instruction at ``pc``; ``warp`` is who takes the fault where there is none, or one of ``stacks``."""
+    """Return the instruction at ``pc``; ``warp`` takes the fault if it cannot be fetched or ``pc`` is in ``stacks``."""
     found = memory.remembered.get(pc)
     if found is not None and pc not in stacks:
         return found

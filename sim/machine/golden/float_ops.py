@@ -1,4 +1,4 @@
-"""The floating-point instructions: rounding mode and flags around :mod:`sim.machine.golden.fp`."""
+"""The floating-point instructions: they add rounding mode and flags to :mod:`sim.machine.golden.fp`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SIGN = np.uint32(0x8000_0000)
 
 Arrays = tuple[np.ndarray, np.ndarray]
 
-#: Name to a function of the operands and the rounding mode, giving (result, flags).
+#: Name to a function of the operands and the rounding mode that returns (result, flags).
 _OPERATIONS: dict[str, Callable[..., Arrays]] = {
     "fadd.s": fp.add,
     "fsub.s": fp.sub,
@@ -42,7 +42,7 @@ _UNROUNDED: dict[str, Callable[..., Arrays]] = {
 
 
 def _dynamic_mode(state: State, view: View, word: int) -> int | None:
-    """The rounding mode in ``frm`` if all warps of the view agree, else None; one that is none is a fault."""
+    """Return the rounding mode in ``frm``, or None if the warps of the view differ; an invalid mode is a fault."""
     modes = {int(state.fcsr[warp]) >> 5 for warp in view.warps}
     if max(modes) > 4:
         bad = next(warp for warp in view.warps if int(state.fcsr[warp]) >> 5 > 4)
@@ -60,14 +60,14 @@ def _raise_flags(state: State, view: View, flags: np.ndarray) -> None:
 
 
 def compute(name: str, operands: Sequence[np.ndarray], mode: int) -> np.ndarray:
-    """What operation ``name`` makes of ``operands`` (uint32) in a rounding mode, where it rounds."""
+    """Return the result of operation ``name`` on ``operands`` (uint32); ``mode`` is ignored if nothing is rounded."""
     if name in _OPERATIONS:
         return _OPERATIONS[name](*operands, mode)[0]
     return _UNROUNDED[name](*operands)[0]
 
 
 def computation(name: str, rd: int, sources: tuple[int, ...], rm: int, word: int) -> Callable[[State, View, int], None]:
-    """rd := operation ``name`` of the ``sources``; ``rm`` is 0..4, DYNAMIC, or ignored where nothing is rounded."""
+    """rd := operation ``name`` of the ``sources``; ``rm`` is 0..4 or DYNAMIC, and ignored if nothing is rounded."""
     rounded = name in _OPERATIONS
     operation = _OPERATIONS[name] if rounded else _UNROUNDED[name]
 

@@ -1,7 +1,7 @@
-"""Integer arithmetic on arrays, and the builders of the instructions that only compute.
+"""Integer arithmetic on arrays, and builders of the computational instructions.
 
-Every function takes two operands and ``out``, all of one shape; ``out`` may be one of the operands. Those of
-``SIGNED`` see int32, those of ``UNSIGNED`` uint32.
+Every function takes two operands and ``out``, all of the same shape; ``out`` may be one of the operands. Functions in
+``SIGNED`` take int32, those in ``UNSIGNED`` take uint32.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def _remu(a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
 
 
 def _magnitude(a: np.ndarray) -> np.ndarray:
-    """The absolute value as uint32; -2**31 wraps to itself, which is right as unsigned."""
+    """Return the absolute value as uint32; -2**31 wraps to itself, which is correct as unsigned."""
     return np.abs(a).view(np.uint32)
 
 
@@ -133,7 +133,7 @@ def binary(name: str, rd: int, rs1: int, rs2: int) -> Execute:
 
 
 def immediate(name: str, rd: int, rs1: int, imm: int) -> Execute:
-    """rd := operation ``name`` of rs1 and a constant (any Python integer; its low 32 bits count)."""
+    """rd := operation ``name`` of rs1 and a constant (the low 32 bits of any Python integer)."""
     bits = np.array(imm & 0xFFFF_FFFF, np.uint32)
     if name in SIGNED:
         operation, value = SIGNED[name], bits.view(np.int32)

@@ -21,14 +21,14 @@ class LocalMemory:
         }  # fmt: skip
 
     def gather(self, addrs: np.ndarray, size: int) -> np.ndarray:
-        """As :meth:`sim.machine.memory.store.SparseMemory.gather`, for addresses inside."""
+        """Read as :meth:`sim.machine.memory.store.SparseMemory.gather` does, at addresses in local memory."""
         return self._flat[size].take((addrs - np.uint32(self.base)) >> _SHIFTS[size]).astype(np.uint32, copy=False)
 
     def read(self, addr: int, size: int) -> int:
-        """As :meth:`sim.machine.memory.store.SparseMemory.read_number`, for an address inside."""
+        """Read as :meth:`sim.machine.memory.store.SparseMemory.read_number` does, at an address in local memory."""
         return self._flat[size].item((addr - self.base) >> _SHIFTS[size])
 
     def scatter(self, addrs: np.ndarray, data: np.ndarray, size: int) -> None:
-        """As :meth:`sim.machine.memory.store.SparseMemory.scatter`, for addresses inside."""
+        """Write as :meth:`sim.machine.memory.store.SparseMemory.scatter` does, at addresses in local memory."""
         flat = self._flat[size]
         flat[(addrs - np.uint32(self.base)) >> _SHIFTS[size]] = data.astype(flat.dtype, copy=False)

@@ -1,4 +1,4 @@
-"""The golden model: single instructions in a given order, or whole programs."""
+"""The golden model: execute single instructions in a given order, or whole programs."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ __all__ = ["Iss"]
 
 
 class Iss(State):
-    """The machine of isa.md: ``step`` one warp in an order given from outside, or ``run`` everything.
+    """The machine of isa.md: ``step`` one warp at a time in the caller's order, or ``run`` the whole program.
 
-    A fault names the lowest faulting warp (in a run) and an address: of the lowest active lane that fails for a
-    misaligned or refused access, the target of a misaligned jump, the pc of a failed fetch, the word of an illegal
-    instruction, the number of an unknown CSR, else 0. A misaligned lane comes before a refused one.
+    A fault names the lowest faulting warp (in a run) and an address: for a misaligned or refused access, that of the
+    lowest failing active lane; otherwise the target of a misaligned jump, the pc of a failed fetch, the word of an
+    illegal instruction, the number of an unknown CSR, or 0. A misaligned lane takes priority over a refused one.
     """
 
     def __init__(self, config: SmConfig, memory: SparseMemory) -> None:
@@ -42,7 +42,7 @@ class Iss(State):
             instruction = self.advance(warp)
         except FaultError as error:
             return Commit(warp, pc, self.word_at(pc, warp), mask, fault=Fault(error.cause, warp, pc, error.address))
-        # Who executes does not wait: it can only have been started, after its own end.
+        # A warp that executes is not waiting, so it is in `released` only if it ended and was started again.
         ended = not self.active[warp] or warp in self.released
         rd, store = instruction.rd, instruction.store
         return Commit(
@@ -51,9 +51,9 @@ class Iss(State):
         )
 
     def advance(self, warp: int) -> Instruction:
-        """Execute the next instruction of one warp, as :meth:`step` does, and return what it was.
+        """Execute the next instruction of one warp, as :meth:`step` does, and return the instruction.
 
-        For a caller to whom a :class:`Commit` of each instruction costs too much: it reads what it needs of the state.
+        This is faster than making a :class:`Commit`; the caller reads the data that it needs from the state.
 
         Raises
         ------
@@ -84,7 +84,7 @@ class Iss(State):
         return instruction
 
     def _refusal(self, warp: int) -> IssError:
-        """Why ``warp`` cannot execute anything."""
+        """Return the error that explains why ``warp`` cannot execute."""
         if not 0 <= warp < self.config.warps:
             return IssError(f"warp must be between 0 and {self.config.warps - 1}, not {warp!r}")
         if not self.active[warp]:
@@ -92,14 +92,14 @@ class Iss(State):
         return IssError(f"warp {warp} at pc {self.pc[warp]:#010x} waits: {self.waiting[warp]}")
 
     def word_at(self, pc: int, warp: int) -> int:
-        """The instruction word at ``pc``; 0 if none can be fetched there."""
+        """Return the instruction word at ``pc``, or 0 if none can be fetched there."""
         try:
             return fetch(self.memory, pc, warp, self.no_code).word
         except FaultError:
             return 0
 
     def stored(self, warp: int, instruction: Instruction) -> tuple[np.ndarray, np.ndarray, int, int]:
-        """What a store that ``warp`` has just executed has stored: as ``store`` of a :class:`Commit`."""
+        """Return the data of the store that ``warp`` has just executed, as ``store`` of a :class:`Commit`."""
         assert instruction.store is not None
         rs1, rs2, imm, size = instruction.store
         registers = self._views[warp].flat
@@ -107,9 +107,9 @@ class Iss(State):
         return registers[rs1] + np.uint32(imm), data, size, self.mask_bits[warp]
 
     def skip(self, warp: int) -> None:
-        """Pass over the next instruction of ``warp``, one that has faulted: its pc moves on by 4, nothing else changes.
+        """Skip the next instruction of ``warp``, which has faulted: add 4 to its pc and change nothing else.
 
-        For what an SM whose faults are not precise issues behind a load or store that faults.
+        This lets a warp continue after a load or store that faults, as in an SM whose faults are not precise.
         """
         self.pc[warp] = self.pc[warp] + 4 & 0xFFFF_FFFF
 
@@ -123,13 +123,13 @@ class Iss(State):
     def run(self, max_instructions: int) -> IssEnd:
         """Execute until the program ends, faults or deadlocks, or ``max_instructions`` warp-instructions have executed.
 
-        Warps at one pc execute as one operation. The limit is looked at between operations, so up to ``warps`` - 1
-        more may execute. Every runnable warp makes progress, also while another spins on memory.
+        Warps at the same pc execute as one operation. The limit is checked between operations, so up to ``warps`` - 1
+        more may execute. Every runnable warp makes progress, even while another spins on memory.
 
         Raises
         ------
         IssError
-            If somebody watches: ``watch`` is told of single steps only.
+            If ``watch`` is set: it supports only single steps.
         """
         if self.watch is not None:
             raise IssError("a machine that is watched can only be stepped")

@@ -1,4 +1,4 @@
-"""Loads and stores: every lane goes to local memory or to the backing store by its own address."""
+"""Loads and stores: each lane accesses local memory or the backing store, depending on its address."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _check_aligned(view: View, addrs: np.ndarray, size: int, cause: FaultCause) 
 
 
 def _access_fault(state: State, view: View, addrs: np.ndarray, size: int, cause: FaultCause) -> FaultError:
-    """The fault of the first of ``addrs`` that neither local memory nor the backing store answers for."""
+    """Return the fault of the first of ``addrs`` that is in neither local memory nor the backing store."""
     local = (addrs >= state.local.base) & (addrs < state.local.end)
     inside = (addrs >= state.memory.memory_map.first) & (addrs <= state.memory.memory_map.end - size)
     position = int(np.argmax(~(local | inside)))
@@ -33,17 +33,17 @@ def _access_fault(state: State, view: View, addrs: np.ndarray, size: int, cause:
 
 
 def _bounds(addrs: np.ndarray) -> tuple[int, int]:
-    """The lowest and the highest address; the methods of arrays take twice as long."""
+    """Return the lowest and the highest address; the array methods would take twice as long."""
     return int(np.minimum.reduce(addrs)), int(np.maximum.reduce(addrs))
 
 
 def loaded(state: State, addrs: np.ndarray, size: int) -> np.ndarray:
-    """The zero-extended values at ``addrs`` (lanes,); of shape (1,) if all addresses are equal.
+    """Return the zero-extended values at ``addrs`` (lanes,); the shape is (1,) if all addresses are equal.
 
     Raises
     ------
     AccessError
-        If neither local memory nor the backing store answers for one of them.
+        If one of them is in neither local memory nor the backing store.
     """
     low, high = _bounds(addrs)
     if low == high:
@@ -61,13 +61,13 @@ def loaded(state: State, addrs: np.ndarray, size: int) -> np.ndarray:
 
 
 def common_address(addrs: np.ndarray) -> int | None:
-    """The address of all lanes, if it is the same: such loads are frequent, and numbers much cheaper than arrays."""
+    """Return the address if it is the same for all lanes, else None: loads from one address have a fast path."""
     raw = addrs.tobytes()
     return int.from_bytes(raw[:4], "little") if raw == raw[:4] * len(addrs) else None
 
 
 def _load_one(state: State, view: View, pc: int, address: int, addrs: np.ndarray, size: int) -> int:
-    """A load of all lanes from one ``address``, which ``addrs`` has for each: the value, zero-extended."""
+    """Load from one ``address`` for all lanes (``addrs`` repeats it) and return the zero-extended value."""
     if address & size - 1:
         raise FaultError(FaultCause.LOAD_MISALIGNED, view.warp_of(0), address)
     if state.recorder is not None:
@@ -93,7 +93,7 @@ def _gather(state: State, view: View, addrs: np.ndarray, size: int) -> np.ndarra
 
 
 def _check_answered(state: State, view: View, addrs: np.ndarray, size: int) -> None:
-    """The fault that a store is going to have, if it has one."""
+    """Raise the access fault of a store before the store executes, if it has one."""
     memory_map = state.memory.memory_map
     if int(addrs.min()) < memory_map.first or int(addrs.max()) > memory_map.end - size:
         local = (addrs >= state.local.base) & (addrs < state.local.end)
@@ -145,7 +145,7 @@ def load(rd: int, rs1: int, imm: int, size: int, *, signed: bool) -> Callable[[S
 
 
 def store(rs1: int, rs2: int, imm: int, size: int) -> Callable[[State, View, int], None]:
-    """The low ``size`` bytes of rs2 to rs1 + ``imm``, lanes in ascending order."""
+    """Memory at rs1 + ``imm`` := the low ``size`` bytes of rs2, lanes in ascending order."""
     offset = np.array(imm & 0xFFFF_FFFF, np.uint32)
 
     def execute(state: State, view: View, pc: int) -> None:

@@ -1,4 +1,4 @@
-"""What the golden model hands out: commits, faults, the end of a run, and its exceptions."""
+"""Results of the golden model: commits, faults, the end of a run, and its exceptions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Arrival", "Commit", "EndStatus", "Fault", "FaultError", "IssEnd", "I
 
 
 class IssError(Exception):
-    """The caller asked for what the machine cannot do, such as a step of a warp that waits."""
+    """A request that the machine cannot carry out, such as a step of a waiting warp."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +39,9 @@ class FaultError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """Before the instruction at ``pc`` is first executed, ``contents`` (address, bytes) are written to memory.
+    """Data from outside: ``contents`` (address, bytes) are written to memory before ``pc`` is first executed.
 
-    Nobody in the machine writes them. ``tell`` is called when that has been done.
+    No warp writes them. ``tell`` is called after they have been written.
     """
 
     pc: int
@@ -56,10 +56,10 @@ class Commit:
     ``mask`` is the thread mask it executed with (bit i: lane i). ``rd`` is 0..31 for x, 32..63 for f registers, None
     if nothing is written (x0 too); ``values`` is uint32 of shape (threads,), meaningful in the active lanes only.
     ``store`` is None or (addresses (threads,), data (threads,) with the bytes above ``size`` zero, size, mask).
-    ``volatile``: the value depends on time; the caller gives the machine's own with
+    ``volatile``: the value depends on time; the caller replaces it by the machine's own with
     :meth:`sim.machine.golden.Iss.poke`.
-    ``ended``: it was the warp's last; another warp's wspawn may have started the warp again at once.
-    With a ``fault`` nothing was changed, and rd, values and store are None.
+    ``ended``: it was the warp's last instruction; another warp's wspawn may have restarted the warp at once.
+    If there is a ``fault``, nothing was changed, and rd, values and store are None.
     """
 
     warp: int
@@ -75,7 +75,7 @@ class Commit:
 
 
 class EndStatus(enum.StrEnum):
-    """Why a run came back."""
+    """The reason why a run returned."""
 
     ENDED = "ended"
     FAULT = "fault"
@@ -85,7 +85,7 @@ class EndStatus(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class IssEnd:
-    """The result of a run; ``executed`` counts warp-instructions, ``waits`` says what each waiting warp waits for."""
+    """The result of a run; ``executed`` counts warp-instructions, ``waits`` describes the wait of each waiting warp."""
 
     status: EndStatus
     executed: int
@@ -95,10 +95,10 @@ class IssEnd:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """What a warp waits for: ``count`` arrivals at a barrier, or to be the only active warp (``spawn`` set)."""
+    """The condition of a wait: ``count`` arrivals at a barrier, or to be the only active warp (``spawn`` set)."""
 
     barrier: int | None = None
-    #: The id that the program gave for it, and how many barriers there are.
+    #: The barrier's id in the program, and the number of barriers in the machine.
     asked: int | None = None
     barriers: int = 0
     count: int = 0

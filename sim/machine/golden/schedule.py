@@ -1,4 +1,4 @@
-"""The order in which a run of the golden model executes: groups of warps at one pc, fairly."""
+"""The schedule of a run of the golden model: warps at the same pc form groups, which take fair turns."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from .view import View
 
 __all__ = ["Schedule"]
 
-#: One in so many choices of a group is by turn instead of by pc.
+#: Every FAIR_TURN-th choice of a group is by turn instead of by lowest pc.
 FAIR_TURN = 8
-#: Above every pc.
+#: A value above every pc.
 _NEVER = 1 << 33
 
 
 class Schedule:
-    """Runs the warps that stand at one pc together.
+    """Runs the warps at the same pc together as a group.
 
-    The group with the lowest pc goes first: those that are ahead wait for it, and the groups of a loop meet again at
-    its end. That alone would let a warp that spins on memory starve the one it waits for, so every FAIR_TURN-th choice
-    takes the next higher pc than at the last such choice, around and around: every group's turn comes. A group runs
-    until it jumps, changes, or meets another.
+    The group with the lowest pc runs first: groups that are ahead wait for it, so the groups of a loop merge again at
+    its end. By itself, this rule would let a warp that spins on memory starve the warp it waits for. Every FAIR_TURN-th
+    choice therefore takes the next higher pc after that of the last such choice, cyclically, so that every group gets a
+    turn. A group runs until it jumps, changes, or reaches the pc of another.
     """
 
     def __init__(self, state: State) -> None:
@@ -68,7 +68,7 @@ class Schedule:
                 self._state.pc[warp] = pc
 
     def _choose(self) -> int:
-        """The pc of the group that runs next."""
+        """Return the pc of the group that runs next."""
         ready = self._ready
         if len(ready) == 1:
             return next(iter(ready))
@@ -79,12 +79,12 @@ class Schedule:
         return self._last_turn
 
     def _run_group(self, pc: int, limit: int) -> None:
-        """Run the group at ``pc`` until it has to be chosen anew; puts it back into the ready groups."""
+        """Run the group at ``pc`` until the next choice is due, and put it back into the ready groups."""
         state, ready = self._state, self._ready
         bits = ready.pop(pc)
         meet = min((other for other in ready if other > pc), default=_NEVER)
         if state.arrival is not None:
-            # Where something is to come into memory, the group stops; a jump leads there only if it is the last one.
+            # The group stops where data will arrive in memory; a jump can lead there only if no other group is ready.
             meet = min(meet, state.arrival.pc) if pc < state.arrival.pc or not ready else meet
         view = state.group_view(bits)
         recorder = state.recorder
@@ -115,7 +115,7 @@ class Schedule:
             raise _Faulted(Fault(error.cause, error.warp, pc, error.address)) from None
 
     def _control(self, instruction: Instruction, view: View, pc: int) -> int | dict[int, int]:
-        """Execute what may move warps or must see them one by one; where they go on, as in :mod:`.control`."""
+        """Execute a control instruction or one that takes warps singly; return the next pcs as in :mod:`.control`."""
         state = self._state
         following: int | dict[int, int] | None
         lanes = view.lanes
@@ -151,7 +151,7 @@ class Schedule:
         return result
 
     def _follow(self, following: int | dict[int, int], bits: int) -> None:
-        """Put the warps of a group (``bits``), and all that an instruction released, where they go on."""
+        """Put the warps of a group (``bits``), and all that an instruction released, at their next pcs."""
         if isinstance(following, int):
             self._add(following, bits)
         else:
@@ -163,7 +163,7 @@ class Schedule:
 
 
 class _Faulted(Exception):
-    """A fault, located; the state is already consistent."""
+    """A fault with its location; the state is already consistent."""
 
     def __init__(self, fault: Fault) -> None:
         super().__init__(fault)

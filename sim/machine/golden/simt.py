@@ -17,7 +17,7 @@ __all__ = ["bar", "join", "pred", "split", "tmc", "wspawn"]
 
 
 def _leader_values(state: State, view: View, register: int) -> np.ndarray:
-    """The register in the leader (highest active lane) of each row, int64 (n,)."""
+    """Return the register of the leader (highest active lane) of each row, int64 (n,)."""
     return view.r[register][view.row_numbers, state.leaders[view.rows]].astype(np.int64)
 
 
@@ -26,17 +26,17 @@ def _leader_value(state: State, view: View, register: int) -> int:
 
 
 def _mask_of(state: State, values: np.ndarray) -> np.ndarray:
-    """Integers (n,) as thread masks (n, threads); bits above the lanes are dropped."""
+    """Convert integers (n,) to thread masks (n, threads); bits above the lanes are dropped."""
     return (values[:, None] >> state.lane_numbers & 1).astype(bool)
 
 
 def _predicate(view: View, register: int, negate: bool) -> np.ndarray:
-    """The active lanes whose bit 0 of the register, negated if asked, is set."""
+    """Return the active lanes in which bit 0 of the register, inverted if ``negate``, is set."""
     return (view.r[register] & 1 != int(negate)) & view.mask
 
 
 def tmc(rs1: int) -> Callable[[State, View, int], Next]:
-    """Thread mask := rs1 of the leader; none left ends the warp. One warp at a time."""
+    """Thread mask := rs1 of the leader; an empty mask ends the warp. One warp at a time."""
 
     def execute(state: State, view: View, pc: int) -> Next:
         warp = view.warps[0]
@@ -47,7 +47,7 @@ def tmc(rs1: int) -> Callable[[State, View, int], Next]:
 
 
 def split(rd: int, rs1: int, negate: bool) -> Callable[[State, View, int], Next]:
-    """Push where the active lanes disagree, and go on with the larger side (a tie: the predicate-true one)."""
+    """If the active lanes disagree, push, and continue with the larger side (on a tie, the predicate-true one)."""
 
     def execute(state: State, view: View, pc: int) -> Next:
         then = _predicate(view, rs1, negate)
@@ -76,7 +76,7 @@ def split(rd: int, rs1: int, negate: bool) -> Callable[[State, View, int], Next]
 
 
 def join(rs1: int) -> Callable[[State, View, int], Next]:
-    """The end of one side: the other side from its pc, then the union here."""
+    """End one side of a split: run the other side from its pc, or after both sides continue here with the union."""
 
     def execute(state: State, view: View, pc: int) -> Next:
         stack = state.stack
@@ -104,7 +104,7 @@ def join(rs1: int) -> Callable[[State, View, int], Next]:
 
 
 def pred(rs1: int, rs2: int, negate: bool) -> Callable[[State, View, int], Next]:
-    """Keep the lanes with a true predicate; where none is left, the mask := rs2 of the leader (0 ends the warp)."""
+    """Keep the lanes with a true predicate; if none is left, mask := rs2 of the leader (0 ends the warp)."""
 
     def execute(state: State, view: View, pc: int) -> Next:
         kept = _predicate(view, rs1, negate)

@@ -1,4 +1,4 @@
-"""The architectural state of one SM, and what instructions do to its warps."""
+"""The architectural state of one SM, and the operations of instructions on its warps."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["DivergenceStack", "State", "warps_of"]
 
 
 class DivergenceStack:
-    """One stack a warp of open divergent splits; arrays are indexed [warp, entry]."""
+    """The divergence stacks: each warp's open divergent splits; arrays are indexed [warp, entry]."""
 
     def __init__(self, warps: int, depth: int, threads: int) -> None:
         self.depth = depth
@@ -28,19 +28,19 @@ class DivergenceStack:
 
 
 class State:
-    """Everything that software can see, and the views through which instructions work on it.
+    """The state visible to software, and the views through which instructions work on it.
 
-    Read it freely; registers are written with :meth:`sim.machine.golden.Iss.poke`.
+    Reading is unrestricted; registers are written with :meth:`sim.machine.golden.Iss.poke`.
 
     - ``regs``: uint32 (warps, 64, threads); 0..31 are x, 32..63 f registers. ``tmask``: bool (warps, threads).
-    - ``pc``, ``active``, ``waiting``: lists by warp; ``waiting`` holds what a warp waits for.
+    - ``pc``, ``active``, ``waiting``: lists by warp; ``waiting`` holds the condition that a warp waits for, or None.
     - ``stack``: the divergence stacks; ``fcsr``: uint32 (warps,); ``mscratch``, ``mregion``, ``morder``, ``mpolicy``:
       one for the core.
     - ``local.data``: local memory, uint8; ``memory``: everything else, shared with the caller.
-    - ``no_code``: the addresses that no instruction can be fetched from although they are memory.
-    - ``watch``: who is told of accesses and of what orders them, while the machine is stepped.
-    - ``recorder``: who is told of every operation of a run.
-    - ``arrival``: what comes into memory from outside, once; None: nothing, or it has come.
+    - ``no_code``: the addresses in memory from which no instruction can be fetched.
+    - ``watch``: observer of accesses and synchronisation while the machine is stepped.
+    - ``recorder``: observer of every operation of a run.
+    - ``arrival``: data that comes into memory from outside, once; None if there is none or it has arrived.
     - ``mcycle`` (instructions executed, unless the caller sets it) and ``minstret`` (active lanes summed).
     """
 
@@ -53,7 +53,7 @@ class State:
         self.recorder: Recorder | None = None
         self.arrival: Arrival | None = None
         self.local = LocalMemory(config.memory_map.local, config.local_bytes)
-        # By register first, so that one register of all warps is contiguous; DISCARD takes the writes to x0.
+        # The register is the first index, so that one register of all warps is contiguous; DISCARD takes writes to x0.
         self._registers = np.zeros((DISCARD + 1, warps, threads), np.uint32)
         self.regs = self._registers[:DISCARD].transpose(1, 0, 2)
         self.lane_numbers = np.arange(threads)
@@ -62,7 +62,7 @@ class State:
         self.launch(config.memory_map.start, 0)
 
     def launch(self, start_pc: int, arg: int) -> None:
-        """Warp 0 at ``start_pc`` with thread mask 1, mscratch = ``arg``, all else as after reset.
+        """Start warp 0 at ``start_pc`` with thread mask 1, mscratch = ``arg``, and all else as after reset.
 
         Registers and local memory keep their contents, as in the hardware.
         """
@@ -89,7 +89,7 @@ class State:
         self._activate(0, start_pc)
 
     def arrive(self, pc: int) -> None:
-        """An instruction at ``pc`` is next: the contents of ``arrival`` come into memory if they wait for it."""
+        """Write the contents of ``arrival`` to memory if its pc is ``pc``, that of the next instruction."""
         arrival = self.arrival
         if arrival is not None and arrival.pc == pc:
             self.arrival = None
@@ -97,10 +97,10 @@ class State:
                 self.memory.write(address, data)
             arrival.tell()
 
-    # What instructions do to the warps (called by sim.machine.golden.simt).
+    # Operations of instructions on the warps (called by sim.machine.golden.simt).
 
     def set_masks(self, warps: np.ndarray, masks: np.ndarray) -> None:
-        """Thread masks (k, threads) of the ``warps`` (k,) given by number."""
+        """Set the thread masks (k, threads) of the ``warps`` (k,) given by number."""
         self.tmask[warps] = masks
         threads = self.config.threads
         self.leaders[warps] = threads - 1 - np.argmax(masks[:, ::-1], axis=1)
@@ -121,7 +121,7 @@ class State:
         self.set_masks(np.array([warp]), np.arange(self.config.threads)[None] == 0)
 
     def end_if_empty(self, following: dict[int, int]) -> dict[int, int]:
-        """End the warps in ``following`` (pc to warps) whose mask is empty; the others go on as it says."""
+        """End the warps in ``following`` (pc to warps) whose mask is empty; return it without them."""
         remaining = {}
         ended = []
         for pc, bits in following.items():
@@ -147,7 +147,7 @@ class State:
                 self.release(last)
 
     def spawn(self, issuer: int, count: int, pc: int) -> None:
-        """Activate warps 0..count-1 but the issuer at ``pc``."""
+        """Activate warps 0..count-1, except the issuer, at ``pc``."""
         started = [warp for warp in range(min(count, self.config.warps)) if warp != issuer]
         for warp in started:
             self._activate(warp, pc)
@@ -156,31 +156,31 @@ class State:
             self.watch.spawn(issuer, self.mask_bits[issuer], started)
 
     def wait(self, warp: int, after: int, reason: Wait) -> None:
-        """The warp waits; released, it goes on at ``after``."""
+        """Let the warp wait; when released, it continues at ``after``."""
         self.pc[warp] = after
         self.waiting[warp] = reason
 
     def release(self, warp: int) -> None:
-        """The wait of a warp is over."""
+        """End the wait of a warp."""
         self.waiting[warp] = None
         self.released.append(warp)
 
     # Views.
 
     def lanes_of(self, warp: int) -> np.ndarray:
-        """The registers of one warp, (DISCARD + 1, threads), to be read and written."""
+        """Return the registers of one warp, (DISCARD + 1, threads), as a writable view."""
         return self._registers[:, warp]
 
     def lane_bytes(self, warp: int, register: int | None) -> bytes | None:
-        """The values of a register of one warp, lane by lane, as bytes; None of none."""
+        """Return the values of a register of one warp, lane by lane, as bytes; None if ``register`` is None."""
         return None if register is None else self._views[warp].flat[register].tobytes()
 
     def warp_view(self, warp: int) -> View:
-        """The view of one warp."""
+        """Return the view of one warp."""
         return self._views[warp]
 
     def group_view(self, bits: int) -> View:
-        """The view of the warps in ``bits``; valid until a thread mask changes or another group is asked for."""
+        """Return the view of the warps in ``bits``, valid until a thread mask changes or another group is requested."""
         if bits & bits - 1 == 0:
             return self._views[bits.bit_length() - 1]
         view = self._all
@@ -199,10 +199,10 @@ class State:
         return self.active_mask == 0
 
     def waits(self) -> dict[int, str]:
-        """What each waiting warp waits for."""
+        """Describe the wait of each waiting warp."""
         return {warp: f"pc {self.pc[warp]:#010x}: {wait}" for warp, wait in enumerate(self.waiting) if wait is not None}
 
 
 def warps_of(bits: int) -> list[int]:
-    """The warp numbers in a bit mask, ascending."""
+    """Return the warp numbers in a bit mask, ascending."""
     return [warp for warp in range(bits.bit_length()) if bits >> warp & 1]

@@ -6,16 +6,16 @@ import numpy as np
 
 __all__ = ["DISCARD", "View"]
 
-#: The register that takes what is written to x0.
+#: The register that takes writes to x0.
 DISCARD = 64
 
 
 class View:
     """Registers and thread masks of ``n`` warps, seen as (n, threads) arrays.
 
-    A view of one warp has n = 1; the view of a group has n = all warps, of which the rows outside the group have an
-    all-false mask: computing a few rows for nothing is cheaper than picking rows out. Every operation is written once
-    against this class, and serves both ``step`` and ``run``.
+    A view of one warp has n = 1. The view of a group has n = all warps, with an all-false mask in the rows outside the
+    group: computing a few unused rows is cheaper than selecting rows. Every operation is written once against this
+    class, and serves both ``step`` and ``run``.
 
     ``r`` and ``s`` list the 64 registers (and DISCARD) as uint32 and int32 views of the same storage; ``flat`` as one
     row of n * threads. ``rows`` selects this view's warps in a per-warp array. ``full``: every lane of every row is
@@ -59,15 +59,15 @@ class View:
         return self._index
 
     def warp_of(self, position: int) -> int:
-        """The warp of the active lane at ``position`` in ``index``."""
+        """Return the warp of the active lane at ``position`` in ``index``."""
         return self.first_row + int(self.index[position]) // self.mask.shape[1]
 
     def first_warp(self, rows: np.ndarray) -> int:
-        """The lowest warp whose row is true in ``rows`` (n,)."""
+        """Return the lowest warp whose row is true in ``rows`` (n,)."""
         return self.first_row + int(np.argmax(rows))
 
     def active(self, values: np.ndarray) -> np.ndarray:
-        """The active lanes of ``values`` (n, threads), shape (lanes,), in the order of ``index``."""
+        """Return the active lanes of ``values`` (n, threads) in the order of ``index``, shape (lanes,)."""
         return values.reshape(-1) if self.full else values.reshape(-1).take(self.index)
 
     def put(self, rd: int, values: np.ndarray | int) -> None:
@@ -88,5 +88,5 @@ class View:
             self.flat[rd][self.index] = values
 
     def warp_bits(self, rows: np.ndarray) -> int:
-        """Rows (n,) of booleans as a bit mask of warps."""
+        """Convert rows (n,) of booleans to a bit mask of warps."""
         return int.from_bytes(np.packbits(rows, bitorder="little").tobytes(), "little") << self.first_row

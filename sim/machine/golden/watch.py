@@ -1,4 +1,4 @@
-"""Who watches a machine that is stepped: what it is told of accesses and of what orders them."""
+"""Observers of the golden model: of accesses and synchronisation in single steps, and of the operations of a run."""
 
 from __future__ import annotations
 
@@ -12,46 +12,46 @@ __all__ = ["Recorder", "Watch"]
 
 
 class Watch(Protocol):
-    """Set as :attr:`sim.machine.golden.state.State.watch`; it changes nothing.
+    """Observer of single steps, set as :attr:`sim.machine.golden.state.State.watch`; it changes nothing.
 
-    Instructions that fault tell it nothing but :meth:`before`.
+    For an instruction that faults, only :meth:`before` is called.
     """
 
     def before(self, view: View, pc: int, word: int) -> None:
-        """The one warp of ``view`` is going to execute the instruction ``word``, or to fault at it."""
+        """Called before the one warp of ``view`` executes the instruction ``word`` or faults."""
 
     def access(
         self, warp: int, pc: int, lanes: np.ndarray, addresses: np.ndarray, size: int, data: np.ndarray | None
     ) -> None:
-        """A load or a store of ``size`` bytes: ``addresses`` (n,) of the active ``lanes`` (n,), ascending.
+        """Called for a load or store of ``size`` bytes: ``addresses`` (n,) of the active ``lanes`` (n,), ascending.
 
-        ``data`` (n,): what is going to be stored, in the low bytes; None: a load.
+        ``data`` (n,): the data about to be stored, in the low bytes; None for a load.
         """
 
     def barrier(self, warps: list[int]) -> None:
-        """The ``warps`` go on from a barrier together."""
+        """Called when a barrier releases the ``warps`` together."""
 
     def spawn(self, issuer: int, mask: int, warps: list[int]) -> None:
-        """A wspawn takes effect: the lanes in ``mask`` of ``issuer``, alone until now, have started ``warps``."""
+        """Called after a wspawn: the lanes in ``mask`` of ``issuer``, the only active warp, have started ``warps``."""
 
 
 class Recorder(Protocol):
-    """Set as :attr:`.state.State.recorder`: it is told of every operation of a run, and changes nothing."""
+    """Observer of every operation of a run, set as :attr:`.state.State.recorder`; it changes nothing."""
 
     def executed(self, pc: int, warps: int, epoch: int, masks: np.ndarray) -> None:
-        """The ``warps`` (a bit mask) have executed the instruction at ``pc``, one after the other, lowest first.
+        """Called after the ``warps`` (a bit mask) executed the instruction at ``pc``, one by one, lowest first.
 
-        ``epoch`` grows when a thread mask changes; ``masks`` (warps,) has them all, and may change later.
+        ``epoch`` grows when a thread mask changes; ``masks`` (warps,) holds all masks, and may change later.
         """
 
     def access(self, addresses: np.ndarray, data: np.ndarray | None) -> None:
-        """The load or store that is being executed: the addresses of the active lanes, by warp, then by lane.
+        """Called for each load or store with the addresses of the active lanes, by warp, then by lane.
 
-        ``data``: what a store has for them; it may change later. None: a load.
+        ``data``: the data of a store, which may change later; None for a load.
         """
 
     def arguments(self, warp: int, first: int, second: int) -> None:
-        """Of the bar, wspawn or write of mregion or mpolicy that ``warp`` is executing: what it says."""
+        """Called with the operands of a bar, wspawn or write of mregion or mpolicy that ``warp`` is executing."""
 
     def volatile(self, pc: int) -> None:
-        """The instruction at ``pc`` reads what depends on time."""
+        """Called if the instruction at ``pc`` reads a value that depends on time."""

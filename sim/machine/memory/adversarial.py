@@ -1,4 +1,4 @@
-"""Memory at its worst, for tests: any latency, any order, pauses on both channels, late writes, injected errors."""
+"""Worst-case memory for tests: any latency, any order, pauses on both channels, late writes, injected errors."""
 
 from __future__ import annotations
 
@@ -10,27 +10,28 @@ from .store import SparseMemory
 
 __all__ = ["AdversarialMemory"]
 
-#: One request in this many begins a pause of the request channel; it lasts at most this many cycles.
+#: One request in _PAUSE_ONE_IN begins a pause of the request channel, of at most _LONGEST_PAUSE cycles.
 _PAUSE_ONE_IN, _LONGEST_PAUSE = 5, 200
-#: A pause of the response channel, and the time between two, last at most this many cycles.
+#: The longest pause of the response channel, and the longest time between two pauses, in cycles.
 _LONGEST_SILENCE, _LONGEST_TALK = 150, 600
-#: Requests that one manner of drawing latencies lasts for, at most.
+#: The most requests for which one distribution of latencies is used.
 _LONGEST_MOOD = 40
-#: Latencies that are likely where a pipeline breaks: as fast as can be.
+#: The upper limit of fast latencies, which are likely to break a pipeline.
 _FAST = 3
 
 
 class AdversarialMemory(RandomMemory):
-    """Seeded; each request takes 1 (the port knows no 0) to ``latency`` cycles, longer only in a response pause.
+    """Seeded; each request takes 1 (the port does not allow 0) to ``latency`` cycles, longer only in a response pause.
 
-    What it does beyond :class:`sim.machine.memory.random.RandomMemory`:
+    Beyond :class:`sim.machine.memory.random.RandomMemory`, it has these features:
 
-    - Latencies come in moods of up to 40 requests: all fast, all slow, writes slow and reads fast (a write completes,
-      and is visible, long after reads that were requested later), reads slow and writes fast, anything.
+    - The distribution of latencies changes after up to 40 requests: all fast, all slow, slow writes and fast reads (a
+      write completes, and is visible, long after reads that were requested later), or slow reads and fast writes. In
+      each, one latency in five is arbitrary.
     - The request channel pauses for up to 200 cycles, after one request in five.
-    - The response channel falls silent for up to 150 cycles: what is due then is due when the silence ends, at once.
-    - ``error_probability``: a request is answered with an error although its address is good, as by an uncorrectable
-      ECC error; a write then changes nothing.
+    - The response channel pauses for up to 150 cycles: all responses due in the pause are due when it ends.
+    - ``error_probability``: a request to a good address is answered with an error, as after an uncorrectable ECC
+      error; a write then changes nothing.
     """
 
     def __init__(
@@ -41,7 +42,7 @@ class AdversarialMemory(RandomMemory):
             raise ValueError(f"error_probability must be between 0 and 1, not {error_probability!r}")
         super().__init__(memory, console, latency=latency, seed=seed)
         self.error_probability = error_probability
-        #: Errors and silences come from generators of their own: a run with errors times its requests alike.
+        #: Errors and pauses use separate generators, so injecting errors does not change the timing of requests.
         self._errors = random.Random(f"errors/{seed}")
         self._silences = random.Random(f"silences/{seed}")
         self._silent: list[tuple[int, int]] = []
@@ -62,7 +63,7 @@ class AdversarialMemory(RandomMemory):
         return rng.randint(1, min(_FAST, self.latency))
 
     def _silent_until(self, cycle: int, due: int) -> int:
-        """``due``, or the end of the silence that it falls into: [first, end), drawn as far as they are asked for."""
+        """Return ``due``, or the end of the response pause [first, end) that contains it; draws pauses on demand."""
         while self._silent_to <= due:
             begin = self._silent_to + self._silences.randint(1, _LONGEST_TALK)
             end = begin + self._silences.randint(1, _LONGEST_SILENCE)
@@ -76,11 +77,11 @@ class AdversarialMemory(RandomMemory):
         return due
 
     def due(self, cycle: int, line: int, write: bool) -> int:
-        """A cycle after the request's, as the class says; may also begin a pause."""
+        """Draw the cycle in which the request is due, as the class describes; this may also begin a pause."""
         if self._rng.randrange(_PAUSE_ONE_IN) == 0:
             self.ready_from = cycle + 2 + self._rng.randrange(_LONGEST_PAUSE)
         return self._silent_until(cycle, cycle + self._draw(write))
 
     def fails(self) -> bool:
-        """Whether an error is injected into the request at hand."""
+        """Draw whether the current request is answered with an error."""
         return self._errors.random() < self.error_probability

@@ -18,5 +18,5 @@ class FixedMemory(LatencyModel):
         self.lookahead = latency
 
     def due(self, cycle: int, line: int, write: bool) -> int:
-        """The request's cycle + the latency."""
+        """Return the request's cycle + the latency."""
         return cycle + self.lookahead

@@ -1,7 +1,7 @@
-"""What every memory model is: line requests in, completions out, ordered by the cycle in which they are due.
+"""The interface of memory models: they take line requests and return completions, ordered by the cycle when due.
 
-A model is plain Python and knows nothing of a simulator: whoever owns the clock hands it the requests, in the order in
-which they were accepted, and asks for the completions whose time has come. It runs only when something is pending.
+A model is plain Python and independent of a simulator. The owner of the clock passes it the requests in the order in
+which they were accepted, and collects the completions that are due. A model runs only when a request is pending.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .store import AccessError, SparseMemory
 
 __all__ = ["UNLIMITED", "Completion", "Console", "LatencyModel", "MemoryModel"]
 
-#: More requests than any port can have under way.
+#: More requests than any port can have in flight.
 UNLIMITED = 1 << 30
 _NO_DATA = bytes(LINE_BYTES)
 
@@ -34,9 +34,9 @@ class Completion(NamedTuple):
 class Console:
     """The console of isa.md: a byte stored to a slot is a character of that slot's line.
 
-    A line is handed to ``write`` when its newline comes, and what is left at :meth:`flush`, so that the characters
-    that the lanes of a warp print side by side stay in their own lines. A byte that is not UTF-8 is a surrogate in
-    the text (Python's ``surrogateescape``), so that nothing is lost.
+    A line is passed to ``write`` at its newline, and the rest at :meth:`flush`, so that characters printed by the lanes
+    of a warp at the same time stay in separate lines. A byte that is not UTF-8 becomes a surrogate in the text
+    (Python's ``surrogateescape``), so that no data are lost.
     """
 
     def __init__(self, memory_map: MemoryMap, write: Callable[[str], None]) -> None:
@@ -54,7 +54,7 @@ class Console:
                     self._emit(text)
 
     def flush(self) -> None:
-        """Print the lines that no newline has ended yet, lowest slot first."""
+        """Print the lines that have not ended with a newline yet, lowest slot first."""
         for text in self._slots:
             if text:
                 text.append(ord("\n"))
@@ -66,28 +66,28 @@ class Console:
 
 
 class MemoryModel(ABC):
-    """Memory behind the SM's port.
+    """Base class of the models of memory at the SM's port.
 
     A request accepted in cycle c with latency L is due in cycle c + L: its response can be presented from that cycle
     on (L = 1: in the next cycle). A write becomes visible, and a read takes its data, in the cycle in which it is due.
     An access outside memory is answered with an error and changes nothing.
 
-    Who owns the clock calls, in the order of cycles: :meth:`request` for what was accepted, in order, then
-    :meth:`complete`. He may be late with both: a request may be handed over up to ``min(lookahead, room)`` cycles
-    after it was accepted, and the answers of complete(now + lookahead) are due after now. So a model decides at
-    complete(until) only what no request accepted after ``until - lookahead`` can change; all that it returns is final.
+    In the order of cycles, the owner of the clock calls :meth:`request` for each accepted request and then
+    :meth:`complete`. Both calls may be late: a request may be passed up to ``min(lookahead, room)`` cycles after it was
+    accepted, and the answers of complete(now + lookahead) are due after now. At complete(until), a model therefore
+    decides only what requests accepted after ``until - lookahead`` cannot change; every completion it returns is final.
 
     Attributes
     ----------
     lookahead
         The smallest latency that the model can give, at least 1: completions due up to ``now + lookahead`` cannot
-        change any more by requests accepted after ``now``.
+        be changed by requests accepted after ``now``.
     ready_from
-        The first cycle in which the model accepts another request; looked at after every call of :meth:`request`.
+        The first cycle in which the model accepts another request; read after every call of :meth:`request`.
     room
-        How many requests the model accepts from ``ready_from`` on without being looked at again, at least 1.
+        The number of requests that the model accepts from ``ready_from`` on before it must be called, at least 1.
     unwritten
-        A line to watch, set from outside: its first access makes it None, and ``read_unwritten`` true if it is a read.
+        A line to watch, set by the caller: its first access sets this to None, and ``read_unwritten`` if it is a read.
     """
 
     lookahead: int = 1
@@ -104,25 +104,25 @@ class MemoryModel(ABC):
     def request(self, cycle: int, tag: int, line: int, write: bool, byte_mask: int, data: bytes) -> None:
         """Take a request that was accepted in ``cycle`` (not below that of the request before it).
 
-        ``line`` is the byte address divided by the line size; ``byte_mask`` (bit i: byte i) and ``data`` (a line) count
-        for writes.
+        ``line`` is the byte address divided by the line size; ``byte_mask`` (bit i: byte i) and ``data`` (a line) are
+        used for writes.
         """
 
     @property
     @abstractmethod
     def next_due(self) -> int | None:
-        """A cycle before which nothing completes unless more is requested; None if nothing is pending.
+        """A cycle before which no request completes unless more arrive; None if none is pending.
 
-        It is that of the next completion where the model knows it, and is above ``until`` of the last
+        It is the cycle of the next completion if the model knows it, and is above ``until`` of the last
         :meth:`complete`.
         """
 
     @abstractmethod
     def complete(self, until: int) -> list[Completion]:
-        """Carry out, in order, everything that is due in cycle ``until`` or before."""
+        """Carry out, in order, every request that is due in cycle ``until`` or before."""
 
     def statistics(self, cycle: int) -> dict[str, int | float] | None:
-        """What the model has counted up to ``cycle``, of which everything due was completed; None if it counts nothing.
+        """Return the counters of the model up to ``cycle``, or None if it has none; all requests due must be completed.
 
         See docs/memory.md for the names.
         """
@@ -131,7 +131,7 @@ class MemoryModel(ABC):
     def _perform(
         self, due: int, tag: int, line: int, write: bool, byte_mask: int, data: bytes, fails: bool = False
     ) -> Completion:
-        """Carry out one request now; with ``fails`` it is answered like an access outside memory."""
+        """Carry out one request now; if ``fails``, answer it like an access outside memory."""
         if fails:
             return Completion(due, tag, True, _NO_DATA)
         if line == self.unwritten:
@@ -148,7 +148,7 @@ class MemoryModel(ABC):
 
 
 class LatencyModel(MemoryModel):
-    """A model that knows a request's latency when it takes it. What is due in one cycle goes in the order of tags."""
+    """A model that knows a request's latency on arrival. Requests due in one cycle complete in the order of tags."""
 
     def __init__(self, memory: SparseMemory, console: Console | None = None) -> None:
         super().__init__(memory, console)
@@ -156,10 +156,10 @@ class LatencyModel(MemoryModel):
 
     @abstractmethod
     def due(self, cycle: int, line: int, write: bool) -> int:
-        """The cycle in which a request accepted in ``cycle`` is due: at least ``cycle + lookahead``."""
+        """Return the cycle in which a request accepted in ``cycle`` is due: at least ``cycle + lookahead``."""
 
     def fails(self) -> bool:
-        """Whether the request at hand is to be answered with an error, whatever its address."""
+        """Whether to answer the current request with an error, whatever its address."""
         return False
 
     def request(self, cycle: int, tag: int, line: int, write: bool, byte_mask: int, data: bytes) -> None:

@@ -1,4 +1,4 @@
-"""The memory models by name: where each is, and what it is given. Without them, so that a command starts fast."""
+"""Names, classes and parameters of the memory models; the classes are not imported, so that commands start fast."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ MEMORY_MODELS = {
 
 
 def models_with(keyword: str) -> tuple[str, ...]:
-    """The names of the models that are given ``keyword``."""
+    """Return the names of the models that take ``keyword``."""
     return tuple(name for name, entry in MEMORY_MODELS.items() if keyword in entry.keywords)
 
 
-#: The models of a DRAM: a timing and a clock count for them, a latency and a seed do not.
+#: The models of a DRAM, which use a timing and a clock instead of a latency and a seed.
 DRAM_MODELS = models_with("timing")

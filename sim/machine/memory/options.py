@@ -1,4 +1,4 @@
-"""What a memory model is given, by the names that a user writes: checked, and as the model takes it."""
+"""Check the options of a memory model as a user writes them, and convert them for the model."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from .registry import MemoryOptions
 
 __all__ = ["MAX_LATENCY", "memory_latency", "memory_options"]
 
-#: Cycles. Far above every memory there is, and far below what the mailbox of the simulation can hold.
+#: In cycles; far above any real memory, and far below the capacity of the simulation's mailbox.
 MAX_LATENCY = 1_000_000
 _USUAL_LATENCY = 20
-#: Memory clocks a cycle of the SM.
+#: The smallest and largest number of memory clocks in a cycle of the SM.
 _CLOCKS = (Fraction(1, 64), Fraction(64))
 
 
 def memory_latency(memory: str, latency: int | None, label: Callable[[str], str] = str) -> int:
-    """The latency in cycles, or the usual one; dram and tdm, which have no such number, do not look at it.
+    """Return the latency in cycles, or the usual one if ``latency`` is None; dram and tdm ignore the result.
 
     Raises
     ------
     ConfigError
-        For a latency out of range, or given for a memory that has its own.
+        If the latency is out of range, or is given for a memory that has its own timing.
     """
     if latency is None:
         return _USUAL_LATENCY
@@ -45,14 +45,14 @@ def memory_options(
     memory: str, *, timing: str | None = None, memory_clock: str | None = None, bank_hash: str | None = None,
     label: Callable[[str], str] = str,
 ) -> MemoryOptions:
-    """The options of the model ``memory`` from what was given for it.
+    """Return the options of the model ``memory`` from the user's values.
 
-    ``label`` makes of ``timing``, ``memory_clock`` and ``bank_hash`` what the user knows them by.
+    ``label`` converts ``timing``, ``memory_clock`` and ``bank_hash`` to the names that the user knows.
 
     Raises
     ------
     ConfigError
-        For a value that cannot be, or an option that this model does not have.
+        If a value is invalid, or the model does not have the option.
     """
     values: dict[str, Any] = {}
     for name, text in (("timing", timing), ("memory_clock", memory_clock), ("bank_hash", bank_hash)):
@@ -71,7 +71,7 @@ def memory_options(
 def _ratio(what: str, text: str) -> Fraction:
     first, last = _CLOCKS
     try:
-        # Not what else Fraction takes: 1e999999999 would keep it busy for ever.
+        # Other forms that Fraction accepts are excluded: 1e999999999 would take forever.
         ratio = Fraction(text if re.fullmatch(r"[0-9]{1,9}([/.][0-9]{1,9})?", text, re.ASCII) else "")
     except (ValueError, ZeroDivisionError):
         raise ConfigError(f"{what}: not a ratio: {text!r}: write 2, 3/2 or 1.5") from None

@@ -1,4 +1,4 @@
-"""Memory of random latency, responses out of order, pauses in which nothing is accepted."""
+"""Memory with random latency, responses out of order, and pauses in which no request is accepted."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .store import SparseMemory
 
 __all__ = ["LONGEST_PAUSE", "RandomMemory"]
 
-#: A pause follows one request in this many, and lasts at most this many cycles.
+#: A pause follows one request in _PAUSE_ONE_IN, and lasts at most LONGEST_PAUSE cycles.
 _PAUSE_ONE_IN = 4
 LONGEST_PAUSE = 12
 
@@ -28,7 +28,7 @@ class RandomMemory(LatencyModel):
         self._rng = random.Random(seed)
 
     def due(self, cycle: int, line: int, write: bool) -> int:
-        """A random cycle after the request's; may also begin a pause."""
+        """Draw the cycle in which the request is due; this may also begin a pause."""
         if self._rng.randrange(_PAUSE_ONE_IN) == 0:
             self.ready_from = cycle + 2 + self._rng.randrange(LONGEST_PAUSE)
         return cycle + self._rng.randint(1, self.latency)

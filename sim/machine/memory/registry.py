@@ -1,4 +1,4 @@
-"""What a memory model is given, and the model of a name."""
+"""Options of the memory models, and creation of a model by name."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
 
 __all__ = ["MemoryOptions", "create_model"]
 
-#: ``random`` with the option ``adversarial``.
+#: The model for ``random`` with the option ``adversarial``.
 _ADVERSARIAL = Entry("adversarial", "AdversarialMemory", ("latency", "seed", "error_probability"))
 
 
 @dataclass(frozen=True, kw_only=True)
 class MemoryOptions:
-    """What only some models have; the others do not look at it.
+    """Options that only some models have; the others ignore them.
 
     Attributes
     ----------
     timing
         dram, tdm: a name of :data:`sim.machine.memory.dram.timing.TIMINGS`.
     clock
-        dram, tdm: memory clocks a cycle of the SM, 1/64 to 64.
+        dram, tdm: memory clocks in a cycle of the SM, 1/64 to 64.
     mapping
         dram, tdm: the order of the address bits (:class:`sim.machine.memory.dram.mapping.AddressMapping`).
     bank_hash
@@ -40,11 +40,11 @@ class MemoryOptions:
     queue_depth
         dram: requests in the controller; the port is not ready when it is full.
     adversarial
-        random: :class:`sim.machine.memory.adversarial.AdversarialMemory`, for tests.
+        random: use :class:`sim.machine.memory.adversarial.AdversarialMemory`, for tests.
     error_probability
-        random: of an injected error, with ``adversarial`` only.
+        random: the probability of an injected error, only with ``adversarial``.
     commands
-        dram, tdm: keep every command (:attr:`sim.run.types.RunResult.memory_commands`).
+        dram, tdm: record every command (:attr:`sim.run.types.RunResult.memory_commands`).
     """
 
     timing: str = DDR4_2400R.name
@@ -74,16 +74,16 @@ def create_model(
     name: str, memory: SparseMemory, console: Console | None, *, latency: int, seed: int,
     options: MemoryOptions | None = None, tags: int = 64, observer: Callable[[Command], None] | None = None,
 ) -> MemoryModel:
-    """The model ``name`` over ``memory``.
+    """Create the model ``name`` over ``memory``.
 
-    ``latency`` is in cycles, at least 1: of every request for ``fixed``, the largest for ``random``; ``seed`` counts
-    for ``random`` only. ``tags``: as many requests as can be under way at once, for the bound that ``tdm`` states.
-    ``observer`` sees the commands of ``dram`` and ``tdm``.
+    ``latency``, in cycles and at least 1, is that of every request for ``fixed``, and the largest for ``random``.
+    ``seed`` is used only by ``random``. ``tags``: the most requests in flight at once, for the bound that ``tdm``
+    reports. ``observer`` sees the commands of ``dram`` and ``tdm``.
 
     Raises
     ------
     ValueError
-        For an unknown name, a latency below 1, or options that the model refuses.
+        If the name is unknown, the latency is below 1, or the model rejects the options.
     """
     if name not in MEMORY_MODELS:
         raise ValueError(f"memory must be one of {', '.join(MEMORY_MODELS)}, not {name!r}")

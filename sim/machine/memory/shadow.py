@@ -1,4 +1,4 @@
-"""Something about every byte of memory, in pages that are made when they are first touched."""
+"""Shadow memory: data about every byte of memory, in pages that are allocated on first use."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PAGES = 1 << 32 - PAGE_BITS
 
 
 class Pages(ABC):
-    """A pool of pages; an address stands for a place in it, which stays what it is."""
+    """A pool of pages; each address has a fixed place in it."""
 
     def __init__(self) -> None:
         self._table = np.zeros(_PAGES, np.int64)
@@ -24,14 +24,14 @@ class Pages(ABC):
 
     @abstractmethod
     def _grow(self, pages: int) -> None:
-        """Make room for so many pages; what is there stays."""
+        """Enlarge the pool to ``pages`` pages, keeping its contents."""
 
     @abstractmethod
     def _fill(self, slot: int, page: int) -> None:
-        """Say what a new page holds, which has zeros."""
+        """Initialise a new page, which holds zeros."""
 
     def _slot(self, page: int) -> int:
-        """The place of a page in the pool, made now if there is none."""
+        """Return the place of a page in the pool, allocating it if necessary."""
         slot = self._slots.get(page)
         if slot is None:
             slot = len(self._slots)
@@ -43,11 +43,11 @@ class Pages(ABC):
         return slot
 
     def place(self, address: int) -> int:
-        """Where the byte at ``address`` is in the pool."""
+        """Return the place of the byte at ``address`` in the pool."""
         return (self._slot(address >> PAGE_BITS) << PAGE_BITS) + (address & PAGE_BYTES - 1)
 
     def places(self, addresses: np.ndarray, low: int, high: int) -> np.ndarray:
-        """Where the bytes at ``addresses`` (uint32, between ``low`` and ``high``) are in the pool (int64)."""
+        """Return the places in the pool (int64) of the bytes at ``addresses`` (uint32, from ``low`` to ``high``)."""
         page = low >> PAGE_BITS
         if page == high >> PAGE_BITS:
             return addresses + np.int64((self._slot(page) << PAGE_BITS) - (page << PAGE_BITS))
@@ -58,7 +58,7 @@ class Pages(ABC):
 
 
 class Marks(Pages):
-    """Of each byte whether it is marked; at first none is."""
+    """A mark for each byte, initially not set."""
 
     def __init__(self) -> None:
         self._marks = np.zeros(0, bool)
@@ -70,10 +70,10 @@ class Marks(Pages):
         self._marks = marks
 
     def _fill(self, slot: int, page: int) -> None:
-        """Nothing is marked."""
+        """Leave the bytes of a new page unmarked."""
 
     def read(self, addresses: np.ndarray, size: int) -> np.ndarray:
-        """Whether one of ``size`` aligned bytes at each address is marked."""
+        """Return, for each address, whether one of the ``size`` aligned bytes there is marked."""
         places = self.places(addresses, int(addresses.min()), int(addresses.max()))
         marked = self._marks.take(places)
         for byte in range(1, size):
@@ -81,7 +81,7 @@ class Marks(Pages):
         return marked
 
     def write(self, addresses: np.ndarray, size: int, marked: np.ndarray | bool) -> None:
-        """Mark ``size`` aligned bytes at each address, or take the mark away."""
+        """Set or clear the marks of ``size`` aligned bytes at each address."""
         places = self.places(addresses, int(addresses.min()), int(addresses.max()))
         for byte in range(size):
             self._marks[places + byte] = marked

@@ -1,4 +1,4 @@
-"""The schedule of the TDM controller: which bank group has the channel when, and when the rank refreshes."""
+"""The schedule of the TDM controller: the slots of each bank group on the channel, and the times of refreshes."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ __all__ = ["SlotSchedule"]
 
 
 class SlotSchedule:
-    """Slots of fixed length, one for each bank group in turn, and a refresh at fixed times; all in memory clocks.
+    """Slots of fixed length, one for each bank group in turn, and refreshes at fixed times; all in memory clocks.
 
-    A slot is one access with closed page: ACT when it begins, RDA or WRA (auto-precharge) tRCD later. Whatever the
-    accesses are, they do not touch each other:
+    A slot is one access with closed page: ACT at its start, RDA or WRA (auto-precharge) tRCD later. Accesses of any
+    kind do not interfere with each other:
 
     - slots of different groups are ``slot`` apart: at least tRRD_S, tFAW / 4, tCCD_S, RD to WR (tCL + BL + 2 - tCWL)
-      and WR to RD (tCWL + BL + tWTR_S); and tRCD is no multiple of it, so that the commands of two slots never meet;
-    - slots of one group are ``rotation`` = 4 slots apart: at least ``busy``, in which a bank is done and closed again
-      after either access, tRRD_L, tCCD_L, RD to WR and WR to RD within the group (tCWL + BL + tWTR_L).
+      and WR to RD (tCWL + BL + tWTR_S); tRCD is not a multiple of ``slot``, so commands of two slots never coincide;
+    - slots of one group are ``rotation`` = 4 slots apart: at least ``busy``, the time until a bank is closed again
+      after a read or a write, tRRD_L, tCCD_L, RD to WR and WR to RD within the group (tCWL + BL + tWTR_L).
 
-    ``rotations`` rotations and a gap of ``refresh`` clocks make a ``frame``, as many as fit into tREFI. The last slot
-    of a frame is over ``busy`` clocks after it began; then REF, and tRFC later the next frame begins.
+    A ``frame`` is ``rotations`` rotations, as many as fit into tREFI, and a gap of ``refresh`` clocks. The last slot
+    of a frame ends ``busy`` clocks after its start; REF follows, and the next frame begins tRFC later.
     """
 
     def __init__(self, timing: DramTiming) -> None:
@@ -42,26 +42,26 @@ class SlotSchedule:
         self.frame = self.rotations * self.rotation + self.refresh
 
     def begin(self, group: int, index: int) -> int:
-        """The clock in which the slot number ``index`` of a group begins."""
+        """Return the clock in which slot number ``index`` of a group begins."""
         frame, rotation = divmod(index, self.rotations)
         return frame * self.frame + rotation * self.rotation + group * self.slot
 
     def first(self, group: int, clock: int) -> int:
-        """The number of the first slot of a group that begins at ``clock`` or later."""
+        """Return the number of a group's first slot that begins at ``clock`` or later."""
         frame, offset = divmod(clock, self.frame)
         rotation = -(-(offset - group * self.slot) // self.rotation)
         return frame * self.rotations + min(max(rotation, 0), self.rotations)
 
     def refresh_at(self, frame: int) -> int:
-        """The clock of the REF that ends a frame."""
+        """Return the clock of the REF that ends a frame."""
         return (frame + 1) * self.frame - self.timing.rfc
 
     def longest_wait(self, outstanding: int) -> int:
-        """The longest wait for the last of ``outstanding`` requests to one group, in clocks.
+        """Return the longest wait, in clocks, of the last of ``outstanding`` requests to one group.
 
-        It arrives at the worst moment: a clock after a slot of its group has begun, with ``outstanding - 1`` requests
-        of that group before it, none of which has had its slot. It gets the slot ``outstanding`` rotations after the
-        missed one; a span of that many rotations holds a refresh for each frame begun, ceil(outstanding / rotations).
+        In the worst case, it arrives a clock after a slot of its group began, behind ``outstanding - 1`` requests of
+        that group that have not had their slots. It gets the slot ``outstanding`` rotations after the missed one; that
+        span holds a refresh for each frame begun, ceil(outstanding / rotations).
         """
         refreshes = -(-outstanding // self.rotations)
         return outstanding * self.rotation + refreshes * self.refresh - 1

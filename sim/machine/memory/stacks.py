@@ -1,7 +1,7 @@
-"""Interleaved stacks as memory sees them: the bijection of hdl.lib.stacks in Python, for addresses and contents.
+"""Interleaved stacks in memory: the bijection of hdl.lib.stacks in Python, for addresses and contents.
 
-Programs, the golden model, results and dumps know the program's addresses only; what stands behind the SM's memory port
-has the permuted ones (docs/memory.md, "Stacks").
+Programs, the golden model, results and dumps use only the program's addresses; memory at the SM's port uses the
+permuted ones (docs/memory.md, "Stacks").
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["interleave", "restore", "to_bus", "to_bus_all", "to_program"]
 
 
 def _exchanged(config: SmConfig, address: int, first: int, second: int) -> int:
-    """The word at row r, column c of a table of ``first`` columns moves to row c, column r of one of ``second``."""
+    """Move the word at row r, column c of a table of ``first`` columns to row c, column r of one of ``second``."""
     stacks = config.interleaved_stacks
     if address not in stacks:
         return address
@@ -30,12 +30,12 @@ def _exchanged(config: SmConfig, address: int, first: int, second: int) -> int:
 
 
 def to_bus(config: SmConfig, address: int) -> int:
-    """The address in memory of the byte that a program has at ``address``."""
+    """Return the address in memory of the byte at the program's ``address``."""
     return _exchanged(config, address, config.memory_map.stack_bytes_per_hart // 4, config.threads)
 
 
 def to_bus_all(config: SmConfig, addresses: np.ndarray) -> np.ndarray:
-    """:func:`to_bus` of each of ``addresses`` (int64)."""
+    """Return :func:`to_bus` of each of ``addresses`` (int64)."""
     places = addresses.astype(np.int64)
     stacks = config.interleaved_stacks
     words = config.memory_map.stack_bytes_per_hart // 4
@@ -46,12 +46,12 @@ def to_bus_all(config: SmConfig, addresses: np.ndarray) -> np.ndarray:
 
 
 def to_program(config: SmConfig, address: int) -> int:
-    """The inverse of :func:`to_bus`."""
+    """Return the program's address of the byte at ``address`` in memory: the inverse of :func:`to_bus`."""
     return _exchanged(config, address, config.threads, config.memory_map.stack_bytes_per_hart // 4)
 
 
 def _blocks(config: SmConfig, memory: SparseMemory) -> Iterator[range]:
-    """The warps' stacks of which something has been written."""
+    """Return the address ranges of the warps' stacks that have been written to."""
     stacks = config.interleaved_stacks
     size = config.threads * config.memory_map.stack_bytes_per_hart
     done = stacks.start
@@ -64,17 +64,17 @@ def _blocks(config: SmConfig, memory: SparseMemory) -> Iterator[range]:
 
 
 def _transpose(config: SmConfig, memory: SparseMemory, columns: int) -> None:
-    """In every block, exchange rows and columns of its words, which are a table of ``columns`` columns."""
+    """Transpose each written block, whose words form a table of ``columns`` columns."""
     for block in list(_blocks(config, memory)):
         words = np.frombuffer(memory.read(block.start, len(block)), np.uint32)
         memory.write(block.start, words.reshape(-1, columns).T.tobytes())
 
 
 def interleave(config: SmConfig, memory: SparseMemory) -> None:
-    """Turn what a program has in memory into what the SM's memory port sees, in place; free without stacks in use."""
+    """Convert memory in place from the program's addresses to those of the SM's port; free if no stack is in use."""
     _transpose(config, memory, config.memory_map.stack_bytes_per_hart // 4)
 
 
 def restore(config: SmConfig, memory: SparseMemory) -> None:
-    """The inverse of :func:`interleave`."""
+    """Convert memory in place back to the program's addresses: the inverse of :func:`interleave`."""
     _transpose(config, memory, config.threads)

@@ -1,4 +1,4 @@
-"""The backing store: the whole 32-bit address space, sparse, shared by the golden model and the memory models."""
+"""The backing store: a sparse 32-bit address space, used by the golden model and the memory models."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _DTYPES = {1: np.uint8, 2: np.uint16, 4: np.uint32}
 
 
 class AccessError(Exception):
-    """An access outside the valid range. ``addr`` is its first byte that no memory answers for."""
+    """An access outside the valid range. ``addr`` is its first byte outside memory."""
 
     def __init__(self, addr: int) -> None:
         super().__init__(f"address {addr:#010x} is outside memory")
@@ -30,10 +30,10 @@ class AccessError(Exception):
 
 
 class SparseMemory:
-    """Byte-addressed memory over [``memory_map.first``, ``memory_map.end``); unwritten bytes read 0.
+    """Byte-addressed memory over [``memory_map.first``, ``memory_map.end``); unwritten bytes read as 0.
 
-    Pages live side by side in one growing pool, and a table of all page numbers gives each its place (0: the
-    page of zeros that every unwritten page shares), so that a gather over many pages is still one numpy operation.
+    All pages are in one growing pool, and a table of page numbers gives the place of each (0: the page of zeros that
+    all unwritten pages share), so that a gather over many pages is still one numpy operation.
     """
 
     def __init__(self, memory_map: MemoryMap | None = None) -> None:
@@ -43,12 +43,12 @@ class SparseMemory:
         self._table = np.zeros(_PAGES, np.uint32)
         self._slots: dict[int, int] = {}
         self._adopt(np.zeros((4, PAGE_BYTES), np.uint8))
-        #: What :meth:`remember` was given, by address; read it freely.
+        #: The values given to :meth:`remember`, by address; callers may read it directly.
         self.remembered: dict[int, Any] = {}
         self._remembered_first, self._remembered_end = 1 << 32, 0
 
     def remember(self, addr: int, value: Any) -> None:
-        """Keep ``value``, which the caller has made of the word at ``addr``, in ``remembered``.
+        """Keep ``value``, which the caller derived from the word at ``addr``, in ``remembered``.
 
         A write to such a word, or between two of them, empties ``remembered``.
         """
@@ -69,7 +69,7 @@ class SparseMemory:
         self._words = self._flat[4]
 
     def _slot(self, page: int) -> int:
-        """The place of ``page`` in the pool, allocated now if it has none."""
+        """Return the place of ``page`` in the pool, allocating it if necessary."""
         slot = self._slots.get(page)
         if slot is None:
             slot = len(self._slots) + 1
@@ -90,7 +90,7 @@ class SparseMemory:
             raise AccessError(max(addr, self._end) if addr >= self._first else addr)
 
     def read(self, addr: int, n: int) -> bytes:
-        """``n`` bytes from ``addr``, of any alignment and length.
+        """Read ``n`` bytes from ``addr``, of any alignment and length.
 
         Raises
         ------
@@ -129,13 +129,13 @@ class SparseMemory:
             done += count
 
     def read_word(self, addr: int) -> int:
-        """The 32-bit word at ``addr`` (a multiple of 4) as an int: the fast path of an instruction fetch."""
+        """Read the 32-bit word at ``addr`` (a multiple of 4) as an int: the fast path of an instruction fetch."""
         if not self._first <= addr <= self._end - 4:
             raise AccessError(addr)
         return self._words.item(self._slots.get(addr >> PAGE_BITS, 0) << (PAGE_BITS - 2) | (addr & PAGE_MASK) >> 2)
 
     def read_number(self, addr: int, size: int) -> int:
-        """The ``size`` (1, 2, 4) bytes at ``addr``, a multiple of it, as an unsigned number.
+        """Read the ``size`` (1, 2, 4) bytes at ``addr``, a multiple of ``size``, as an unsigned number.
 
         Raises
         ------
@@ -148,7 +148,7 @@ class SparseMemory:
         return self._flat[size].item(place >> _WORD_BITS[size])
 
     def read_line(self, addr: int) -> bytes:
-        """The line at ``addr``, a multiple of the line size.
+        """Read the line at ``addr``, a multiple of the line size.
 
         Raises
         ------
@@ -162,7 +162,7 @@ class SparseMemory:
         return self._bytes[start : start + LINE_BYTES].tobytes()
 
     def write_line(self, addr: int, data: bytes, byte_mask: int) -> None:
-        """Write those of the line's bytes ``data`` to the line at ``addr`` whose bit is set in ``byte_mask``.
+        """Write the bytes of ``data`` whose bits are set in ``byte_mask`` to the line at ``addr``.
 
         Raises
         ------
@@ -188,7 +188,7 @@ class SparseMemory:
             np.copyto(line, values, where=np.unpackbits(mask, bitorder="little").view(bool))
 
     def _bounds(self, addrs: np.ndarray, size: int, bounds: tuple[int, int] | None) -> tuple[int, int]:
-        """The lowest and highest of ``addrs``, checked to be inside memory."""
+        """Return the lowest and highest of ``addrs``, after checking that they are inside memory."""
         low, high = (int(addrs.min()), int(addrs.max())) if bounds is None else bounds
         if low < self._first or high > self._end - size:
             outside = (addrs < self._first) | (addrs > self._end - size)
@@ -201,14 +201,14 @@ class SparseMemory:
         Parameters
         ----------
         addrs
-            uint32 of shape (n,), each a multiple of ``size`` (the caller has checked it).
+            uint32 of shape (n,), each a multiple of ``size`` (checked by the caller).
         bounds
-            The lowest and the highest of ``addrs``, if the caller knows them already.
+            The lowest and the highest of ``addrs``, if the caller already knows them.
 
         Raises
         ------
         AccessError
-            With the first address in order that is outside memory.
+            If an address is outside memory; the error has the first one in order.
         """
         if not len(addrs):
             return np.zeros(0, np.uint32)
@@ -224,7 +224,7 @@ class SparseMemory:
         return values if size == 4 else values.astype(np.uint32)
 
     def scatter(self, addrs: np.ndarray, data: np.ndarray, size: int, bounds: tuple[int, int] | None = None) -> None:
-        """Write the low ``size`` bytes of each of ``data``, in ascending order: the last of equal addresses wins.
+        """Write the low ``size`` bytes of each element of ``data`` in order: the last of equal addresses wins.
 
         Parameters and errors as in :meth:`gather`; ``data`` is uint32 of the same shape. Nothing is written on an
         error.
@@ -238,7 +238,7 @@ class SparseMemory:
         if low >> PAGE_BITS == high >> PAGE_BITS:
             start = self._slot(low >> PAGE_BITS) << PAGE_BITS
             page = self._flat[size][start >> shift : (start + PAGE_BYTES) >> shift]
-            # numpy assigns a repeated one-dimensional index in order; test_store holds it to that.
+            # numpy assigns a repeated one-dimensional index in order; test_store checks this.
             page[(addrs & PAGE_MASK) >> shift] = data.astype(_DTYPES[size], copy=False)
         else:
             for page_number in np.unique(addrs >> PAGE_BITS).tolist():
@@ -248,7 +248,7 @@ class SparseMemory:
             self._flat[size][index] = data.astype(_DTYPES[size], copy=False)
 
     def copy(self) -> SparseMemory:
-        """An independent memory with the same contents."""
+        """Return an independent memory with the same contents."""
         other = SparseMemory(self.memory_map)
         other._table = self._table.copy()
         other._slots = dict(self._slots)
@@ -256,11 +256,11 @@ class SparseMemory:
         return other
 
     def pages(self) -> list[int]:
-        """The addresses of the pages written so far, ascending."""
+        """Return the addresses of the pages written so far, ascending."""
         return sorted(page << PAGE_BITS for page in self._slots)
 
     def differences(self, other: SparseMemory, limit: int = 16) -> Iterator[tuple[int, int, int]]:
-        """The first ``limit`` bytes that differ, as (address, mine, theirs), addresses ascending."""
+        """Yield the first ``limit`` bytes that differ, as (address, mine, theirs), addresses ascending."""
         for page in sorted(self._slots.keys() | other._slots.keys()):
             mine = self._pool[self._slots.get(page, 0)]
             theirs = other._pool[other._slots.get(page, 0)]

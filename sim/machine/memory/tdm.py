@@ -1,7 +1,7 @@
 """A predictable memory controller: DDR4 with closed page and fixed slots, whose worst latency is a formula.
 
-After the bank privatisation of the PRET DRAM controller (Reineke 2011): a resource is a bank group,
-each has its turn whether it is used or not, and nothing that happens in one is felt in another.
+It follows the bank privatisation of the PRET DRAM controller (Reineke 2011): a resource is a bank group, each gets its
+turn whether it is used or not, and no access to one group delays an access to another.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ __all__ = ["TdmMemory"]
 
 
 class TdmMemory(LatencyModel):
-    """The rank of :class:`.dram.model.DramMemory`, run by :class:`.slots.SlotSchedule`.
+    """The rank of :class:`.dram.model.DramMemory`, scheduled by :class:`.slots.SlotSchedule`.
 
-    A request waits in the queue of its bank group, first come first served, for a slot of that group; one is accepted
-    in every cycle. Arrival and answer are timed as in DramMemory. ``outstanding``: as many requests as can be under way
-    at the port at once (its tags), for the bound in the statistics; more are refused with ValueError. ``observer`` sees
-    every command, but not in the order of clocks: groups are scheduled one by one.
+    A request waits in the queue of its bank group, first come first served, for a slot of that group; one request is
+    accepted in every cycle. Arrival and answer are timed as in DramMemory. ``outstanding``: the most requests in flight
+    at the port (its tags), for the bound in the statistics; more cause a ValueError. ``observer`` sees every command,
+    but not in the order of clocks, because groups are scheduled separately.
     """
 
     def __init__(
@@ -45,13 +45,13 @@ class TdmMemory(LatencyModel):
         self._mapping = mapping or AddressMapping()
         self._observer = observer
         self.lookahead = self._clock.latency(timing.rcd + min(timing.read_latency, timing.write_latency))
-        #: Of each group, the number of its first slot that is still free.
+        #: For each group, the number of its first free slot.
         self._free = [0] * GROUPS
         self._refreshed = 0
         self._reads = self._writes = self._latency_sum = self._latency_max = 0
 
     def due(self, cycle: int, line: int, write: bool) -> int:
-        """The end of the burst in the first free slot of the line's bank group."""
+        """Return the cycle that follows the burst in the first free slot of the line's bank group."""
         if len(self._pending) >= self.outstanding:
             raise ValueError(f"more than {self.outstanding} requests are outstanding")
         timing, schedule = self.timing, self.schedule
@@ -75,25 +75,25 @@ class TdmMemory(LatencyModel):
         return due
 
     def _refresh_until(self, clock: int) -> None:
-        """Tell the observer of the refreshes before ``clock``."""
+        """Report the refreshes before ``clock`` to the observer."""
         assert self._observer is not None
         while self.schedule.refresh_at(self._refreshed) < clock:
             self._observer(Command(self.schedule.refresh_at(self._refreshed), "REF", ALL_BANKS, 0, 0))
             self._refreshed += 1
 
     def worst_case_latency(self, outstanding: int) -> int:
-        """The most cycles from the acceptance of a request to its answer, never exceeded.
+        """Return an upper bound, in cycles, on the time from the acceptance of a request to its answer.
 
-        ``outstanding`` is the number of requests to its bank group that are accepted and not answered, itself included:
-        at most the tags of the port. The wait for its slot
+        ``outstanding`` is the number of requests to its bank group that are accepted and not answered, including
+        itself: at most the tags of the port. The wait for its slot is
         (:meth:`sim.machine.memory.slots.SlotSchedule.longest_wait`):
 
             outstanding * rotation + ceil(outstanding / rotations) * refresh - 1
 
-        clocks, then tRCD and the longer of tCL + BL and tCWL + BL to the end of the burst. In cycles: 1 to arrive, and
-        the clocks through the ratio (:meth:`sim.machine.memory.dram.clock.ClockRatio.longest`). With DDR4_2400R (slot
-        19, rotation 76, refresh 480, 116 rotations a frame) at a ratio of 1 and one request that is
-        76 + 480 - 1 + 16 + 20 + 1 = 592 cycles.
+        clocks, followed by tRCD and the longer of tCL + BL and tCWL + BL to the end of the burst. In cycles, this is 1
+        for the arrival plus the clocks converted by the ratio
+        (:meth:`sim.machine.memory.dram.clock.ClockRatio.longest`). With DDR4_2400R (slot 19, rotation 76, refresh 480,
+        116 rotations in a frame), a ratio of 1 and one request, it is 76 + 480 - 1 + 16 + 20 + 1 = 592 cycles.
         """
         if outstanding < 1:
             raise ValueError(f"outstanding must be at least 1, not {outstanding!r}")
@@ -102,7 +102,7 @@ class TdmMemory(LatencyModel):
         return self._clock.longest(self.schedule.longest_wait(outstanding) + access)
 
     def statistics(self, cycle: int) -> dict[str, int | float]:
-        """See :class:`.model.MemoryModel`; ``latency_bound`` is for all of ``outstanding`` on one group."""
+        """See :class:`.model.MemoryModel`; ``latency_bound`` assumes ``outstanding`` requests to one group."""
         served = self._reads + self._writes
         arrived = self._clock.arrival(cycle)
         first = self.schedule.refresh_at(0)

@@ -1,4 +1,4 @@
-"""What the warp policies in plain Python have in common: their inputs, states, and sets of warps."""
+"""Common parts of the warp policies in plain Python: inputs, states, and sets of warps."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ __all__ = ["DeclaredInputs", "Last", "NoState", "Pointer", "Policy", "PolicyInpu
 
 @dataclass(frozen=True, kw_only=True)
 class PolicyInputs:
-    """What a policy may see of one cycle; of what it does not read (``Policy.reads``) any value will do.
+    """The inputs of a policy in one cycle; inputs that it does not read (``Policy.reads``) may have any value.
 
     ``eligible`` is the set to pick from. ``active`` warps have started and not ended; ``waiting`` ones wait for other
     warps (at a barrier, or in wspawn); ``activated`` ones start now (they are ``active`` from the next cycle on).
-    ``lanes`` counts the active lanes of each warp, ``fetched`` its instructions fetched and not issued, inserted
-    NOPs left out. ``lost``: the warps that have lost locality in the data cache, as it told one cycle ago.
-    ``change``: the word that was written to mpolicy, one cycle ago, or 0 (docs/policies.md, "Changing them").
+    ``lanes`` counts the active lanes of each warp, ``fetched`` its instructions fetched and not issued, without
+    inserted NOPs. ``lost``: the warps that lost locality in the data cache, as reported one cycle ago. ``change``: the
+    word written to mpolicy one cycle ago, or 0 (docs/policies.md, "Changing them").
     """
 
     eligible: int
@@ -35,17 +35,17 @@ class PolicyInputs:
     change: int = 0
 
     def changed(self, parameter: PolicyParameter) -> int | None:
-        """The value that ``parameter`` is to have; None if it is not the one that is changed."""
+        """Return the new value of ``parameter``, or None if it is not being changed."""
         return self.change & 0xFFFF if self.change >> 24 == parameter else None
 
     @property
     def changed_slot(self) -> int:
-        """Which slot is changed, if one is."""
+        """The slot that is being changed, if one is."""
         return self.change >> 16 & 0xFF
 
 
 class DeclaredInputs:
-    """The inputs of a cycle as a policy sees them that is held to its ``reads``: any other raises AttributeError."""
+    """The inputs of a cycle restricted to the ``reads`` of a policy: any other input raises AttributeError."""
 
     changed = PolicyInputs.changed
     changed_slot = PolicyInputs.changed_slot
@@ -59,7 +59,7 @@ class DeclaredInputs:
 
 @dataclass(frozen=True)
 class NoState:
-    """Nothing is remembered."""
+    """The state of a policy that remembers nothing."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Policy(abc.ABC, Generic[State]):
     """One policy over ``warps`` warps. States are immutable and hashable."""
 
     name: ClassVar[str]
-    #: The fields of :class:`PolicyInputs` that matter to it.
+    #: The fields of :class:`PolicyInputs` that the policy uses.
     reads: tuple[str, ...] = ("eligible",)
 
     def __init__(self, *, warps: int) -> None:
@@ -91,38 +91,38 @@ class Policy(abc.ABC, Generic[State]):
 
     @classmethod
     def of(cls, config: SmConfig) -> Self:
-        """The policy of an SM: a policy with parameters takes them from ``config`` here."""
+        """Create the policy of an SM; a policy with parameters takes them from ``config`` here."""
         return cls(warps=config.warps)
 
     @abc.abstractmethod
     def reset(self) -> State:
-        """The state before the first cycle."""
+        """Return the state before the first cycle."""
 
     @abc.abstractmethod
     def pick(self, state: State, inputs: PolicyInputs) -> int | None:
-        """The selected warp, one of ``inputs.eligible``, or None."""
+        """Return the selected warp, one of ``inputs.eligible``, or None."""
 
     @abc.abstractmethod
     def update(self, state: State, inputs: PolicyInputs, picked: int | None) -> State:
-        """The state after a cycle in which ``picked`` was selected, by this policy or by the one in force."""
+        """Return the state after a cycle in which this policy, or the one in force, selected ``picked``."""
 
     def states(self) -> Iterator[State]:
-        """Every state that the inputs can lead to, for exhaustive comparison; their number grows fast with W.
+        """Yield every reachable state, for exhaustive comparison; their number grows fast with W.
 
-        A policy from a file need not have it: then its P3 cannot be proved.
+        A policy from a file need not have this method, but its P3 cannot be proved without it.
         """
         raise NotImplementedError(f"{type(self).__name__} has no method states")
 
     def registers(self, state: State) -> dict[str, int]:
-        """The registers of the hardware policy in this state, as integers.
+        """Return the registers of the hardware policy in this state, as integers.
 
-        A policy from a file need not have it.
+        A policy from a file need not have this method.
         """
         raise NotImplementedError(f"{type(self).__name__} has no method registers")
 
 
 class Stateless(Policy[NoState]):
-    """A policy that picks by the inputs alone."""
+    """A policy whose pick depends only on the inputs."""
 
     def reset(self) -> NoState:
         return NoState()
@@ -170,16 +170,16 @@ class WithPointer(Policy[Pointer]):
 
 
 def lowest(warps: int) -> int | None:
-    """The lowest warp of a set."""
+    """Return the lowest warp of a set, or None if it is empty."""
     return (warps & -warps).bit_length() - 1 if warps else None
 
 
 def after(last: int, among: int) -> int | None:
-    """The first of last+1, last+2, ... (cyclically) in the set ``among``."""
+    """Return the first of last+1, last+2, ... (cyclically) in the set ``among``, or None if it is empty."""
     above = lowest(among >> (last + 1) << (last + 1))
     return lowest(among) if above is None else above
 
 
 def members(among: int) -> list[int]:
-    """The warps of a set, lowest first."""
+    """Return the warps of a set, lowest first."""
     return [w for w in range(among.bit_length()) if among >> w & 1]

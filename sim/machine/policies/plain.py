@@ -1,6 +1,6 @@
 """The warp policies as plain Python (docs/policies.md): the reference for hardware and oracles.
 
-Sets of warps are integers, bit w for warp w. A policy is two pure functions of a state: ``pick`` and ``update``.
+Sets of warps are integers, with bit w for warp w. A policy is two pure functions of a state: ``pick`` and ``update``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .with_parameters import CacheConscious, TwoLevelRoundRobin, VariableRate, V
 
 __all__ = ["POLICIES", "Policy", "PolicyInputs", "add", "from_outside"]
 
-#: Bits of an age of ``gto``; as in the hardware.
+#: Bits of an age of ``gto``, as in the hardware.
 AGE_BITS = 12
 
 
@@ -63,7 +63,7 @@ class LooseRoundRobin(WithLast):
 
 
 class GreedyLooseRoundRobin(WithLast):
-    """The last, else the first after it."""
+    """The last if eligible, else the first after it."""
 
     name = "gtlrr"
 
@@ -72,7 +72,7 @@ class GreedyLooseRoundRobin(WithLast):
 
 
 class GreedyLooseOldest(WithLast):
-    """The last, else the lowest number."""
+    """The last if eligible, else the lowest number."""
 
     name = "gtlo"
 
@@ -92,7 +92,7 @@ class StrictRoundRobin(WithPointer):
 
 
 class PureRoundRobin(WithPointer):
-    """One instruction of each warp in turn that is active and does not wait for other warps."""
+    """One instruction in turn of each warp that is active and is not waiting for other warps."""
 
     name = "prr"
     reads = ("eligible", "active", "waiting")
@@ -106,7 +106,7 @@ class PureRoundRobin(WithPointer):
 
 
 class GreedyOldest(Policy[Ages]):
-    """The last, else the one of greatest age; of equal ones the lowest number. Ages saturate."""
+    """The last if eligible, else the one with the greatest age, lowest number first. Ages saturate."""
 
     name = "gto"
 
@@ -138,7 +138,7 @@ class GreedyOldest(Policy[Ages]):
 
 
 class GreedyOldestDispatch(Policy[Order]):
-    """The last, else the one activated first; of those activated in one cycle the lowest number."""
+    """The last if eligible, else the one activated first; among those activated in one cycle, the lowest number."""
 
     name = "gto_dispatch"
     reads = ("eligible", "activated")
@@ -165,7 +165,7 @@ class GreedyOldestDispatch(Policy[Order]):
 
 
 class MostActiveThreads(Stateless):
-    """Most active lanes; of equal ones the lowest number."""
+    """The warp with the most active lanes; on a tie, the lowest number."""
 
     name = "pta"
     reads = ("eligible", "lanes")
@@ -175,7 +175,7 @@ class MostActiveThreads(Stateless):
 
 
 class FewestFetched(WithLast):
-    """Fewest instructions fetched and not issued; of equal ones the first after the last."""
+    """The warp with the fewest instructions fetched and not issued; on a tie, the first after the last."""
 
     name = "icount"
     reads = ("eligible", "fetched")
@@ -196,12 +196,12 @@ _OURS = dict(POLICIES)
 
 
 def add(policy: type[Policy]) -> None:
-    """Make known a policy whose name says which source it comes from, as those of files do."""
+    """Register a policy whose name identifies its source, as the name of a policy from a file does."""
     POLICIES[policy.name] = _OURS[policy.name] = policy
 
 
 def from_outside(name: str) -> bool:
-    """Whether somebody has put another policy of this name in place of ours, here or in the hardware."""
+    """Whether another policy of this name has replaced the built-in one, here or in the hardware."""
     hardware = sys.modules.get("metronome.hdl.policies")
     replaced = hardware is not None and hardware.from_outside(name)
     return replaced or POLICIES.get(name) is not _OURS.get(name)

@@ -15,13 +15,13 @@ from .base import Policy, PolicyInputs, State, after, members
 __all__ = ["CacheConscious", "Locality", "TwoLevelRoundRobin", "VariableRate", "VariableRateStrict", "frame_of"]
 
 
-#: Bits of the totals of ``ccws``; as in the hardware.
+#: Bits of the totals of ``ccws``, as in the hardware.
 TOTAL_BITS = 20
 
 
 @dataclass(frozen=True)
 class Groups:
-    """Warps of a group; the group selected from most recently, and the warp of each that was selected most recently."""
+    """The size of a group, the group selected from most recently, and each group's most recently selected warp."""
 
     size: int
     group: int
@@ -30,7 +30,7 @@ class Groups:
 
 @dataclass(frozen=True)
 class Slot:
-    """The slot of this cycle, by its number in the frame; whose each slot is, and how many of them a frame has."""
+    """The number of this cycle's slot in the frame, the owner of each slot, and the length of the frame."""
 
     slot: int
     owners: tuple[int, ...]
@@ -39,7 +39,7 @@ class Slot:
 
 @dataclass(frozen=True)
 class SlotAndLast(Slot):
-    """Also the warp that was most recently selected in a slot that its own could not use."""
+    """A slot, and the warp selected most recently in a slot that its owner could not use."""
 
     last: int
 
@@ -49,11 +49,11 @@ SlotState = TypeVar("SlotState", bound=Slot)
 
 @dataclass(frozen=True)
 class Locality:
-    """Scores, totals, and the division that the scores come from (docs/policies.md, "Lost locality").
+    """Scores, totals, and the division that produces the scores (docs/policies.md, "Lost locality").
 
-    ``base``, ``throttle``: the parameters. ``held``: the warps that are held back, as it was found in the cycle before.
-    ``owed``: the warps that have lost locality and are to get a score. ``left``: the cycles in which ``dividend`` /
-    ``divisor`` is worked out, the last of which hands out the score; all three are 0 while nothing is divided.
+    ``base``, ``throttle``: the parameters. ``held``: the warps held back, determined in the previous cycle. ``owed``:
+    the warps that lost locality and will get a score. ``left``: the remaining cycles of the division ``dividend`` /
+    ``divisor``, the last of which assigns the score; all three are 0 while there is no division.
     """
 
     last: int
@@ -70,7 +70,7 @@ class Locality:
 
 
 class _Changing(Policy[State]):
-    """A policy whose parameters a program may change, if they are ``writable``."""
+    """A policy whose parameters a program may change if ``writable`` is set."""
 
     def __init__(self, *, warps: int, writable: bool) -> None:
         super().__init__(warps=warps)
@@ -79,7 +79,7 @@ class _Changing(Policy[State]):
 
 
 class TwoLevelRoundRobin(_Changing[Groups]):
-    """Of the last group that has an eligible warp, else of the next one that has: the first after its last."""
+    """The first warp after its group's last, in the last group, or the next one, that has an eligible warp."""
 
     name = "two_level"
 
@@ -94,7 +94,7 @@ class TwoLevelRoundRobin(_Changing[Groups]):
         return cls(warps=config.warps, group_warps=config.two_level_group, writable=config.policy_csr)
 
     def first(self, size: int) -> Groups:
-        """The state in which groups of ``size`` begin."""
+        """Return the initial state for groups of ``size`` warps."""
         groups = self.warps // size
         return Groups(size, groups - 1, tuple((g + 1) * size - 1 for g in range(groups)))
 
@@ -131,9 +131,9 @@ class TwoLevelRoundRobin(_Changing[Groups]):
 
 
 def frame_of(rates: Sequence[int]) -> tuple[int, ...]:
-    """Whose each slot is: the k-th of n / r slots' time, of whom it runs out first, then the lowest number."""
+    """Return the owner of each slot: a warp of rate r gets one of every n / r slots, earliest deadline first."""
     slots = sum(rates)
-    # (first slot, one past the last one, warp) of what is to be placed.
+    # (first slot, one past the last one, warp) of each slot to be assigned; on a tie, the lowest warp goes first.
     parts = [
         (k * slots // rate, (k * slots + slots + rate - 1) // rate, w)
         for w, rate in enumerate(rates) for k in range(rate)
@@ -147,7 +147,7 @@ def frame_of(rates: Sequence[int]) -> tuple[int, ...]:
 
 
 class _Framed(_Changing[SlotState]):
-    """A policy with a slot in each cycle."""
+    """A policy that assigns a slot to each cycle."""
 
     reads: tuple[str, ...] = ("eligible", "active")
 
@@ -160,7 +160,7 @@ class _Framed(_Changing[SlotState]):
         return cls(warps=config.warps, rates=config.slot_rates, writable=config.policy_csr)
 
     def following(self, state: SlotState, inputs: PolicyInputs) -> SlotState:
-        """The slot of the next cycle, and the frame: it starts over while no warp is active."""
+        """Return the slot of the next cycle and the frame, which stays at its start while no warp is active."""
         slot = state.slot + 1 if inputs.active and state.slot + 1 < state.length else 0
         owners, length = list(state.owners), state.length
         if self.writable:
@@ -172,7 +172,7 @@ class _Framed(_Changing[SlotState]):
         return replace(state, slot=slot, owners=tuple(owners), length=length)
 
     def frames(self) -> Iterator[tuple[tuple[int, ...], int]]:
-        """Every frame: whose each slot is, and how many of them are in use."""
+        """Yield every frame: the owner of each slot, and the number of slots in use."""
         slots = len(self.frame)
         if not self.writable:
             yield self.frame, slots
@@ -188,7 +188,7 @@ class _Framed(_Changing[SlotState]):
 
 
 class VariableRateStrict(_Framed[Slot]):
-    """Whose slot it is, or nobody."""
+    """The owner of the slot if eligible, else no warp."""
 
     name = "variable_rate_strict"
 
@@ -207,7 +207,7 @@ class VariableRateStrict(_Framed[Slot]):
 
 
 class VariableRate(_Framed[SlotAndLast]):
-    """Whose slot it is, else the first after the one that got such a slot last."""
+    """The owner of the slot if eligible, else the first after the last warp that got a slot its owner could not use."""
 
     name = "variable_rate"
 
@@ -235,7 +235,7 @@ class VariableRate(_Framed[SlotAndLast]):
 
 
 class CacheConscious(_Changing[Locality]):
-    """Round robin among the highest scores, as many as the cutoff lets in, at least one."""
+    """Round robin among the warps with the highest scores: as many as the cutoff admits, at least one."""
 
     name = "ccws"
     reads: tuple[str, ...] = ("eligible", "active", "waiting", "lost")
@@ -259,7 +259,7 @@ class CacheConscious(_Changing[Locality]):
         return Locality(self.warps - 1, (self.base,) * self.warps, self.base, self.throttle)
 
     def held_back(self, state: Locality, inputs: PolicyInputs) -> int:
-        """Of the warps that run and do not wait for others, those that may not be selected."""
+        """Return the warps that are active and not waiting for others, but must not be selected."""
         queue = sorted(members(inputs.active & ~inputs.waiting), key=lambda w: (-state.scores[w], w))
         total, admitted = 0, 0
         for w in queue:
@@ -328,7 +328,7 @@ class CacheConscious(_Changing[Locality]):
         )
 
     def registers(self, state: Locality) -> dict[str, int]:
-        # So many bits of the dividend have gone into the division.
+        # The number of bits of the dividend that the division has processed.
         taken = self.steps + 1 - state.left if state.left else 0
         upper, lower = divmod(state.dividend, 1 << self.steps - taken)
         quotient, rest = divmod(upper, max(1, state.divisor))

@@ -1,6 +1,6 @@
-"""The machine's time as a specification: which warp issues in every cycle of a run, computed before the run.
+"""The timing specification of the machine: which warp issues in every cycle of a run, computed before the run.
 
-One module a unit, each rule with the section of docs/design.md or docs/memory.md that it comes from. It knows the
-configuration, the instruction set and each warp's instructions (from the golden model), and nothing of the hardware's
-insides; ``metronome predict --verify`` compares the two cycle by cycle.
+Each unit has a module, and each rule cites its section of docs/design.md or docs/memory.md. The model knows the
+configuration, the instruction set and each warp's instructions (from the golden model), but not the internals of the
+hardware. ``metronome predict --verify`` compares the two cycle by cycle.
 """

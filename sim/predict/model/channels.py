@@ -6,13 +6,13 @@ from .compiled import inlined
 
 __all__ = ["enter", "offer", "put", "remove", "take_from", "take_head"]
 
-#: So many accesses may pass one that waits.
+#: The most accesses that may overtake a waiting one.
 PASSES = 255
 
 
 @inlined
 def _conflicts(m, w, line, bytes_, store):
-    """Whether an access of ``w`` conflicts with one of another warp: both uncached, or a word that one writes."""
+    """Whether an access of ``w`` conflicts with another warp's: both are uncached, or share a word that one writes."""
     config, lsu = m.config[0], m.lsu[0]
     uncached = line < config.user_line
     for other in range(config.warps):
@@ -32,7 +32,7 @@ def _conflicts(m, w, line, bytes_, store):
 
 @inlined
 def put(m, head, line, depth):
-    """A line of the queue's head goes into its warp's channel of ``depth`` places; its place there."""
+    """Put a line of the queue's head into its warp's channel of ``depth`` places, and return its place there."""
     lsu = m.lsu[0]
     w, code = lsu.waiting_warp[head], m.code[lsu.waiting_code[head]]
     at = (lsu.channel_first[w] + lsu.channel_count[w]) % depth
@@ -49,7 +49,7 @@ def put(m, head, line, depth):
 
 @inlined
 def remove(lsu, w, depth):
-    """The oldest access of a warp's channel leaves it."""
+    """Remove the oldest access from a warp's channel."""
     at = lsu.channel_first[w]
     lsu.channel_first[w] = (at + 1) % depth
     lsu.channel_count[w] -= 1
@@ -59,7 +59,7 @@ def remove(lsu, w, depth):
 
 @inlined
 def take_head(m, head, line):
-    """A line of the queue's head is in the lookup; its load has no number yet."""
+    """Move a line of the queue's head to the lookup; its load has no number yet."""
     config, lsu = m.config[0], m.lsu[0]
     code = m.code[lsu.waiting_code[head]]
     lsu.held_warp, lsu.held_register, lsu.held_store = lsu.waiting_warp[head], code.register, code.store
@@ -71,7 +71,7 @@ def take_head(m, head, line):
 
 @inlined
 def take_from(m, w, at):
-    """The access at a place of a warp's channel is in the lookup."""
+    """Copy the access at place ``at`` of a warp's channel to the lookup."""
     config, lsu = m.config[0], m.lsu[0]
     lsu.held_warp, lsu.held_register = w, lsu.channel_register[w, at]
     lsu.held_store, lsu.held_first = lsu.channel_store[w, at], lsu.channel_begins[w, at]
@@ -83,9 +83,9 @@ def take_from(m, w, at):
 
 @inlined
 def enter(m, offered):
-    """What is done in the lookup leaves its channel, and the next line of the head is taken, if it is ``offered``.
+    """Remove a finished access from its channel, and take the head's next line if it is ``offered``.
 
-    Returns its place in its warp's channel, or NONE.
+    Returns the line's place in its warp's channel, or NONE.
     """
     config, lsu = m.config[0], m.lsu[0]
     senior = lsu.senior
@@ -107,9 +107,9 @@ def enter(m, offered):
 
 @inlined
 def offer(m, limited, senior):
-    """Whose access is in the lookup in the next cycle: another warp's in turn, else the same, else the warp's next.
+    """Choose the access for the next lookup: another warp's in turn, else the same one, else the same warp's next.
 
-    ``limited``: as many have passed the ``senior`` as may, so that nobody else's is looked up.
+    ``limited``: the ``senior`` has been overtaken as often as allowed, so no other warp's access may be chosen.
     """
     config, lsu = m.config[0], m.lsu[0]
     current, done = lsu.held_warp if lsu.held else NONE, lsu.held and lsu.goes

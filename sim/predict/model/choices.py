@@ -1,4 +1,4 @@
-"""What a policy in Python has chosen before: in the same state, and for the same inputs, it is not asked again."""
+"""Earlier choices of a policy in Python: in the same state and with the same inputs, it is not asked again."""
 
 import numpy as np
 
@@ -9,19 +9,19 @@ __all__ = ["CHOICE", "INPUTS", "attend"]
 #: The inputs besides ``eligible`` that a choice can depend on, by their bits in ``config.reads``.
 INPUTS = ("active", "waiting", "activated", "lost", "change")
 ACTIVE, WAITING, ACTIVATED, LOST, CHANGE = (1 << number for number in range(len(INPUTS)))
-#: A place is free if its ``state`` is 0. ``following``: the state after it.
+#: A place is free if its ``state`` is 0. ``following``: the state after the choice.
 CHOICE = np.dtype([(name, np.int64) for name in ("state", "eligible", *INPUTS, "picked", "following")])
-#: In so many cycles at the start, and in every so-manieth cycle after them, the policy is asked all the same: whoever
-#: asks compares the answers.
+#: The policy is asked even if the choice is known in the first FIRST cycles, and then in every EVERY-th cycle; the
+#: caller checks the answer against the earlier one.
 FIRST, EVERY = 2048, 1024
-#: A choice is looked for in so many places.
+#: The number of places that are searched for a choice.
 PLACES = 16
 _MIX = 0x2545F4914F6CDD1D
 
 
 @inlined
 def attend(m, cycle):
-    """Make the choice of this cycle if it is known; keep the one that Python has just made."""
+    """Make the choice of this cycle if it is known, or keep the one that the policy in Python has just made."""
     front = m.front[0]
     if front.policy_state == 0:
         return
@@ -50,7 +50,7 @@ def _keep(m):
 
 @inlined
 def _inputs(m):
-    """The inputs that the policy reads; 0 for the others."""
+    """Return the inputs that the policy reads, with 0 for the others."""
     reads, control = m.config[0].reads, m.control[0]
     active = control.active if reads & ACTIVE else 0
     waiting = control.waiting if reads & WAITING else 0
@@ -62,7 +62,7 @@ def _inputs(m):
 
 @inlined
 def _place(m, free):
-    """Where the table has the state and inputs of this cycle, or if ``free`` a place for them; -1 if there is none."""
+    """Return the place of this cycle's state and inputs, or a place to store them if ``free``; -1 if there is none."""
     front = m.front[0]
     state = front.state_before if free else front.policy_state
     active, waiting, activated, lost, change = _inputs(m)

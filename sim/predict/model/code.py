@@ -1,6 +1,6 @@
-"""Instruction words as the front end and the scoreboard see them: registers, unit, and what they wait for.
+"""Instruction words as the front end and the scoreboard see them: registers, unit, and issue conditions.
 
-From the tables of the ISA (hdl.isa); design.md sections 3 and 4.
+The data come from the tables of the ISA (hdl.isa); see design.md sections 3 and 4.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from .records import CODE, LINE_WORDS
 
 __all__ = ["CodeTable"]
 
-#: Where each operand's number is in a word.
+#: The lowest bit of each operand's register number in a word.
 _OPERANDS = {"rd": 7, "rs1": 15, "rs2": 20, "rs3": 27}
 #: CSRs whose value depends on when they are read: the performance counters, low and high halves.
 _VOLATILE = range(0xB00, 0xBA0)
 
 
 def _register(word: int, row: Instruction, operand: str) -> int:
-    """The 6-bit number of a register that is used, else NONE (x0 too)."""
+    """Return the 6-bit number of the operand's register; NONE if the operand is not used or is x0."""
     file = getattr(row, operand)
     number = word >> _OPERANDS[operand] & 31
     if file is None or (file is RegFile.INT and number == 0):
@@ -35,7 +35,7 @@ def _register(word: int, row: Instruction, operand: str) -> int:
 
 
 def _jump_offset(word: int, row: Instruction) -> int:
-    """How far a ``jal`` or a branch goes, with its sign."""
+    """Return the signed offset of a ``jal`` or branch, 0 for other instructions."""
     if row.imm is ImmFormat.J:
         offset = (word >> 21 & 0x3FF) << 1 | (word >> 20 & 1) << 11 | (word >> 12 & 0xFF) << 12
         return offset - (word >> 31 << 20)
@@ -46,14 +46,14 @@ def _jump_offset(word: int, row: Instruction) -> int:
 
 
 def _bit(register: int) -> int:
-    """The bit of a register in a mask of int64: that of the last one is the sign."""
+    """Return the bit of a register in an int64 mask; the last register's bit is the sign."""
     return 0 if register == NONE else 1 << register if register < 63 else -1 << 63
 
 
 class CodeTable:
-    """The lines that have been fetched, decoded: ``table`` is CODE, LINE_WORDS entries a line.
+    """Decoded lines that have been fetched: ``table`` is an array of CODE with LINE_WORDS entries for each line.
 
-    What is decoded once is kept by its bytes, so a line that a program writes is a new one each time it changes.
+    Lines are identified by their bytes, so each new version of a line that a program writes gets an entry of its own.
     """
 
     def __init__(self, config: SmConfig) -> None:
@@ -65,11 +65,11 @@ class CodeTable:
         self.table = np.zeros(64 * LINE_WORDS, CODE)
 
     def line(self, number: int, data: bytes, error: bool, written: int = 0) -> int:
-        """The place in ``table`` of the first word of a line; ``error``: memory has refused it.
+        """Return the place of a line's first word in ``table``; ``error``: memory answered the fetch with an error.
 
         ``written``: a bit for each word that the program stores to.
         """
-        # A program's instructions are scattered in interleaved stacks: a fetch from there is refused (memory.md).
+        # Interleaved stacks scatter the words of a line, so a fetch from them is refused (memory.md).
         key = None if error or number * LINE_BYTES in self._stacks else (data, written)
         place = self._lines.get(key)
         if place is None:
@@ -82,11 +82,11 @@ class CodeTable:
         return place
 
     def jumps(self, word: int) -> bool:
-        """Whether the front end follows it at decode."""
+        """Whether ``word`` is a jump that the front end follows at decode."""
         return bool(self.decode(word)[CODE.names.index("predicted")])  # type: ignore[union-attr]
 
     def decode(self, word: int | None) -> tuple[int, ...]:
-        """A row of CODE; None: the fetch has failed."""
+        """Return the row of CODE for ``word``; None stands for a failed fetch."""
         if word is None:
             return self._row(0, None, SystemOp.FETCH_FAULT.value)
         found = self._words.get(word)

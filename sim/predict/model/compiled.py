@@ -1,4 +1,4 @@
-"""How the model is compiled: by numba, to machine code that is kept in the build cache."""
+"""Compile the model with numba, to machine code that is kept in the build cache."""
 
 from __future__ import annotations
 
@@ -21,28 +21,29 @@ from ...build.sources import closure, contents
 
 __all__ = ["as_python", "compiling", "inlined", "is_compiled", "kept", "outer"]
 
-#: A rule of the model: part of whoever uses it, not called from Python. Nothing allocates, so nobody counts references.
+#: Decorator for a rule of the model, which is inlined into its callers and cannot be called from Python. Rules do not
+#: allocate, so references are not counted.
 inlined = partial(
     numba.njit, _nrt=False, error_model="numpy", forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True
 )
 
 
 def as_python(rule: Any) -> Callable:
-    """A rule as it is written, for who asks it outside of the machine: nothing is compiled."""
+    """Return a rule as the uncompiled Python function, for use outside the machine."""
     function: Callable = rule.py_func
     return function
 
 
-#: The modules whose functions are kept: what they import is compiled with them, constants as well.
+#: The modules whose functions are kept: everything that they import, including constants, is compiled into them.
 _MODULES = ("sim/predict/model/machine.py", "sim/predict/model/races.py")
 
 
 class Locator(UserProvidedCacheLocator):
-    """Where numba keeps a function: it is named after all sources, wherever they lie and whenever they were copied."""
+    """Locates numba's cache of a function: its name depends on the contents of all sources, not on path or time."""
 
     def __init__(self, function: Callable, file: str) -> None:
         super().__init__(function, file)
-        # Asked for again whenever something is kept.
+        # Numba calls get_cache_path every time it saves a function.
         self._folder = _folder()
 
     def get_cache_path(self) -> str:
@@ -53,7 +54,7 @@ class Locator(UserProvidedCacheLocator):
 
 
 def _key() -> str:
-    """The hash of these very sources, and of the compiler: numba alone looks at the file of a function."""
+    """Return a hash of all sources and of the compiler; numba itself checks only the file of the function."""
     versions = [importlib.metadata.version(package) for package in ("numba", "llvmlite", "numpy")]
     settings = sorted((name, value) for name, value in os.environ.items() if name.startswith("NUMBA_"))
     return hashlib.sha256(repr([versions, settings, contents(closure(_MODULES))]).encode()).hexdigest()[:16]
@@ -61,7 +62,7 @@ def _key() -> str:
 
 @functools.cache
 def _folder() -> str:
-    """Where the code is kept. One that cannot be written is copied: numba may want to add a function to it."""
+    """Return the folder of the code. A read-only one is copied, because numba may add functions to it."""
     name = f"model-{_key()}"
 
     def make(folder: Path) -> None:
@@ -72,13 +73,13 @@ def _folder() -> str:
 
 
 def is_compiled() -> bool:
-    """Whether the model's code is kept already; without it the first prediction takes half a minute more."""
+    """Whether the model's code is in the cache; if not, the first prediction takes half a minute longer."""
     return next(Path(_folder()).glob("machine.advance*.nbc"), None) is not None
 
 
 @contextlib.contextmanager
 def compiling() -> Iterator[None]:
-    """Around the first call of what is kept: of several processes one compiles, and the others wait for it."""
+    """Guard the first call of a cached function: one process compiles it while the others wait."""
     if is_compiled():
         yield
         return
@@ -97,7 +98,7 @@ def _in_cache(function: Callable, **options: Any) -> Callable:
         settings.CACHE_DIR, settings.CACHE_LOCATOR_CLASSES = before
 
 
-#: What Python calls: the machine.
+#: Decorator for a function that Python calls: the machine.
 outer = partial(_in_cache, _nrt=False, error_model="numpy")
-#: What Python calls and makes arrays.
+#: Decorator for a function that Python calls and that allocates arrays.
 kept = partial(_in_cache)

@@ -1,7 +1,7 @@
-"""Stage X of what decides where warps go: branches, SIMT instructions, barriers, wspawn, faults (docs/isa.md).
+"""Control flow in stage X: branches, SIMT instructions, barriers, wspawn and faults (docs/isa.md).
 
-What an instruction does comes from the golden model; when it counts is said here. A branch issued in t resolves in
-t + R, R = 3: stage X in t+2, and the outcome is a register.
+The golden model determines the effect of an instruction; this module determines when it takes effect. A branch issued
+in t resolves in t + R, R = 3: it is in stage X in t+2, and its outcome is registered.
 """
 
 from metronome.hdl.isa.csrs import Csr
@@ -20,13 +20,13 @@ MPOLICY = Csr.MPOLICY.value
 
 @inlined
 def reset(m):
-    """No warp is active."""
+    """Reset to the state in which no warp is active."""
     m.control[0].fault_cause = NONE
 
 
 @inlined
 def spawn(m, cycle, start_pc):
-    """The warps that start in this cycle: the launch, or a wspawn whose warp is the only active one."""
+    """Find the warps that start in this cycle: at launch, or by a wspawn whose warp is the only active one."""
     control = m.control[0]
     control.activates = control.next_released = control.spawned = 0
     if cycle == 0:
@@ -38,7 +38,7 @@ def spawn(m, cycle, start_pc):
 
 @inlined
 def execute(m):
-    """The instruction in stage X, and what it does at the end of the cycle."""
+    """Execute the instruction in stage X, up to its effects at the end of the cycle."""
     config, front, issue, control = m.config[0], m.front[0], m.issue[0], m.control[0]
     control.next_resolves = control.retired = control.jumps = control.x_fault = 0
     front.invalidate = 0
@@ -75,7 +75,7 @@ def execute(m):
 
 @inlined
 def place(m, w, number):
-    """Where a warp's instruction is in ``steps``."""
+    """Return the index of a warp's instruction in ``steps``."""
     ring = m.config[0].ring
     return m.first[w] + (number & ring if ring else number)
 
@@ -88,7 +88,7 @@ def _kill(issue):
 
 @inlined
 def _arrive(config, control, w, number, count):
-    """A warp arrives at a barrier; whether it waits. The last to arrive releases all, in this cycle."""
+    """Let a warp arrive at a barrier; return whether it waits. The last arrival releases all warps in this cycle."""
     if count == 1:
         return 0
     number = number % config.barriers
@@ -106,7 +106,7 @@ def _arrive(config, control, w, number, count):
 
 @inlined
 def tick(m):
-    """The end of the cycle: masks and active warps, the outcome's registers, the first fault."""
+    """End the cycle: update masks, active warps, the registers of the outcome, and the first fault."""
     config, issue, control, lsu = m.config[0], m.issue[0], m.control[0], m.lsu[0]
     control.resolves = control.next_resolves
     control.resolved_warp, control.redirects = control.next_resolved_warp, control.next_redirects
@@ -140,7 +140,7 @@ def tick(m):
     control.waiting = control.spawners
     for number in range(config.barriers):
         control.waiting |= control.arrived[number]
-    # Of two faults in one cycle the LSU's is older; it also takes the place of one of stage X of its own warp.
+    # If two faults occur in one cycle, the LSU's is older; it also replaces a stage X fault of the same warp.
     if lsu.fault and (not control.halted or (control.fault_replaceable and lsu.fault_warp == control.fault_warp)):
         control.halted, control.fault_replaceable = 1, 0
         control.fault_cause, control.fault_warp = lsu.fault_cause, lsu.fault_warp
@@ -154,7 +154,7 @@ def tick(m):
 
 @inlined
 def _below(config, count):
-    """The warps below ``count``."""
+    """Return the set of warps with numbers below ``count``."""
     warps = 0
     for w in range(min(count, config.warps)):
         warps |= 1 << w

@@ -1,4 +1,4 @@
-"""The front end of ``swas``: one selection issues and fetches; what breaks the flow becomes NOPs (design.md 3)."""
+"""The front end of ``swas``: one selection both issues and fetches; squashed fetches become NOPs (design.md 3)."""
 
 from ...machine.events import DEPTH, NONE, Reason
 from . import choices, icache, policies, scoreboard
@@ -11,7 +11,7 @@ __all__ = ["reset", "select", "tick"]
 
 @inlined
 def reset(m):
-    """Every buffer holds d NOPs; nothing is fetched (design.md section 3, "Reset")."""
+    """Fill every buffer with d NOPs, with no fetch in flight (design.md section 3, "Reset")."""
     front = m.front[0]
     front.answered = front.missing_warp = front.chosen_warp = front.locked = front.used_place = NONE
     front.selected = front.sent_last = NONE
@@ -26,10 +26,10 @@ def reset(m):
 
 @inlined
 def select(m, cycle):
-    """The warps' reasons, the eligible set, and the policy's choice: all from what is known when the cycle begins.
+    """Find the warps' reasons, the eligible set and the policy's choice, all from the state at the start of the cycle.
 
-    A warp is eligible iff it is active, has no miss outstanding, no unresolved control flow, does not wait at a
-    barrier, and its head is a NOP or ready. How full its buffer is does not matter: that is the whole idea.
+    A warp is eligible iff it is active, has no outstanding miss or unresolved control flow, is not waiting at a
+    barrier, and its head is a NOP or ready. The fill level of its buffer does not matter: that is the key idea of swas.
     """
     config, front, control = m.config[0], m.front[0], m.control[0]
     observer, lsu, issue = m.observer[0], m.lsu[0], m.issue[0]
@@ -70,10 +70,10 @@ def select(m, cycle):
 
 @inlined
 def _head(m, w):
-    """The code of what the warp issues next, or NONE for a NOP."""
+    """Return the code of the instruction that the warp issues next, or NONE for a NOP."""
     front, issue = m.front[0], m.issue[0]
     if m.config[0].supplied:
-        # Behind its last instruction the warp waits for another one that it would have met in another order.
+        # After its last recorded instruction, a warp is waiting for another that it meets only in a different order.
         return m.steps[place(m, w, issue.position[w])].code if issue.position[w] < m.known[w] else NONE
     slot = front.head[w]
     return NONE if front.nop[w, slot] else front.code[w, slot]
@@ -81,7 +81,7 @@ def _head(m, w):
 
 @inlined
 def tick(m, cycle, offered, accepted):
-    """The end of the cycle: the fetch of the warp selected, decode, squashes, misses, pcs.
+    """End the cycle: fetch for the selected warp, decode, squash, and update misses and pcs.
 
     The priority for a pc is: activation, resolution, decode redirect, miss, + 4.
     """
@@ -98,7 +98,7 @@ def tick(m, cycle, offered, accepted):
     front.turned = turned
     lookup = front.warp1 if front.valid1 and not front.squashed1 else NONE
     following = front.pc1 + 4 & 0xFFFF_FFFF
-    # The fetch of the warp that issues: of the pc behind the fetch that is being looked up, if that is the warp's own.
+    # The issuing warp fetches: from the pc after the fetch in the lookup, if that is its own, else from its pc.
     w = front.selected
     fetch_pc = 0
     if w != NONE:
@@ -113,7 +113,7 @@ def tick(m, cycle, offered, accepted):
 
 @inlined
 def decode(m, redirected):
-    """Whose jump is followed in decode, and where it goes on (btfn): only if it is not squashed in this very cycle."""
+    """Return the warp whose jump decode follows (btfn), and the target; a fetch squashed in this cycle is ignored."""
     front = m.front[0]
     if front.valid3 and not front.squashed3 and front.warp3 != redirected and m.code[front.code3].predicted:
         return front.warp3, front.pc3 + m.code[front.code3].offset & 0xFFFF_FFFC
@@ -137,7 +137,7 @@ def _advance_pcs(m, lookup, following, redirected, turned, turn_target):
 
 @inlined
 def _follow_control(m):
-    """Whose control flow is unresolved in the next cycle."""
+    """Update the set of warps whose control flow is unresolved in the next cycle."""
     front, control = m.front[0], m.control[0]
     # Control flow that issues now is unresolved from the next cycle on.
     w = front.selected
@@ -150,9 +150,9 @@ def _follow_control(m):
 
 @inlined
 def _buffers(m, redirected):
-    """Pop and fill: the slot popped in t is the one that the fetch made in t fills. A redirect leaves d NOPs."""
+    """Pop and fill: the fetch made in t fills the slot popped in t. A redirect leaves d NOPs."""
     front = m.front[0]
-    # The slot of the fetch that is made now is the one that is popped: `_shift` reads it before the head moves.
+    # The fetch made now will fill the slot popped now, so `_shift` reads the head before it moves.
     if front.valid3:
         w, slot = front.warp3, front.slot3
         front.nop[w, slot] = front.squashed3
@@ -169,7 +169,7 @@ def _buffers(m, redirected):
 
 @inlined
 def _shift(m, redirected, turned, fetches, pc):
-    """The fetch pipeline: what is squashed comes out as a NOP."""
+    """Advance the fetch pipeline; a squashed fetch comes out as a NOP."""
     front = m.front[0]
     front.valid3, front.warp3, front.slot3 = front.valid2, front.warp2, front.slot2
     front.pc3, front.code3 = front.pc2, front.code2

@@ -1,8 +1,8 @@
 """The I-cache and its misses (design.md section 3, "Miss"; memory.md, "Without caches").
 
-A fetch made in t is looked up in t+1. A miss suspends its warp from t+2 on, in which it asks for an MSHR; from t+3 on
-its line is offered to memory. Memory answers in c-1; in c the line goes into the cache, and who waits for it is
-selectable in c+1.
+A fetch made in t is looked up in t+1. A miss suspends its warp from t+2 on and asks for an MSHR in t+2; from t+3 on its
+line is offered to memory. If memory answers in c-1, the line enters the cache in c, and the warps that wait for it can
+be selected in c+1.
 """
 
 from ...machine.events import NONE
@@ -14,7 +14,7 @@ __all__ = ["look_up", "offer", "tick"]
 
 @inlined
 def look_up(m):
-    """The lookup of the fetch made in the last cycle: whether it misses, and where its word is."""
+    """Look up the fetch made in the last cycle: find out whether it misses, and where its word is."""
     config, front = m.config[0], m.front[0]
     front.missed = 0
     front.hit_place = front.looked_up = NONE
@@ -39,9 +39,9 @@ def look_up(m):
 
 @inlined
 def offer(m):
-    """The MSHR whose line is offered to memory, or NONE. What was offered stays until it is taken.
+    """Return the MSHR whose line is offered to memory, or NONE. An offer stays until memory takes it.
 
-    The lowest that has not been sent; without an I-cache each warp's in turn.
+    With an I-cache, the lowest unsent MSHR is chosen; without one, each warp's MSHR in turn.
     """
     config, front = m.config[0], m.front[0]
     if front.locked != NONE:
@@ -57,10 +57,10 @@ def offer(m):
 
 @inlined
 def tick(m, lookup, redirected, turned, offered, accepted):
-    """The end of the cycle. ``lookup``: whose fetch is looked up and not squashed in this cycle, or NONE.
+    """End the cycle. ``lookup``: the warp whose fetch is looked up and not squashed in this cycle, or NONE.
 
-    ``redirected``, ``turned``: whose fetches are squashed: they are suspended no more. ``offered`` is what
-    :func:`offer` has said, ``accepted`` whether memory has taken it.
+    ``redirected``, ``turned``: the warps whose fetches are squashed, which ends their suspension. ``offered``: the
+    result of :func:`offer`; ``accepted``: whether memory took it.
     """
     config, front = m.config[0], m.front[0]
     missing = lookup if front.missed else NONE
@@ -68,8 +68,8 @@ def tick(m, lookup, redirected, turned, offered, accepted):
     line_of_lookup = front.pc1 >> 6
     front.refilled_line = comes
     front.refilled = answered != NONE and not front.mshr_stale[answered] and not front.invalidate
-    # Who asks for an MSHR was chosen in the last cycle: who missed then, else the lowest that waited. It asks unless it
-    # has been woken or served since.
+    # The warp that asks for an MSHR was chosen in the last cycle: the one that missed then, else the lowest one that
+    # was waiting. It does not ask if it has been woken or served since.
     asks = front.missing_warp if front.missed_before else front.chosen_warp
     line = front.missing_line if front.missed_before else front.chosen_line
     if asks != NONE and not front.unasked >> asks & 1:
@@ -78,7 +78,7 @@ def tick(m, lookup, redirected, turned, offered, accepted):
     _choose(m)
     granted, fresh = _grant(m, asks, line)
     if front.invalidate:
-        # What was requested before fence.i may carry the old instructions.
+        # Lines requested before a fence.i may hold old instructions.
         for i in range(config.fetch_requests):
             if front.mshr_line[i] != NONE and front.mshr_sent[i] and not (fresh and i == granted):
                 front.mshr_stale[i] = 1
@@ -110,7 +110,7 @@ def tick(m, lookup, redirected, turned, offered, accepted):
 
 @inlined
 def _choose(m):
-    """The warp that may ask in the next cycle: the lowest that waits for an MSHR."""
+    """Choose the warp that may ask in the next cycle: the lowest one that is waiting for an MSHR."""
     config, front = m.config[0], m.front[0]
     front.chosen_warp = NONE
     if front.unasked == 0:
@@ -123,7 +123,7 @@ def _choose(m):
 
 @inlined
 def _grant(m, asks, line):
-    """The MSHR that takes the miss of ``asks`` (NONE: none is free), and whether it is a new request.
+    """Return the MSHR that takes the miss of ``asks`` (NONE: none is free), and whether the request is new.
 
     Misses to one line share a request; without an I-cache an MSHR serves its own warp only.
     """
@@ -154,9 +154,9 @@ def _sent(m, offered, accepted):
 
 @inlined
 def _store(m, answered):
-    """The line that has come goes to the least recently used way of its set; a fence.i empties the cache.
+    """Store the line that has arrived in the least recently used way of its set; a fence.i empties the cache.
 
-    The use of the cycle before does not choose who goes, but is older than the fill.
+    A use in the previous cycle does not affect the choice of the victim, but counts as older than the fill.
     """
     config, front = m.config[0], m.front[0]
     victim = NONE

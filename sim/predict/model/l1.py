@@ -1,6 +1,6 @@
 """The L1: lookup, data cache, misses and their parts, write buffer, lines from memory (docs/memory.md).
 
-An access at the head of the queue in c is in the lookup in c+1. What waits there holds back everything behind it.
+An access at the head of the queue in c is in the lookup in c+1. An access that waits there blocks all that follow it.
 """
 
 from ...machine.events import NONE
@@ -13,7 +13,7 @@ __all__ = ["chosen_entry", "entries_of", "hit_place", "installs", "joined_entry"
 
 @inlined
 def set_of(config, line):
-    """The set of a line: the exclusive or of all groups of set bits of its number."""
+    """Return the set of a line: the exclusive or of its number's bits in groups of the set index's width."""
     index = 0
     while line:
         index ^= line & config.dcache_sets - 1
@@ -23,7 +23,7 @@ def set_of(config, line):
 
 @inlined
 def hit_place(m, line):
-    """Where the data cache holds the line in the lookup, or NONE."""
+    """Return the place of the line in the lookup in the data cache, or NONE."""
     config = m.config[0]
     if not config.dcache:
         return NONE
@@ -36,10 +36,10 @@ def hit_place(m, line):
 
 @inlined
 def place(m, there, uncached):
-    """With ordered channels: where the line in the lookup is, or is to be, and whether it could get a place.
+    """With ordered channels, find the place of the line in the lookup, or the one it would take, and whether it may.
 
-    That is the least recently used one of its set. The use of the cycle before is not known yet, and a place that
-    waits for its line is not given away.
+    It would take the least recently used place of its set. It may not if the set was used in the previous cycle, which
+    is not recorded yet, or if the place is waiting for its line.
     """
     config, lsu = m.config[0], m.lsu[0]
     lsu.placed, lsu.victim, lsu.may_place = there, NONE, 1
@@ -57,14 +57,14 @@ def place(m, there, uncached):
 
 @inlined
 def installs(config, lsu):
-    """The line that goes into the cache in this cycle, the one after its answer, or NONE."""
+    """Return the line that enters the cache in this cycle (the cycle after its answer), or NONE."""
     goes = config.dcache and lsu.filled_valid and lsu.filled_fresh and not lsu.filled_error
     return lsu.filled_line if goes and lsu.filled_line >= config.user_line else NONE
 
 
 @inlined
 def requested_set(config, lsu, line, uncached):
-    """The MSHRs that have this line (all uncached lines are one), a bit each."""
+    """Return the set of MSHRs that hold this line; all uncached lines count as one."""
     if lsu.misses == 0:
         return 0
     return places_of(lsu.miss_line, lsu.miss_uncached, config.line_requests, line, uncached)
@@ -75,7 +75,7 @@ def requested_set(config, lsu, line, uncached):
 
 @inlined
 def entries_of(config, lsu, line, uncached):
-    """The entries of a line (all uncached lines are one), a bit each."""
+    """Return the set of write buffer entries of a line; all uncached lines count as one."""
     if lsu.entries == 0:
         return 0
     return places_of(lsu.entry_line, lsu.entry_uncached, config.store_buffer, line, uncached)
@@ -83,9 +83,9 @@ def entries_of(config, lsu, line, uncached):
 
 @inlined
 def chosen_entry(config, lsu, sent):
-    """The entry that is offered to memory from the next cycle on, or NONE; ``sent``: what is offered now is taken.
+    """Return the entry offered to memory from the next cycle on, or NONE; ``sent``: memory takes the current offer.
 
-    In turn, of those that wait for no older access to their line.
+    Entries that need not wait for an older access to their line are chosen in turn.
     """
     if lsu.unsent_entries == 0 or (lsu.request != NONE and not sent):
         return NONE
@@ -102,7 +102,7 @@ def chosen_entry(config, lsu, sent):
 
 @inlined
 def joined_entry(config, lsu, same, uncached, chosen):
-    """The entry that a store joins, or NONE: one of its line that has not been sent, and is not about to be."""
+    """Return the entry that a store joins, or NONE: one of its line that is neither sent nor about to be."""
     if not uncached:
         for number in range(config.store_buffer):
             if same >> number & 1 and not lsu.entry_sent[number] and number != chosen:
@@ -112,7 +112,7 @@ def joined_entry(config, lsu, same, uncached, chosen):
 
 @inlined
 def youngest_entry(config, lsu, same):
-    """The entry that a load reads, or NONE: of a line's two the one that has not been sent."""
+    """Return the entry that a load reads, or NONE: if a line has two entries, the one that has not been sent."""
     first = NONE
     for number in range(config.store_buffer):
         if same >> number & 1:

@@ -1,7 +1,7 @@
 """The lanes' side of the load/store unit: queue, coalescer, local memory, answers (docs/memory.md).
 
-A request in stage X in c is at the head of the queue in c+1: one line, or one access to local memory, a cycle, that of
-the lowest lane left, global first.
+A request in stage X in c is at the head of the queue in c+1. The head makes one access a cycle, to a line or to local
+memory, for the lowest remaining lane; lines of global memory come first.
 """
 
 from ...machine.events import NONE
@@ -16,9 +16,9 @@ FILL, HIT, LOCAL = 0, 1, 2
 
 @inlined
 def to_bus(config, address):
-    """The address in memory of a program's address: interleaved stacks (memory.md, "Stacks").
+    """Translate a program's address to its address in memory, with interleaved stacks (memory.md, "Stacks").
 
-    In the block of a warp's stacks lane and word change places.
+    In the block of a warp's stacks, the lane and the word change places.
     """
     if address < config.stacks or address >= config.stacks_end:
         return address
@@ -30,7 +30,7 @@ def to_bus(config, address):
 
 @inlined
 def arrive(m):
-    """The head is new: the lines that its lanes touch, lowest lane first, and the lanes that go to local memory."""
+    """Prepare a new head: find the lines that its lanes touch, lowest lane first, and the lanes for local memory."""
     config, lsu = m.config[0], m.lsu[0]
     lsu.lines = lsu.line_next = lsu.local = 0
     head = lsu.first
@@ -68,9 +68,10 @@ def writes(m, head):
 
 @inlined
 def serve_local(m, slot_free):
-    """The lanes that local memory serves in this cycle: in each bank the lowest, and of a load all with its word.
+    """Return the lanes that local memory serves in this cycle.
 
-    A load that writes waits for the slot of its values.
+    Each bank serves its lowest lane, and for a load all lanes with the same word. A load that writes a register waits
+    for a free slot.
     """
     config, lsu = m.config[0], m.lsu[0]
     if lsu.count == 0 or lsu.line_next < lsu.lines or lsu.local == 0:
@@ -100,9 +101,9 @@ def serve_local(m, slot_free):
 
 @inlined
 def count_made(lsu, pops):
-    """A part of the load at the head is made; ``pops``: it is the last to be made."""
+    """Count a new part of the load at the head; ``pops``: it is the last one."""
     if not lsu.unfinished:
-        # A load that misses may be under way while many younger ones come and go.
+        # A load that misses may be in flight while many younger loads begin and finish.
         while lsu.load_parts[lsu.next_load]:
             lsu.next_load = (lsu.next_load + 1) % LOADS
         lsu.begun = lsu.next_load
@@ -116,7 +117,7 @@ def count_made(lsu, pops):
 
 @inlined
 def leaving(lsu, wb_ready):
-    """Which slots are left in this cycle (a bit each): the oldest that writes, and those of loads that do not write."""
+    """Return the set of slots freed in this cycle: the oldest that writes, and those of loads that do not write."""
     leaves = 0
     for slot in range(3):
         if lsu.slot[slot] and lsu.slot_register[slot] == NONE:
@@ -132,7 +133,7 @@ def leaving(lsu, wb_ready):
 
 @inlined
 def push(lsu, slot, warp, register, load, pc, address):
-    """A part takes a slot at the end of the cycle; it is the youngest then."""
+    """Put a part into a slot at the end of the cycle, as the youngest."""
     lsu.slot[slot], lsu.slot_warp[slot], lsu.slot_register[slot] = 1, warp, register
     lsu.slot_load[slot], lsu.slot_pc[slot], lsu.slot_address[slot] = load, pc, address
     at = 0
@@ -145,9 +146,9 @@ def push(lsu, slot, warp, register, load, pc, address):
 
 @inlined
 def tick_answers(lsu, leaves, wb_ready):
-    """The slots that are left, before new parts take them: one becomes the writeback.
+    """Free the slots in ``leaves``, before new parts take them; one becomes the writeback.
 
-    It is its load's last if no other part of the load is under way or still to be made.
+    The writeback is the load's last if no other part of the load is in flight or still to be made.
     """
     if wb_ready:
         lsu.wb_valid = 0
@@ -166,9 +167,9 @@ def tick_answers(lsu, leaves, wb_ready):
 
 @inlined
 def tick_queue(m, line_taken, served, dropped):
-    """The head's line or lanes that are served leave; then, if nothing of it is left, the head itself.
+    """Remove the head's served line or lanes, and then the head itself if nothing of it is left.
 
-    Returns whether it leaves.
+    Returns whether the head leaves, and whether the queue has a new head, if any, in the next cycle.
     """
     lsu = m.lsu[0]
     if line_taken:

@@ -1,6 +1,6 @@
-"""The lookup: what becomes of the access there in a cycle (docs/memory.md, "Lookup waits").
+"""The lookup stage: an access proceeds or waits (docs/memory.md, "Lookup waits").
 
-What waits there holds back everything behind it.
+An access that waits there blocks all that follow it.
 """
 
 from ...machine.events import NONE, Wait
@@ -14,7 +14,7 @@ __all__ = ["adds_part", "find", "look_up"]
 
 @inlined
 def find(m, install, sent):
-    """What the caches have of the line in the lookup: (place in the cache, entries, MSHRs, entry to be offered)."""
+    """Look up the line and choose the next store: (place in the cache, entries, MSHRs, entry to be offered)."""
     config, lsu = m.config[0], m.lsu[0]
     chosen = l1.chosen_entry(config, lsu, sent)
     if not lsu.held:
@@ -31,13 +31,13 @@ def find(m, install, sent):
 
 @inlined
 def _fills_its_set(lsu, install):
-    """A line of the held access's set goes into the cache in this cycle."""
+    """Whether a line of the held access's set enters the cache in this cycle."""
     return install != NONE and lsu.filled_set == lsu.held_set
 
 
 @inlined
 def adds_part(m, found, install):
-    """Whether the access becomes a part that waits for an MSHR, and for which."""
+    """Return whether the access becomes a part that waits for memory, and the MSHR that it waits for."""
     config, lsu = m.config[0], m.lsu[0]
     hit, same, requested, _ = found
     if not lsu.held or lsu.held_store or hit != NONE or _fills_its_set(lsu, install) or same:
@@ -55,7 +55,7 @@ def adds_part(m, found, install):
 
 @inlined
 def look_up(m, found, install, accepts, hit_free):
-    """What becomes of the access in the lookup: it goes, or it waits (memory.md, "Lookup waits")."""
+    """Decide whether the access in the lookup proceeds or waits (memory.md, "Lookup waits")."""
     config, lsu = m.config[0], m.lsu[0]
     hit, same, requested, chosen = found
     lsu.goes = lsu.hit = lsu.joins = lsu.forward = lsu.wait = 0

@@ -1,6 +1,6 @@
 """One cycle of the load/store unit: the lanes' side, the lookup, memory's answers (docs/memory.md).
 
-Everything is decided from what the unit holds when the cycle begins, then all of it moves on.
+All decisions depend on the state at the start of the cycle; then the whole state advances.
 """
 
 from metronome.hdl.config import FaultCause
@@ -22,7 +22,7 @@ LOAD_MISALIGNED, LOAD_ACCESS, STORE_MISALIGNED, STORE_ACCESS = (cause.value for 
 
 @inlined
 def reset(m):
-    """Empty; the cache too."""
+    """Empty the unit and the cache."""
     lsu = m.lsu[0]
     for number in range(MSHRS):
         lsu.miss_line[number] = NONE
@@ -50,7 +50,7 @@ def idle(lsu):
 
 @inlined
 def offers_store(lsu):
-    """Whether a line of stores is offered to memory, not one of loads: in turn where both ask."""
+    """Whether the line offered to memory is one of stores; loads and stores take turns if both have one."""
     if lsu.held_turn:
         return bool(lsu.stored_turn)
     return lsu.request != NONE and not (lsu.unsent_count > 0 and lsu.stored_turn)
@@ -58,7 +58,7 @@ def offers_store(lsu):
 
 @inlined
 def take(config, lsu, w, store):
-    """A load or store is selected: a place of the queue is its own from the next cycle on."""
+    """Reserve a place of the queue, from the next cycle on, for the load or store that is selected."""
     lsu.used += 1
     lsu.waiting_stores[w] += store
     lsu.claimed[w] += config.threads
@@ -66,7 +66,7 @@ def take(config, lsu, w, store):
 
 @inlined
 def cancel(config, lsu, w, store):
-    """What was taken two cycles ago does not come: the machine has stopped."""
+    """Give back the place reserved two cycles ago: the machine has stopped, so the access does not come."""
     lsu.used -= 1
     lsu.waiting_stores[w] -= store
     lsu.claimed[w] -= config.threads
@@ -74,7 +74,7 @@ def cancel(config, lsu, w, store):
 
 @inlined
 def request(m, w, code, step):
-    """The load or store in stage X joins the queue (at the end of the cycle)."""
+    """Append the load or store in stage X to the queue at the end of the cycle."""
     lsu = m.lsu[0]
     at = (lsu.first + lsu.count) % QUEUE
     lsu.count += 1
@@ -87,7 +87,7 @@ def request(m, w, code, step):
 
 @inlined
 def tick(m, wb_ready, memory_ready, answer, request_x):
-    """One cycle, with memory's ``Answer`` and the ``Request`` in stage X. Returns whether the answer is taken."""
+    """Run one cycle with memory's ``Answer`` and the ``Request`` in stage X; return whether the answer is taken."""
     config, lsu = m.config[0], m.lsu[0]
     leaves = leaving(lsu, wb_ready)
     fill_free = not lsu.slot[FILL] or leaves & 1
@@ -120,7 +120,7 @@ def tick(m, wb_ready, memory_ready, answer, request_x):
 
 @inlined
 def _faults(m, load_fault, completed, answer):
-    """The pulse that tells of a fault: a load's line goes first, a misaligned address last."""
+    """Drive the fault pulse; the priority is load, store, list of accesses, misaligned address."""
     lsu = m.lsu[0]
     misaligned = lsu.count > 0 and lsu.waiting_misaligned[lsu.first] != NONE
     lsu.told = load_fault or lsu.store_fault
@@ -148,11 +148,11 @@ def _faults(m, load_fault, completed, answer):
 
 @inlined
 def _move(m, now, answer, wb_ready):
-    """The end of the cycle for everything behind the lookup; ``now``: its ``Decisions``."""
+    """End the cycle for everything after the lookup; ``now``: the ``Decisions`` of the cycle."""
     config, lsu = m.config[0], m.lsu[0]
     adds, joined = now.adds, now.joined
     _store(m, now, answer)
-    # The part that takes the slot of lines: of the line that comes, or of the one that is there.
+    # The part that takes the fill slot waits for the line that arrives now, or for the one that arrived before.
     taken = answer.number if now.accepts else lsu.filled_miss if now.takes_filled else NONE
     part = first_of(lsu.part_miss, config.load_parts, taken) if taken != NONE else NONE
     free = first_of(lsu.part_miss, config.load_parts, NONE) if adds else NONE
@@ -178,7 +178,7 @@ def _move(m, now, answer, wb_ready):
 
 @inlined
 def _store(m, now, answer):
-    """The write buffer: a store joins an entry or takes one, an entry is chosen for memory, one is completed."""
+    """Update the write buffer: a store joins or takes an entry, one is chosen for memory, one is completed."""
     config, lsu = m.config[0], m.lsu[0]
     _, same, requested, chosen = now.found
     if lsu.goes and lsu.held_store:
@@ -211,7 +211,7 @@ def _store(m, now, answer):
 
 @inlined
 def _misses(m, now, answer):
-    """MSHRs, the order in which they are offered to memory, and the line that has come."""
+    """Update the MSHRs, the order in which they are offered to memory, and the line that has arrived."""
     config, lsu = m.config[0], m.lsu[0]
     joined = now.joined
     if now.load_sent:
@@ -239,9 +239,9 @@ def _misses(m, now, answer):
 
 @inlined
 def _cache(m, used, install):
-    """The line that has come takes the least recently used way of its set.
+    """Store the line that has arrived in the least recently used way of its set.
 
-    The use of the cycle before does not choose who goes, but is older than the fill.
+    A use in the previous cycle does not affect the choice of the victim, but counts as older than the fill.
     """
     config, lsu = m.config[0], m.lsu[0]
     if not config.dcache:
@@ -265,7 +265,7 @@ def _cache(m, used, install):
 
 @inlined
 def _place(m, adds, joined):
-    """With ordered channels: a line that is requested takes its place at once, and every access of a line uses it."""
+    """With ordered channels, give a requested line its place at once; every access counts as a use of the place."""
     config, lsu = m.config[0], m.lsu[0]
     if not config.dcache:
         return
@@ -274,7 +274,7 @@ def _place(m, adds, joined):
         m.dcache_used[lsu.used_place] = lsu.stamp
     lsu.used_place = lsu.placed if lsu.goes else NONE
     if adds and lsu.miss_line[joined] == NONE:
-        # Also of an uncached one, which has none.
+        # For an uncached line, this is NONE.
         lsu.miss_place[joined] = lsu.victim
         if lsu.victim != NONE:
             lsu.stamp += 1
@@ -283,7 +283,7 @@ def _place(m, adds, joined):
 
 @inlined
 def _advance(m, served, request_x):
-    """The lookup takes the next line of the head, the banks its lanes; the request in stage X joins the queue."""
+    """Move the head's next line to the lookup and its lanes to the banks; queue the request in stage X."""
     lsu = m.lsu[0]
     there, head = lsu.count > 0, lsu.first
     counts = there and writes(m, head)

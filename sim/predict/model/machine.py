@@ -1,6 +1,6 @@
-"""One cycle after the other: the whole machine (docs/design.md sections 3 and 4, docs/memory.md).
+"""The whole machine, cycle by cycle (docs/design.md sections 3 and 4, docs/memory.md).
 
-A cycle is worked out from what the units hold when it begins; at its end all of them move on.
+Each cycle is computed from the state of the units at its start; at its end, all units advance.
 """
 
 import numpy as np
@@ -12,17 +12,17 @@ from .records import RING, SLOTS, Answer, Request
 
 __all__ = ["CHOOSE", "FINISHED", "FULL", "RACE", "SERVE", "STEP", "STORED", "VOLATILE", "advance", "reset"]
 
-#: Why :func:`advance` comes back: the memory model is to be looked at; the program has stopped; an instruction of
-#: warp ``front.selected`` is to be executed; the instruction in stage X reads what counts time; a store goes into the
-#: write buffer; the log is full; known instructions are not those of this order; ``front.choice`` is to be made of
-#: ``front.eligible``, and ``front.chosen_at`` to be set to the cycle.
+#: Reasons for which :func:`advance` returns: the memory model must be called; the program has stopped; an instruction
+#: of warp ``front.selected`` must be executed; the instruction in stage X reads a counter; a store enters the write
+#: buffer; a log is full; the recorded instructions are not those of this order; ``front.choice`` must be chosen from
+#: ``front.eligible``, and ``front.chosen_at`` be set to the cycle.
 SERVE, FINISHED, STEP, VOLATILE, STORED, FULL, RACE, CHOOSE = range(1, 9)
 LSU = 4
 
 
 @inlined
 def reset(m):
-    """The machine before its first cycle."""
+    """Set the machine to its state before the first cycle."""
     frontend.reset(m)
     scoreboard.reset(m)
     control.reset(m)
@@ -37,7 +37,7 @@ def reset(m):
 
 @outer
 def advance(m, start_pc):
-    """Run from ``port.cycle`` on until there is something to do outside (the reasons above)."""
+    """Run from ``port.cycle`` on until the caller has something to do, and return the reason (see above)."""
     box, sums = m.port[0], m.observer[0]
     if box.cycle < 0:
         reset(m)
@@ -56,7 +56,7 @@ def advance(m, start_pc):
 
 @inlined
 def _busy(m):
-    """Whether anything runs or is under way."""
+    """Whether a warp is running or an instruction is in flight."""
     issue, flow = m.issue[0], m.control[0]
     if (flow.active and not flow.halted) or issue.warp_r != NONE or issue.warp_x != NONE or issue.load_valid:
         return True
@@ -140,7 +140,7 @@ def _cycle(m, cycle, start_pc):
 
 @inlined
 def _sees_the_same(m, w):
-    """The load or store that ``w`` issues, in its turn: whether it finds what it found in the golden model's order."""
+    """Whether the load or store that ``w`` issues reads from the same stores as in the golden model's order."""
     front, issue = m.front[0], m.issue[0]
     number = control.place(m, w, issue.position[w])
     step = m.steps[number]
@@ -153,7 +153,7 @@ def _sees_the_same(m, w):
 
 @inlined
 def _answer(m, wb_ready, sent, listed, w_x, code_x, step_x):
-    """Memory's answer goes to whose it is; the LSU's cycle. ``listed``: memory takes a request for a line of a list."""
+    """Route memory's answer and run the LSU's cycle. ``listed``: memory takes a request for a line of a list."""
     config, front, box = m.config[0], m.front[0], m.port[0]
     front.answered, answer, of_store, of_list = NONE, NONE, False, NONE
     box.answer_taken = 0
@@ -176,11 +176,11 @@ def _answer(m, wb_ready, sent, listed, w_x, code_x, step_x):
 
 @inlined
 def _begin_event(m, cycle, at, written):
-    """What is known of the cycle before anything moves on."""
+    """Fill in the part of the cycle's event that is known before the units advance."""
     config, front, issue, flow = m.config[0], m.front[0], m.issue[0], m.control[0]
     event, sums = m.events[at], m.observer[0]
     event.cycle, event.eligible, event.selected = cycle, front.eligible, front.selected
-    # One scheduler: who issues fetches.
+    # There is one scheduler, so the warp that issues is the one that fetches.
     event.fetched = front.selected
     event.nop = front.selected != NONE and front.selected_nop
     event.missed, event.unresolved = front.missed, front.unresolved
@@ -202,7 +202,7 @@ def _begin_event(m, cycle, at, written):
 
 @inlined
 def _finish_event(m, at):
-    """What came of the cycle; whether there is no room for another."""
+    """Fill in the rest of the cycle's event; return whether the log of events is full."""
     config, front, unit, box, sums = m.config[0], m.front[0], m.lsu[0], m.port[0], m.observer[0]
     event = m.events[at]
     event.miss, event.turn = front.miss, front.turned
@@ -226,7 +226,7 @@ def _finish_event(m, at):
 
 @inlined
 def _log(m, cycle, chosen, issues):
-    """Note who issues; whether the log is full."""
+    """Log the issue of this cycle, if any; return whether the log is full."""
     front, sums = m.front[0], m.observer[0]
     if chosen != NONE:
         entry = m.issued[sums.issues]

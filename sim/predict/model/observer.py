@@ -1,4 +1,4 @@
-"""What is counted (docs/counters.md): the SM's counters, the statistics of the region, starvation, deadlock."""
+"""Counters (docs/counters.md): the SM's counters, the statistics of the region, starvation and deadlock."""
 
 from metronome.hdl.isa.ops import Unit
 
@@ -7,24 +7,24 @@ from .compiled import inlined
 
 __all__ = ["COUNTED", "count", "follow", "follow_port", "reset", "stall", "watch", "watch_lookup"]
 
-#: The counters that :func:`count` counts besides ``stalls``, by their names in ``hdl.layouts.counters``. One that is
-#: missing here has no value in a prediction.
+#: The counters that :func:`count` updates besides ``stalls``, by their names in ``hdl.layouts.counters``. A counter
+#: that is missing here has no value in a prediction.
 COUNTED = (
     "total_cycles", "cycles", "committed_threads", "committed", "nops", "icache_misses", "taken_branches", "loads",
     "load_wait_cycles",
 )
 LSU = Unit.LSU.value
-#: Behind the reasons: the cycle's instruction, its NOP, not active.
+#: States of a warp after the reasons: it issues an instruction, it issues a NOP, it is not active.
 INSTRUCTION, NOP, INACTIVE = Reason.COUNT, Reason.COUNT + 1, Reason.COUNT + 2
 #: Accesses to lines: the fields of sim.machine.statistics.LineAccesses.
 INSTRUCTIONS, ACCESSES, UNCACHED, HITS, MERGES, FORWARDS, MISSES = range(7)
-#: A deadlock has to last so long.
+#: The number of cycles after which a deadlock is reported.
 DEADLOCK_CYCLES = STARVATION_CYCLES
 
 
 @inlined
 def reset(m):
-    """Nothing counted."""
+    """Clear the start cycles of all loads; the counters are already 0."""
     observer = m.observer[0]
     for w in range(WARPS):
         for register in range(REGISTERS):
@@ -33,7 +33,7 @@ def reset(m):
 
 @inlined
 def stall(m):
-    """Why nobody is selected: 0 if somebody is."""
+    """Return the reason why no warp is selected, or 0 if one is."""
     config, front, control, observer = m.config[0], m.front[0], m.control[0], m.observer[0]
     if front.selected != NONE:
         return 0
@@ -50,7 +50,7 @@ def stall(m):
 
 @inlined
 def count(m, cycle, busy):
-    """What this cycle adds to the counters and statistics; they count while the region is open."""
+    """Add this cycle to the counters, most of which count only while the region is open."""
     front, control, observer = m.front[0], m.control[0], m.observer[0]
     observer.total_cycles += busy
     observer.retired += control.retired
@@ -76,9 +76,9 @@ def count(m, cycle, busy):
 
 @inlined
 def watch(m, cycle, written):
-    """The statistics that the simulation keeps beside the SM (tb/statistics.cpp), but for those of the lookup.
+    """Update the statistics that the simulation collects outside the SM (tb/statistics.cpp), except the lookup's.
 
-    ``written``: what :func:`sim.predict.model.scoreboard.write` says of this cycle.
+    ``written``: the result of :func:`sim.predict.model.scoreboard.write` for this cycle.
     """
     issue, control, observer = m.issue[0], m.control[0], m.observer[0]
     if control.region:
@@ -104,7 +104,7 @@ def watch(m, cycle, written):
 
 @inlined
 def watch_lookup(lsu, observer):
-    """What became of the access in the lookup, in a cycle of the region."""
+    """Count the outcome of the access in the lookup in a cycle of the region."""
     if lsu.goes:
         _access(lsu, observer.store_lines if lsu.event_store else observer.load_lines)
     elif lsu.wait:
@@ -137,7 +137,7 @@ def _access(lsu, lines):
 
 @inlined
 def follow(m):
-    """What a hang's report says: the last pc of each warp, who is starved, whether nobody can go on."""
+    """Update the data for the report of a hang: each warp's last pc, the starved warps, and whether all are stuck."""
     config, front, issue = m.config[0], m.front[0], m.issue[0]
     control, observer = m.control[0], m.observer[0]
     mine = ~(1 << front.selected) if front.selected != NONE else -1
@@ -165,7 +165,7 @@ def follow(m):
 
 @inlined
 def follow_port(m, cycle):
-    """Whether memory owes the LSU something: while it does, a load or store may still become a fault."""
+    """Count the cycles of a deadlock; there is none while the LSU waits for memory, whose answer may be a fault."""
     config, observer, port = m.config[0], m.observer[0], m.port[0]
     if port.accepted != NONE and port.accepted & config.source_bit:
         port.lsu_requests += 1

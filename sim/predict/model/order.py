@@ -1,4 +1,4 @@
-"""The reordering unit: channels that are looked up in the order of a list (docs/memory.md, "Order from a list")."""
+"""The reordering unit: it takes accesses from the channels in list order (docs/memory.md, "Order from a list")."""
 
 from metronome.hdl.config import FaultCause
 
@@ -14,33 +14,33 @@ LOAD_ACCESS, UNEXPECTED, MISSING = (
     cause.value for cause in (FaultCause.LOAD_ACCESS, FaultCause.UNEXPECTED_ACCESS, FaultCause.MISSING_ACCESS)
 )
 PATIENCE = (1 << 16) - 1
-#: Columns of a list: pc, whether it stores, warp, lines, the line of memory in which the entry is.
+#: Columns of a list: pc, whether it stores, warp, lines, and the line of memory that holds the entry.
 PC, STORE, WARP, LINES, LINE = range(5)
-#: Of ``switch``.
+#: Values of ``switch``.
 BEGINS, ENDS = 1, 2
 
 
 @inlined
 def room(config, lsu, w):
-    """Whether a load or store of a warp may be selected: its channel has a place for each of its lines."""
+    """Whether a load or store of a warp may be selected: its channel has room for one line a lane."""
     return lsu.channel_count[w] + lsu.claimed[w] + config.threads <= config.ordered
 
 
 @inlined
 def asks(lsu):
-    """Whether a line of the list is offered to memory, if the L1 asks for nothing: there is room for its burst."""
+    """Whether the unit has a line of the list to request when the L1 is idle: there is room for its burst."""
     return bool(lsu.list_active) and not lsu.list_asked >> (lsu.list_tail | BURST - 1) & 1
 
 
 @inlined
 def busy(lsu):
-    """Whether the unit has something."""
+    """Whether the unit has work left."""
     return asks(lsu) or lsu.list_asked & ~lsu.list_come or lsu.closing or lsu.order_fault
 
 
 @inlined
 def _entry(m):
-    """The row of the next entry."""
+    """Return the row of the next entry."""
     lsu = m.lsu[0]
     at = lsu.list_row + LIST_WORDS * lsu.list_lines + lsu.list_index
     return min(at, len(m.lists) - 1)
@@ -48,19 +48,19 @@ def _entry(m):
 
 @inlined
 def _ends(m, row):
-    """Whether the entry in a row is an end."""
+    """Whether the entry in a row marks the end of a list."""
     return m.lists[row, PC] == 0 and m.lists[row, LINES] == 0
 
 
 @inlined
 def list_end(m):
-    """Whether the next entry is the list's end."""
+    """Whether the next entry marks the end of the list."""
     return _ends(m, _entry(m))
 
 
 @inlined
 def _is_last(m, slot):
-    """Whether the line in a slot has an end, so that nothing behind it is needed."""
+    """Whether the line in a slot contains an end, so that no later line is needed."""
     lsu = m.lsu[0]
     at, found = lsu.list_row + LIST_WORDS * (lsu.list_lines + (slot - lsu.list_head) % AHEAD), False
     for row in range(at, min(at + LIST_WORDS, len(m.lists))):
@@ -70,21 +70,21 @@ def _is_last(m, slot):
 
 @inlined
 def start(m, row):
-    """The region begins in stage X: a list begins with the next cycle, in this row."""
+    """Start the list at this row in the next cycle; the region begins in stage X."""
     m.lsu[0].switch, m.lsu[0].switch_row = BEGINS, row
 
 
 @inlined
 def stop(m):
-    """The region ends in stage X, and with it the list."""
+    """End the list in the next cycle; the region ends in stage X."""
     m.lsu[0].switch = ENDS
 
 
 @inlined
 def give(m, offered):
-    """The access that goes to the lookup; ``offered``: the head's next line comes.
+    """Choose the access that enters the lookup; ``offered``: the head has another line.
 
-    Returns whether that is taken, and its place in its warp's channel: NONE if it goes on to the lookup at once.
+    Returns whether this line is taken, and its place in its warp's channel: NONE if it enters the lookup at once.
     """
     config, lsu = m.config[0], m.lsu[0]
     ready = not lsu.held or lsu.goes
@@ -147,13 +147,13 @@ def give(m, offered):
 
 @inlined
 def _address(lsu):
-    """Where the next entry lies."""
+    """Return the address of the next entry."""
     return (lsu.list_current << 6) + 8 * lsu.list_index
 
 
 @inlined
 def _fault(m, cause, w, pc, address):
-    """What is wrong counts from the next cycle on. A warp that there is not is told with the bits of one."""
+    """Record a fault, which takes effect in the next cycle. A nonexistent warp's number is cut to the bits of one."""
     lsu, numbers = m.lsu[0], 2
     while numbers < m.config[0].warps:
         numbers *= 2
@@ -164,10 +164,10 @@ def _fault(m, cause, w, pc, address):
 
 @inlined
 def tick(m, selects, requested, answer, error):
-    """The end of the cycle.
+    """End the cycle.
 
-    ``selects``: somebody is selected; ``requested``: memory takes the list's request; ``answer``: the slot of the
-    list's line that memory delivers, or NONE.
+    ``selects``: a warp is selected; ``requested``: memory takes the list's request; ``answer``: the slot of the list's
+    line that memory delivers, or NONE.
     """
     lsu = m.lsu[0]
     known = lsu.list_come >> lsu.list_head & 1
@@ -185,7 +185,7 @@ def tick(m, selects, requested, answer, error):
     elif lsu.quiet != PATIENCE:
         lsu.quiet += 1
     lsu.absent = 0
-    # What is offered and not taken stays offered.
+    # An offer that is not taken stays.
     offered = asks(lsu)
     if answer != NONE and (error or _is_last(m, answer)):
         lsu.list_over = 1
@@ -221,7 +221,7 @@ def tick(m, selects, requested, answer, error):
 
 @inlined
 def _switch(m, stops):
-    """A list begins or ends."""
+    """Begin or end a list."""
     lsu = m.lsu[0]
     switch, lsu.switch = lsu.switch, 0
     if switch == BEGINS or stops:

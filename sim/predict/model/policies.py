@@ -1,4 +1,4 @@
-"""The warp policies: whom each picks, and what it remembers (docs/policies.md has the table)."""
+"""The warp policies: the pick of each, and its state (docs/policies.md has the table)."""
 
 from metronome.hdl.isa.csrs import PolicyParameter
 
@@ -7,7 +7,7 @@ from .compiled import inlined
 
 __all__ = ["NAMES", "OUTSIDE", "begin", "change", "pick", "remember"]
 
-#: By number, as CONFIG has it.
+#: The policies in the order of their numbers in CONFIG.
 NAMES = (
     "fixed", "lrr", "gtlrr", "gtlo", "lo", "srr", "prr", "gto", "gto_dispatch", "pta", "icount", "two_level",
     "variable_rate", "variable_rate_strict", "ccws",
@@ -16,18 +16,18 @@ NAMES = (
     FIXED, LRR, GTLRR, GTLO, LO, SRR, PRR, GTO, GTO_DISPATCH, PTA, ICOUNT, TWO_LEVEL, VARIABLE_RATE,
     VARIABLE_RATE_STRICT, CCWS,
 ) = range(len(NAMES))
-#: Behind them: a policy in Python, which is asked in every cycle (machine.CHOOSE) and keeps its state itself.
+#: The number of a policy in Python, which is asked in every cycle (machine.CHOOSE) and keeps its own state.
 OUTSIDE = len(NAMES)
-#: Ages of gto saturate here (docs/policies.md, "Ages").
+#: The value at which the ages of gto saturate (docs/policies.md, "Ages").
 OLDEST = 4095
-#: A total of ccws stays below this.
+#: The totals of ccws stay below this value.
 TOTAL = 1 << 20
 GROUP_WARPS, LOCALITY_BASE, LOCALITY_THROTTLE, SLOT, SLOTS_OF_FRAME = (parameter.value for parameter in PolicyParameter)
 
 
 @inlined
 def lowest(warps):
-    """The lowest number in a set that is not empty."""
+    """Return the lowest warp of a nonempty set."""
     w = 0
     while warps >> w & 1 == 0:
         w += 1
@@ -36,7 +36,7 @@ def lowest(warps):
 
 @inlined
 def after(last, warps, count):
-    """The first of last+1, last+2, ... (modulo ``count``) in a set that is not empty."""
+    """Return the first of last+1, last+2, ... (modulo ``count``) in a nonempty set."""
     w = last
     while True:
         w += 1
@@ -48,7 +48,7 @@ def after(last, warps, count):
 
 @inlined
 def fetched(front, w):
-    """Instructions of a warp that are fetched and not issued, NOPs left out: in its buffer, and on their way."""
+    """Count a warp's instructions fetched and not issued, without NOPs: in its buffer and in the fetch pipeline."""
     count = 0
     for slot in range(DEPTH):
         count += front.filled[w, slot] & (front.nop[w, slot] ^ 1)
@@ -60,7 +60,7 @@ def fetched(front, w):
 
 @inlined
 def within_group(config, front, eligible):
-    """Of the last group, else the next one with a warp in a set that is not empty: the first after its last."""
+    """Return the first warp after its group's last, in the last group or the next one with an eligible warp."""
     size = front.group_warps
     group = front.last // size
     while True:
@@ -78,7 +78,7 @@ def within_group(config, front, eligible):
 
 @inlined
 def held_back(config, front, queued):
-    """Of the warps in the queue of ccws those that may not be selected: they, and all ahead of them, are too much."""
+    """Return the warps in the queue of ccws that are held back: their scores and those ahead exceed the cutoff."""
     room, raised = 0, False
     for w in range(config.warps):
         if queued >> w & 1:
@@ -102,7 +102,7 @@ def held_back(config, front, queued):
 
 @inlined
 def keep_scores(config, front, active, queued, lost, selected):
-    """What ccws knows behind this cycle."""
+    """Update the state of ccws at the end of the cycle."""
     front.held = held_back(config, front, queued)
     level = NONE
     if front.left == 1:
@@ -133,7 +133,7 @@ def keep_scores(config, front, active, queued, lost, selected):
 
 @inlined
 def begin(config, front):
-    """The state before the first cycle."""
+    """Set the state before the first cycle."""
     front.choice = front.chosen_at = NONE
     front.passed = config.warps - 1
     front.frame, front.locality_throttle = config.frame, config.locality_throttle
@@ -145,16 +145,16 @@ def begin(config, front):
 
 @inlined
 def begin_groups(config, front, size):
-    """Groups of so many warps, as if the last warp of all had been selected last, and the last one of each group."""
+    """Start groups of ``size`` warps as if the highest warp of each, and of all, had been selected last."""
     front.group_warps, front.last = size, config.warps - 1
     for w in range(config.warps):
-        # The highest of each group stays.
+        # The last assignment for each group is its highest warp.
         front.group_last[w // size] = w
 
 
 @inlined
 def begin_scores(config, front, base):
-    """A base, which all scores are."""
+    """Set the base score, and all scores to it."""
     front.locality_base = base
     for w in range(config.warps):
         front.score[w] = base
@@ -162,7 +162,7 @@ def begin_scores(config, front, base):
 
 @inlined
 def change(config, front, word):
-    """The parameter that ``word`` of mpolicy changes, from the next cycle on; what cannot be is ignored."""
+    """Change the parameter given by ``word`` of mpolicy from the next cycle on; ignore an invalid change."""
     parameter, slot, value = word >> 24, word >> 16 & 255, word & 65535
     if parameter == GROUP_WARPS:
         if config.policy == TWO_LEVEL and 0 < value <= config.warps and config.warps % value == 0:
@@ -182,7 +182,7 @@ def change(config, front, word):
 
 @inlined
 def pick(config, front, control, eligible):
-    """Whom the policy selects of ``eligible``: a warp, or NONE."""
+    """Return the warp that the policy selects from ``eligible``, or NONE."""
     policy = config.policy
     if policy == OUTSIDE:
         return front.choice

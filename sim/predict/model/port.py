@@ -1,7 +1,7 @@
 """The memory port: the arbiter, and the mailbox to a memory model (docs/design.md section 4, memory.md).
 
-The I-cache goes before the LSU, but what was offered to memory stays until it is taken. Requests and answers wait in
-rings for the model, which is plain Python and is looked at only when it has to be.
+The I-cache has priority over the LSU, but an offered request stays until memory takes it. Requests and answers are
+buffered in rings, because the memory model is plain Python and is called only when necessary.
 """
 
 from ...machine.events import NONE
@@ -20,7 +20,7 @@ def ready(port, cycle):
 
 @inlined
 def present(port, cycle):
-    """An answer that is due is offered until it is taken."""
+    """Offer an answer that is due, until it is taken."""
     if not port.response_valid and port.answers != port.answers_taken:
         at = port.answers_taken % RING
         if port.answer_due[at] <= cycle:
@@ -31,10 +31,10 @@ def present(port, cycle):
 
 @inlined
 def accept(m, cycle, fetch, lsu_asks, store):
-    """Which side's request memory takes in this cycle: (the I-cache's, the L1's, that for a list of accesses).
+    """Return whether memory takes a request of each source: (the I-cache, the L1, the list of accesses).
 
-    ``fetch``: the MSHR that the I-cache offers, or NONE; ``lsu_asks``: the L1 offers something, ``store``: of stores.
-    The list is read when the L1 asks for nothing.
+    ``fetch``: the MSHR that the I-cache offers, or NONE; ``lsu_asks``: the L1 offers a line; ``store``: a line of
+    stores. The list is read when the L1 offers nothing.
     """
     config, port, front, lsu = m.config[0], m.port[0], m.front[0], m.lsu[0]
     accepts = ready(port, cycle)
@@ -70,7 +70,7 @@ def _request(port, cycle, tag, line, write, bytes_):
 
 @inlined
 def wants_service(port, cycle):
-    """Whether the model has to be looked at before the next cycle (tb/mailbox.cpp does the same)."""
+    """Whether the memory model must be called before the next cycle (tb/mailbox.cpp does the same)."""
     if cycle >= port.wake_cycle:
         return True
     return port.given != port.taken and cycle - port.request_cycle[port.taken % RING] + 1 >= port.lookahead

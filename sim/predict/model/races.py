@@ -1,10 +1,10 @@
-"""Whether the order of issue changes a value: what each load finds must have been written by the same store.
+"""Detect whether the order of issue changes a value: each load must read from the same stores as in the recording.
 
-The golden model has run the program in an order of its own. If every load of the predicted run reads every byte from
-the store from which it has read it there, all values are the same, and so is every warp's way: the prediction is that
-of the program. If not, the golden model has to go along with the prediction (sim.predict.stepping).
+The golden model recorded the program in an order of its own. If every load of the predicted run reads each byte from
+the same store as there, all values and all paths of the warps are the same, and the prediction is valid. If not, the
+golden model must run in step with the prediction (sim.predict.stepping).
 
-Only words that several warps touch and at least one writes can tell; they are numbered here.
+Only words that several warps touch and at least one writes can differ; they are numbered here.
 """
 
 import numpy as np
@@ -14,14 +14,14 @@ from .compiled import inlined, kept
 
 __all__ = ["find", "number_words", "see", "trace"]
 
-#: Owners of a word in the making: nobody, or several warps.
+#: Owners of a word while the table is built: no warp, or several.
 _NOBODY, _SEVERAL = -1, -2
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
 @inlined
 def find(words, word):
-    """The place of a word in a hash table, or of the free place where it would go."""
+    """Return the place of a word in a hash table, or the free place where it would go."""
     size = len(words)
     place = (word * 0x9E3779B1 & 0xFFFF_FFFF) % size
     while words[place] != word and words[place] != NONE:
@@ -31,11 +31,11 @@ def find(words, word):
 
 @kept
 def number_words(warps, masks, sizes, stores, addresses, capacity):
-    """The words that several warps touch and some write.
+    """Find the words that several warps touch and at least one writes.
 
-    Each access has a warp, a mask of lanes, a size, and whether it stores; ``addresses`` (accesses, threads).
+    Each access has a warp, a mask of lanes, a size and a store flag; ``addresses`` has shape (accesses, threads).
 
-    Returns a hash table of those words, and all words that are stored to.
+    Returns a hash table of these words and all words that are stored to; both are empty if ``capacity`` is too small.
     """
     words = np.full(capacity, NONE, np.int64)
     owner = np.full(capacity, _NOBODY, np.int64)
@@ -71,7 +71,7 @@ def number_words(warps, masks, sizes, stores, addresses, capacity):
 
 @inlined
 def see(shared, writers, addresses, row, mask, size, store, writer):
-    """An access in its turn: a store becomes the writer of its bytes, of a load a number tells who has written them."""
+    """Make a store the writer of its bytes, or return a hash of the stores that wrote the bytes of a load."""
     seen = np.uint64(0)
     for lane in range(addresses.shape[1]):
         if mask >> lane & 1 == 0:
@@ -92,9 +92,10 @@ def see(shared, writers, addresses, row, mask, size, store, writer):
 
 @kept
 def trace(warps, masks, sizes, stores, addresses, writers_of, shared, writers, marks, sees):
-    """All accesses in the golden model's order: which are to shared words, and what each load sees.
+    """Go through all accesses in the golden model's order, and fill ``marks``, ``sees`` and ``writers``.
 
-    ``writers_of``: a number for each access that does not depend on the order. ``writers`` is filled.
+    ``marks``: whether an access touches a shared word; ``sees``: the result of :func:`see`; ``writers_of``: a number
+    for each access that does not depend on the order.
     """
     for access in range(len(warps)):
         touches = 0

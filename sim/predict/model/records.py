@@ -1,7 +1,7 @@
-"""The state of the predicted machine: one record a unit, of a size that holds every configuration.
+"""The state of the predicted machine: one record for each unit, large enough for every configuration.
 
-All fields are whole numbers (int64); sets are bit masks, flags 0 or 1, NONE is -1. One compiled program serves all
-configurations, because nothing here depends on one: what a configuration sizes freely (the caches) is an array.
+All fields are integers (int64); sets are bit masks, flags are 0 or 1, NONE is -1. One compiled program serves all
+configurations, because no record depends on one; structures of free size, such as the caches, are separate arrays.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ __all__ = ["AHEAD", "BURST", "CHANNEL", "CODE", "CONFIG", "CONTROL", "FRAME", "F
            "Decisions", "Machine", "Request"]
 
 LINE_WORDS = 16
-#: Loads and stores that may be taken and not yet through the coalescer (docs/memory.md).
+#: The most loads and stores that are selected but not yet through the coalescer (docs/memory.md).
 QUEUE = 8
-#: Cycles ahead for which writeback slots can be reserved: above the longest latency and 2.
+#: The cycles ahead for which writeback slots can be reserved: more than the longest latency plus 2.
 SLOTS = 64
-#: Requests and answers between the machine and a memory model: above the number of tags.
+#: Places for requests and for answers between the machine and a memory model: more than the number of tags.
 RING = 512
 #: Accesses that a warp's channel holds.
 CHANNEL = 32
-#: Loads that may be under way at once: above load_parts + 6 + WARPS * CHANNEL.
+#: Loads that may be in flight at once: more than load_parts + 6 + WARPS * CHANNEL.
 LOADS = 2176
-#: Lines of a list of accesses that are read ahead, in bursts of BURST, and entries of a line.
+#: Lines of a list of accesses that are read ahead; lines in a burst of reads; entries in a line.
 AHEAD, BURST, LIST_WORDS = 16, 8, 8
 #: Slots of variable_rate.
 FRAME = 256
@@ -37,19 +37,19 @@ VICTIMS = 64
 
 
 def _fields(names: str = "", **arrays: int | tuple[int, ...]) -> np.dtype:
-    """A record of whole numbers: ``names`` are single ones, the others arrays."""
+    """Return a record type of integers: scalar fields for ``names``, array fields for the keywords."""
     return np.dtype(
         [(name, np.int64) for name in names.split()] + [(name, np.int64, shape) for name, shape in arrays.items()]
     )
 
 
-#: What the configuration and the request say. ``latency`` is by unit, NONE where there is no fixed one. ``ring``: each
-#: warp's instructions come one by one, into so many places less 1; 0: all are there. ``supplied``: nothing is fetched,
-#: a warp always has its next instruction (docs/comparison.md, "Value of the guarantee"). ``frame``: the slots of
-#: variable_rate; ``owner``: whose each is. ``channels``: the depth of free ones, ``ordered``: that of ordered ones, 0
-#: without them. ``list_bit``: a bit in the tags of a list's lines. ``victim_tags``: of each warp, 0 without ccws;
-#: ``locality_most``: the greatest score; ``locality_steps``: cycles in which a score is divided. The
-#: parameters of the policies are what holds at first, and the greatest (FRONT has them as they are now).
+#: Parameters from the configuration and the request. ``latency``: by unit, NONE if it is not fixed. ``ring``: the
+#: places for each warp's instructions, less 1, if they arrive one by one; 0 if all are known. ``supplied``: nothing is
+#: fetched, and a warp always has its next instruction (docs/comparison.md, "Value of the guarantee"). ``frame``: the
+#: slots of variable_rate; ``owner``: the warp of each. ``channels``, ``ordered``: the depth of free and of ordered
+#: channels, 0 without them. ``list_bit``: set in the tags of a list's lines. ``victim_tags``: for each warp, 0 without
+#: ccws; ``locality_most``: the greatest score; ``locality_steps``: the cycles that the division of a score takes.
+#: Policy parameters are initial values and upper limits (FRONT has the current ones).
 CONFIG = _fields(
     "warps threads policy max_cycles barriers icache icache_sets icache_ways fetch_requests"
     " dcache dcache_sets dcache_bits dcache_ways line_requests store_buffer load_parts user_line local local_bytes"
@@ -63,13 +63,13 @@ CONFIG = _fields(
 #: ``register``: the destination or NONE. ``written``: the program stores there.
 CODE = _fields("unit op word uses register control fence drain store takes_slot predicted offset size volatile written")
 
-#: An executed instruction of a warp. ``next``: the pc behind it. ``lanes``: that execute it; ``after``: that are active
-#: behind it (0: the warp has ended). ``taken``: it goes on elsewhere than at pc + 4. ``fault``: a FaultCause or NONE,
-#: with its ``address``. ``row``: of its lanes' addresses. ``a``, ``b``: barrier and count of a bar; count and pc of a
-#: wspawn; the new mregion of a CSR instruction that writes it (``b`` is 1, or where the list of accesses lies that
-#: begins then, in row ``address``), or the new mpolicy (``b`` is 1). ``shared``: it touches what another warp writes,
-#: or writes what another warp touches; ``sees``: what the load then has to find (sim.predict.model.races). ``code``:
-#: its CODE where it is supplied.
+#: An executed instruction of a warp. ``next``: the pc after it. ``lanes``: the number of lanes that execute it;
+#: ``after``: the number active after it (0: the warp has ended). ``taken``: the next pc is not pc + 4. ``fault``: a
+#: FaultCause or NONE, with its ``address``. ``row``: the row of its lanes' addresses. ``a``, ``b``: barrier and count
+#: of a bar; count and pc of a wspawn; the new mregion of a CSR instruction that writes it (``b`` is 1, or the address
+#: of the list of accesses that begins, in row ``address``), or the new mpolicy (``b`` is 1). ``shared``: it touches a
+#: word that several warps touch and at least one writes; ``sees``: the expected result of
+#: sim.predict.model.races.see for a load. ``code``: its CODE if it is supplied.
 STEP = np.dtype([
     ("pc", np.uint32), ("next", np.uint32), ("mask", np.uint32), ("row", np.int32), ("a", np.uint32), ("b", np.uint32),
     ("address", np.uint32), ("lanes", np.int8), ("after", np.int8), ("taken", np.int8), ("fault", np.int8),
@@ -79,23 +79,23 @@ STEP = np.dtype([
 FRONT = _fields(
     # The fetch pipeline by stage: requested in the last cycle (in lookup), one later, two later (in decode).
     "valid1 squashed1 warp1 slot1 pc1 valid2 squashed2 warp2 slot2 pc2 code2 valid3 squashed3 warp3 slot3 pc3 code3"
-    # Misses: what memory answered in the last cycle, who asks for an MSHR, what is offered to memory.
+    # Misses: memory's answer in the last cycle, the warp that asks for an MSHR, the offer to memory.
     " answered answered_code refill_line missed_before missing_warp missing_line chosen_warp chosen_line locked"
     " sent_last used_place hit_place looked_up stamp stale"
-    # The policy's state (docs/policies.md). ``passed``: who got a slot last that its own warp could not use.
+    # The policy's state (docs/policies.md). ``passed``: the last warp that got a slot its owner could not use.
     " last pointer slot passed"
-    # That of a policy outside: whom it has chosen, and in which cycle.
+    # A policy in Python: the warp that it has chosen, and the cycle of the choice.
     " choice chosen_at"
-    # Where its choices are kept (choices.py): its state's number (0: they are not), that before the choice that Python
-    # has made, and whether this one is to be kept.
+    # Its kept choices (choices.py): the number of its state (0: choices are not kept), that of the state before the
+    # latest choice by Python, and whether to keep this choice.
     " policy_state state_before keeps"
-    # That of ccws: who is held back, who is owed a score, the totals, and the division.
+    # The state of ccws: the warps held back, the warps owed a score, the totals, and the division.
     " held owed losses selections left dividend divisor"
-    # The parameters as they are now, by their names in CONFIG, with ``owner`` below.
+    # The current parameters, by their names in CONFIG, with ``owner`` below.
     " group_warps frame locality_base locality_throttle"
-    # Sets of warps: control flow issued and not resolved; a miss outstanding; of those: without an MSHR.
+    # Sets of warps: with unresolved control flow; with an outstanding miss; of the latter, those without an MSHR.
     " unresolved suspended unasked"
-    # This cycle, for the units behind and for observers.
+    # This cycle, for the later units and for observers.
     " eligible selected selected_nop selected_code selected_pc missed miss turned refilled refilled_line invalidate",
     pc=WARPS,
     head=WARPS, nop=(WARPS, DEPTH), filled=(WARPS, DEPTH), code=(WARPS, DEPTH), at=(WARPS, DEPTH),
@@ -108,7 +108,7 @@ ISSUE = _fields(
     "warp_r code_r pc_r step_r slot_r warp_x code_x pc_x step_x slot_x div_left fdiv_left load_valid load_warp"
     " load_register load_last",
     pending=WARPS, by_load=WARPS, under_way=WARPS, position=WARPS,
-    # Writeback slots by cycle modulo SLOTS: who writes (NONE: free), which register (NONE: flags only), not if killed.
+    # Writeback slots by cycle modulo SLOTS: warp (NONE: free), register (NONE: flags only), whether it is killed.
     slot_warp=SLOTS, slot_register=SLOTS, slot_killed=SLOTS,
 )
 
@@ -116,7 +116,7 @@ CONTROL = _fields(
     "resolves resolved_warp redirects target released activates activation_pc region"
     " next_resolves next_resolved_warp next_redirects next_target next_released"
     " spawners spawned spawn_targets spawn_pc active waiting halted"
-    # What was written to mpolicy one cycle ago, or 0.
+    # The word written to mpolicy one cycle ago, or 0.
     " change"
     " fault_cause fault_warp fault_pc fault_address fault_replaceable"
     " x_fault retired jumps stepped",
@@ -129,29 +129,29 @@ LSU = _fields(
     # The access in the lookup.
     " held held_warp held_register held_store held_first held_line held_bytes held_load held_pc held_address held_row"
     " held_lanes"
-    # A list of accesses: whether there is one, or one that ends; what begins or ends in the next cycle; the next entry,
-    # how many accesses of it were given, and its line; lines that are read ahead; what is missing, and for how long.
+    # A list of accesses: whether one is active or closing; whether one begins or ends in the next cycle; the next
+    # entry, how many of its accesses were given, and its line; lines read ahead; a missing access, and for how long.
     " ordering closing broken switch switch_row list_row list_lines list_index list_given list_next"
     " list_current list_active list_over list_line list_asked list_come list_bad list_tail list_head list_held"
     " gave absent quiet"
     " told order_new order_fault order_cause order_warp order_pc order_address"
-    # Where the line in the lookup is in the cache, or will be, and whether it can get a place.
+    # The place of the line in the lookup in the cache, the place it would take, and whether it may take it.
     " placed may_place victim"
-    # The channels: who was looked up last, who may not be passed for ever and how often it was, accesses in all.
+    # The channels: the warp looked up last, the senior warp and how often it was overtaken, and the total of accesses.
     " turn senior passes channelled"
-    # Lines that loads have requested, the order in which they are offered, and the line that has come.
+    # Lines that loads have requested, the order in which they are offered, and the line that has arrived.
     " unsent_first unsent_count filled_valid filled_miss filled_line filled_error filled_fresh"
     # The write buffer, and the turns at the port.
     " request buffered_last stored_turn held_turn"
     # Answers.
     " wb_valid wb_warp wb_register wb_last fill_error next_load begun unfinished"
-    # Faults, and the pulse behind a store's arrival.
+    # Faults, and the pulse after a store's arrival.
     " store_fault store_fault_warp store_fault_pc store_fault_address fault fault_cause fault_warp fault_pc"
     " fault_address stored dropped used_place stamp misses entries unsent_entries held_set filled_set"
     # This cycle, for observers.
     " wait goes hit joins forward event_line event_store event_warp event_first event_uncached"
     " event_row event_lanes installed entry"
-    # Whose line has come, and who has lost locality in the last cycle (a set).
+    # The warp whose line has arrived, and the set of warps that lost locality in the last cycle.
     " filled_warp lost",
     waiting_warp=QUEUE, waiting_code=QUEUE, waiting_pc=QUEUE, waiting_row=QUEUE, waiting_mask=QUEUE,
     waiting_misaligned=QUEUE, waiting_address=QUEUE, waiting_stores=WARPS,
@@ -171,7 +171,7 @@ LSU = _fields(
     load_parts=LOADS,
 )
 
-#: The memory port, and the mailbox behind it (tb/mailbox.cpp has the hardware's).
+#: The memory port and its mailbox (tb/mailbox.cpp is the one for the hardware).
 PORT = _fields(
     "held cycle ready_from wake_cycle lookahead response_valid response_tag response_error response_code"
     " given taken answers answers_taken accepted answer_taken lsu_requests",
@@ -192,7 +192,7 @@ ISSUED = np.dtype([("cycle", np.int64), ("warp", np.int64), ("pc", np.int64)])
 
 
 class Answer(NamedTuple):
-    """What memory answers the LSU in a cycle."""
+    """Memory's answer to the LSU in a cycle."""
 
     number: int  # of the MSHR, or of the write buffer's entry; NONE: there is none
     store: bool  # it is the write buffer's
@@ -208,14 +208,14 @@ class Request(NamedTuple):
 
 
 class Decisions(NamedTuple):
-    """What the LSU does in a cycle, decided from what it holds when the cycle begins."""
+    """The LSU's decisions in a cycle, made from its state at the start of the cycle."""
 
     found: tuple[int, int, int, int]  # sim.predict.model.lookup.find
-    install: int  # the line that goes into the cache, or NONE
+    install: int  # the line that enters the cache, or NONE
     adds: bool  # the access in the lookup becomes a part that waits for memory,
     joined: int  # and for this MSHR
     released: int  # the MSHR that becomes free, or NONE
-    takes_filled: bool  # another part of the line that has come takes a slot
+    takes_filled: bool  # another part that waits for the line that has arrived takes a slot
     accepts: bool  # the answer to a load is taken
     completed: bool  # the answer to a store is taken
     sent: bool  # memory takes the request for a line of stores,
@@ -224,7 +224,7 @@ class Decisions(NamedTuple):
 
 
 class Machine(NamedTuple):
-    """Everything: the records as arrays of one element, and the arrays whose sizes are free."""
+    """The whole machine: the records as arrays of one element, and the arrays of free size."""
 
     config: np.ndarray
     front: np.ndarray
@@ -233,29 +233,29 @@ class Machine(NamedTuple):
     lsu: np.ndarray
     port: np.ndarray
     observer: np.ndarray
-    #: CODE: LINE_WORDS words a line that has been fetched; a line that has changed is another one.
+    #: CODE: LINE_WORDS words for each fetched line; a changed line is a new line.
     code: np.ndarray
-    #: STEP: each warp's from ``first[warp]`` on, ``known[warp]`` of them.
+    #: STEP: ``known[warp]`` entries for each warp from ``first[warp]`` on.
     steps: np.ndarray
     first: np.ndarray
     known: np.ndarray
     #: Addresses of loads and stores (rows, threads), uint32.
     addresses: np.ndarray
-    #: Words that several warps touch and some write, as a hash table, and who has written each byte last.
+    #: Words that several warps touch and at least one writes, as a hash table, and the last store to each byte.
     shared: np.ndarray
     writers: np.ndarray
-    #: The I-cache: line, code and time of the last use of each way, set by set.
+    #: The I-cache: the line, code and time of last use of each way, set by set.
     icache_line: np.ndarray
     icache_code: np.ndarray
     icache_used: np.ndarray
-    #: The data cache likewise, and the warp that has brought each line in.
+    #: The data cache likewise, and the warp that brought in each line.
     dcache_line: np.ndarray
     dcache_used: np.ndarray
     dcache_owner: np.ndarray
-    #: Lists of accesses, each to its end: pc, whether it is a store, warp, lines, and the line in memory.
+    #: Lists of accesses, each up to its end: pc, whether it is a store, warp, lines, and the line in memory.
     lists: np.ndarray
-    #: ISSUED and EVENT, as far as they were asked for.
+    #: Logs of ISSUED and EVENT; the latter is empty unless events were requested.
     issued: np.ndarray
     events: np.ndarray
-    #: CHOICE: a power of two of them.
+    #: CHOICE: a hash table whose size is a power of two.
     choices: np.ndarray

@@ -1,7 +1,7 @@
-"""The issue stage: what a head waits for, and the writeback port (design.md section 4).
+"""The issue stage: hazards of the head instruction, and the writeback port (design.md section 4).
 
-An instruction selected in t reads its registers in R = t+1, is executed from X = t+2 on and writes in W = t+2+latency,
-the slot that it has reserved in t. What depends on it can be selected in W.
+An instruction selected in t reads its registers in R = t+1, is executed from X = t+2 on, and writes in W = t+2+latency,
+in a slot that it reserves in t. A dependent instruction can be selected in W.
 """
 
 from metronome.hdl.isa.ops import Unit
@@ -20,7 +20,7 @@ DIV, LSU, FDIV = Unit.DIV.value, Unit.LSU.value, Unit.FDIV.value
 
 @inlined
 def reset(m):
-    """Nothing is in flight."""
+    """Reset to the state with nothing in flight."""
     issue = m.issue[0]
     issue.warp_r = issue.warp_x = NONE
     for slot in range(SLOTS):
@@ -29,11 +29,11 @@ def reset(m):
 
 @inlined
 def reason(config, issue, lsu, code, w, cycle, memory_idle, region):
-    """Why the head of a warp is not ready: a Reason, or 0.
+    """Return why the head of a warp is not ready: a Reason, or 0 if it is ready.
 
-    None of its sources and not its destination may be pending; what a fence or an access to fcsr waits for must be
-    over; its unit and, where it writes in a fixed cycle, its writeback slot must be free. ``memory_idle``: nothing is
-    in the LSU, and no access to mregion on its way to stage X; ``region``: it is open.
+    Its sources and destination must not be pending; the operations that a fence or an access to fcsr waits for must be
+    complete; its unit and, if it writes in a fixed cycle, its writeback slot must be free. ``memory_idle``: the LSU is
+    empty, and no access to mregion is in the stages up to X; ``region``: the region is open.
     """
     hazards = issue.pending[w] & code.uses
     if hazards:
@@ -57,7 +57,7 @@ def reason(config, issue, lsu, code, w, cycle, memory_idle, region):
 
 @inlined
 def memory_idle(m):
-    """Whether nothing is in the LSU, and no access to mregion in the stages before X."""
+    """Whether the LSU is empty and no access to mregion is in stage R or X."""
     issue = m.issue[0]
     for w, code in ((issue.warp_r, issue.code_r), (issue.warp_x, issue.code_x)):
         if w != NONE and m.code[code].drain and m.code[code].fence:
@@ -67,7 +67,7 @@ def memory_idle(m):
 
 @inlined
 def stores_pending(config, lsu, w):
-    """Whether a warp has stores that memory has not completed: taken, in the lookup, or in the write buffer."""
+    """Whether a warp has stores that memory has not completed: queued, in the lookup, or in the write buffer."""
     if lsu.waiting_stores[w] or lsu.channel_stores[w] or (lsu.held and lsu.held_store and lsu.held_warp == w):
         return True
     if lsu.entries == 0:
@@ -80,7 +80,7 @@ def stores_pending(config, lsu, w):
 
 @inlined
 def claim(m, cycle):
-    """The instruction selected claims its destination, its writeback slot and its unit."""
+    """Claim the destination and the writeback slot of the selected instruction; return the slot, or NONE."""
     config, front, issue = m.config[0], m.front[0], m.issue[0]
     w = front.selected
     code = m.code[front.selected_code]
@@ -99,13 +99,13 @@ def claim(m, cycle):
 
 @inlined
 def load_may_write(issue, cycle):
-    """Whether the LSU may hand over a result: it is written in the next cycle if nothing else is."""
+    """Whether the LSU may hand over a result: no other write is reserved for the next cycle."""
     return issue.slot_warp[(cycle + 1) % SLOTS] == NONE
 
 
 @inlined
 def write(m, cycle):
-    """The register write of this cycle: warp and register, NONE if there is none, and whether it is the last of it."""
+    """Return the register write of this cycle: warp and register (NONE if none), and whether it is the last part."""
     issue = m.issue[0]
     slot = cycle % SLOTS
     w = issue.slot_warp[slot]
@@ -120,7 +120,7 @@ def write(m, cycle):
 
 @inlined
 def tick(m, cycle, slot_r):
-    """The end of the cycle: stages move on, and what is written in the next cycle is no longer pending then.
+    """End the cycle: advance the stages, and release the register that is written in the next cycle.
 
     ``slot_r``: the writeback slot of the instruction selected now.
     """
@@ -156,7 +156,7 @@ def _release(issue, w, register):
 
 @inlined
 def _count_down(m):
-    """A unit that is not pipelined takes the next operation as many cycles after the last as it works on it."""
+    """Count down the units that are not pipelined: each accepts its next operation when its latency has passed."""
     config, front, issue = m.config[0], m.front[0], m.issue[0]
     unit = NONE
     if front.selected != NONE and not front.selected_nop:

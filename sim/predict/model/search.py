@@ -1,4 +1,4 @@
-"""What several units look for in their places: one that holds something, those of a line, the one to be replaced."""
+"""Searches that several units share: a place with a given value, the places of a line, the place to replace."""
 
 from ...machine.events import NONE
 from .compiled import inlined
@@ -8,7 +8,7 @@ __all__ = ["first_of", "least_recently_used", "places_of"]
 
 @inlined
 def first_of(places, count, value):
-    """The lowest of the first ``count`` places that holds ``value`` (NONE: that is free), or NONE."""
+    """Return the lowest of the first ``count`` places that holds ``value`` (NONE: a free place), or NONE."""
     for number in range(count):
         if places[number] == value:
             return number
@@ -17,7 +17,7 @@ def first_of(places, count, value):
 
 @inlined
 def places_of(lines, uncached_lines, count, line, uncached):
-    """The places that hold a line, a bit each; all uncached lines are one."""
+    """Return the set of places that hold a line; all uncached lines count as one."""
     found = 0
     for number in range(count):
         if lines[number] == line or (uncached and lines[number] != NONE and uncached_lines[number]):
@@ -27,7 +27,7 @@ def places_of(lines, uncached_lines, count, line, uncached):
 
 @inlined
 def least_recently_used(lines, used, first, ways):
-    """The place that a new line takes in the set from ``first`` on: a free one, else the one used longest ago."""
+    """Return the place for a new line in the set from ``first`` on: a free one, else the least recently used."""
     victim = NONE
     for place in range(first, first + ways):
         if lines[place] == NONE:

@@ -1,4 +1,4 @@
-"""The victim tags: the lines that each warp has brought into the data cache and lost (docs/policies.md)."""
+"""Victim tags: lines that each warp brought into the data cache and then lost (docs/policies.md)."""
 
 from ...machine.events import NONE, WARPS
 from .compiled import inlined
@@ -9,7 +9,7 @@ __all__ = ["leave", "miss", "reset"]
 
 @inlined
 def reset(lsu):
-    """No tags."""
+    """Clear all tags."""
     for w in range(WARPS):
         for number in range(VICTIMS):
             lsu.victim_line[w, number] = NONE
@@ -17,7 +17,7 @@ def reset(lsu):
 
 @inlined
 def miss(config, lsu, adds):
-    """A load that misses finds its line among its warp's tags, or does not; found, it is one no more."""
+    """Search its warp's tags for the line of a load that misses; if found, remove it and report lost locality."""
     lsu.lost = 0
     if not adds or lsu.held_line < config.user_line:
         return
@@ -30,7 +30,7 @@ def miss(config, lsu, adds):
 
 @inlined
 def leave(config, lsu, line, owner):
-    """A line leaves the cache: it takes the place of its owner's oldest tag."""
+    """Record a line that leaves the cache in place of its owner's oldest tag."""
     number = lsu.victim_next[owner]
     lsu.victim_line[owner, number] = line
     lsu.victim_next[owner] = number + 1 if number + 1 < config.victim_tags else 0

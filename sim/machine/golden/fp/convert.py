@@ -75,7 +75,7 @@ def classify(a: U32, /) -> Result:
 def to_int(a: U32, /, rm: int, signed: bool) -> Result:
     """fcvt.w.s (`signed`) or fcvt.wu.s: the rounded value as 32 integer bits.
 
-    What does not fit saturates with NV and without NX; infinities and NaN too, NaN as if it were +infinity.
+    A value out of range saturates with NV and without NX, as do infinities and NaN; NaN counts as +infinity.
     """
     low, high = (-(1 << 31), (1 << 31) - 1) if signed else (0, (1 << 32) - 1)
     value = widen(a)

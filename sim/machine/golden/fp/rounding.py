@@ -2,8 +2,8 @@
 
 Every operation first forms a float64 that lies on the same side of every binary32 number, and of every midpoint
 between two of them, as the exact result does, and equals one only if the exact result does. Such a float64 rounds
-to binary32, in any mode, exactly as the infinitely precise result would. How each operation gets there is said at
-the operation (arithmetic.py); the float64 never overflows and is never subnormal.
+to binary32, in any mode, exactly as the infinitely precise result would. Each operation in arithmetic.py explains how
+it meets this condition; the float64 never overflows and is never subnormal.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ _MIN_EXPONENT = -126
 def sum_to_odd(x: F64, y: F64) -> F64:
     """x + y rounded to odd in float64: exact, or the neighbour of the exact sum whose last bit is 1.
 
-    Rounding to odd keeps what a later, coarser rounding needs (Boldo 2008). The error of the float64 sum comes from
-    TwoSum (Knuth 1997, section 4.2.2), which is exact here. Infinities and NaN come out as in x + y.
+    Rounding to odd keeps the information for a later, coarser rounding (Boldo 2008). The error of the float64 sum comes
+    from TwoSum (Knuth 1997, section 4.2.2), which is exact here. Infinities and NaN come out as in x + y.
     """
     total = x + y
     y_part = total - x

@@ -1,4 +1,4 @@
-"""Cycles of the SM against clocks of the memory."""
+"""Conversion between cycles of the SM and clocks of the memory."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ __all__ = ["ClockRatio"]
 
 
 class ClockRatio:
-    """``ratio`` memory clocks a cycle, exactly: cycle c begins at memory time ``c * ratio``, clock k at k.
+    """An exact ratio of memory clocks to cycles: cycle c begins at memory time ``c * ratio``, clock k at time k.
 
-    A request accepted in cycle c has arrived when that cycle ends; what ends at clock k can be presented in the first
-    cycle that begins then or later.
+    A request accepted in cycle c has arrived at the end of that cycle; data that are complete at clock k can be
+    presented in the first cycle that begins at that time or later.
     """
 
     def __init__(self, ratio: Fraction | int) -> None:
@@ -21,26 +21,26 @@ class ClockRatio:
         self._clocks, self._cycles = self.ratio.numerator, self.ratio.denominator
 
     def arrival(self, cycle: int) -> int:
-        """The first clock in which the memory can act on a request accepted in ``cycle``."""
+        """Return the first clock in which the memory can act on a request accepted in ``cycle``."""
         return -(-(cycle + 1) * self._clocks // self._cycles)
 
     def due(self, clock: int) -> int:
-        """The first cycle that can use what is there from ``clock`` on."""
+        """Return the first cycle that can use data available from ``clock`` on."""
         return -(-clock * self._cycles // self._clocks)
 
     def latency(self, clocks: int) -> int:
-        """The smallest latency in cycles of a request that takes ``clocks`` from its arrival."""
+        """Return the smallest latency in cycles of a request that takes ``clocks`` from its arrival."""
         return 1 + self.due(clocks)
 
     def longest(self, clocks: int) -> int:
-        """The largest latency in cycles of a request that takes ``clocks`` from its arrival.
+        """Return the largest latency in cycles of a request that takes ``clocks`` from its arrival.
 
-        Arrival waits for a clock, at most 1 - 1/cycles clocks after the end of the cycle; the response for a cycle, at
-        most 1 - 1/clocks cycles, with the ratio clocks/cycles in lowest terms.
+        With the ratio clocks/cycles in lowest terms, the arrival waits for a clock at most 1 - 1/cycles clocks after
+        the end of the cycle, and the response waits for a cycle at most 1 - 1/clocks cycles.
         """
         waits = (clocks + 1 - Fraction(1, self._cycles)) / self.ratio + 1 - Fraction(1, self._clocks)
         return 1 + waits.__floor__()
 
     def accepts_after(self, clock: int) -> int:
-        """The first cycle whose requests arrive after ``clock``."""
+        """Return the first cycle whose requests arrive after ``clock``."""
         return clock * self._cycles // self._clocks

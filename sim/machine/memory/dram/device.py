@@ -1,4 +1,4 @@
-"""One rank of DRAM: what its banks hold open, and from when on each command is allowed."""
+"""One rank of DRAM: the open row of each bank, and the first clock in which each command is allowed."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from .timing import DramTiming
 
 __all__ = ["ALL_BANKS", "CLOSED", "Bank", "Command", "Device", "Group"]
 
-#: The row of a bank that has none open.
+#: The row of a bank without an open row.
 CLOSED = -1
-#: The bank of a command that is for the whole rank.
+#: The bank of a command for the whole rank.
 ALL_BANKS = -1
 _LONG_AGO = -(1 << 40)
 
@@ -21,7 +21,7 @@ class Command(NamedTuple):
     """A command on the bus in ``clock``.
 
     ``kind``: ACT, PRE, RD, WR, RDA and WRA (with auto-precharge) of a bank; PREA (all banks) and REF, whose ``bank`` is
-    :data:`ALL_BANKS`. ``row`` is that of ACT, ``column`` that of RD and WR, else 0.
+    :data:`ALL_BANKS`. ``row`` is set for ACT, ``column`` for reads and writes; otherwise they are 0.
     """
 
     clock: int
@@ -32,7 +32,7 @@ class Command(NamedTuple):
 
 
 class Group:
-    """A bank group: the first clocks that the long distances allow."""
+    """A bank group: the first clock of each next command under the long (same group) timing constraints."""
 
     __slots__ = ("act_from", "read_from", "write_from")
 
@@ -41,7 +41,7 @@ class Group:
 
 
 class Bank:
-    """The state machine of one bank: closed, or open with ``row``; the first clock of each next command."""
+    """The state of one bank: closed, or open with ``row``, and the first clock of each next command."""
 
     __slots__ = ("act_from", "column_from", "group", "number", "precharge_from", "row")
 
@@ -53,7 +53,7 @@ class Bank:
 
 
 class Device:
-    """The rank. A command method takes the clock in which the command is given, and trusts that it is allowed.
+    """The rank. A command method takes the clock of the command, and does not check that the command is allowed.
 
     ``observer`` is called with every command, in the order of clocks.
     """
@@ -72,7 +72,7 @@ class Device:
             self.observer(Command(clock, kind, bank, row, column))
 
     def activate(self, clock: int, bank: Bank, row: int) -> None:
-        """ACT."""
+        """Issue ACT."""
         timing = self.timing
         bank.row = row
         bank.column_from = clock + timing.rcd
@@ -86,13 +86,13 @@ class Device:
         self._emit(clock, "ACT", bank.number, row)
 
     def precharge(self, clock: int, bank: Bank) -> None:
-        """PRE of an open bank."""
+        """Issue PRE to an open bank."""
         bank.row = CLOSED
         bank.act_from = max(bank.act_from, clock + self.timing.rp)
         self._emit(clock, "PRE", bank.number)
 
     def read(self, clock: int, bank: Bank, column: int) -> int:
-        """RD; the clock after its last data."""
+        """Issue RD; return the clock after its last data."""
         timing = self.timing
         bank.precharge_from = max(bank.precharge_from, clock + timing.rtp)
         bank.group.read_from = max(bank.group.read_from, clock + timing.ccd_l)
@@ -102,7 +102,7 @@ class Device:
         return clock + timing.read_latency
 
     def write(self, clock: int, bank: Bank, column: int) -> int:
-        """WR; the clock after its last data."""
+        """Issue WR; return the clock after its last data."""
         timing = self.timing
         end = clock + timing.write_latency
         bank.precharge_from = max(bank.precharge_from, end + timing.wr)
@@ -114,14 +114,14 @@ class Device:
         return end
 
     def refresh(self, clock: int) -> int:
-        """Close every bank from ``clock`` on as soon as that is allowed, and refresh; the clock of REF."""
+        """Close every bank as soon as possible from ``clock`` on, and refresh; return the clock of REF."""
         timing = self.timing
         opened = [bank.precharge_from for bank in self.banks if bank.row != CLOSED]
         if opened:
             clock = max(clock, *opened)
             self._emit(clock, "PREA", ALL_BANKS)
             clock += timing.rp
-        # tRP after a PRE, and tRC, are in act_from.
+        # act_from includes tRP after a PRE, and tRC.
         clock = max(clock, *(bank.act_from for bank in self.banks))
         self._emit(clock, "REF", ALL_BANKS)
         for bank in self.banks:

@@ -1,4 +1,4 @@
-"""Where a line is: bank group, bank, row and column from its address."""
+"""Address mapping: the bank group, bank, row and column of a line."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ __all__ = ["BANKS", "BANKS_PER_GROUP", "BANK_HASHES", "COLUMNS", "DEFAULT_HASH",
 GROUPS = 4
 BANKS_PER_GROUP = 4
 BANKS = GROUPS * BANKS_PER_GROUP
-#: Lines a row: 1024 columns of 8 bytes, a line is a burst of 8 (8 KiB a row).
+#: Lines in a row: a row has 1024 columns of 8 bytes (8 KiB), and a line is a burst of 8.
 COLUMNS = 128
 _BITS = {"group": 2, "bank": 2, "column": 7, "row": LINE_NUMBER_BITS - 2 - 2 - 7}
 DEFAULT_MAPPING = "row bank column group"
 BANK_HASHES = ("xor", "none")
 DEFAULT_HASH = "xor"
-#: Bits of a bank's number, its group's included.
+#: Bits of a bank's number, including those of its group.
 _BANK_BITS = (BANKS - 1).bit_length()
 
 
 class AddressMapping:
-    """A fixed choice of address bits.
+    """A fixed assignment of address bits.
 
     ``order`` names the fields of a line number from the most significant to the least. The default puts the group
-    lowest, so that consecutive lines alternate between bank groups (tCCD_S instead of tCCD_L) and those of 32 KiB find
-    four open rows. ``"row bank group column"`` is ramulator2's RoBaRaCoCh.
+    lowest, so that consecutive lines alternate between bank groups (tCCD_S instead of tCCD_L), and the lines of 32 KiB
+    use four open rows. ``"row bank group column"`` is ramulator2's RoBaRaCoCh.
 
-    ``bank_hash``: ``"xor"`` takes the exclusive or of the bank's number (group and bank) with every four bits of the
-    row, from the least significant on. So lines a power of two apart, as the stacks of the warps are, are in different
-    banks. Lines of one row stay together. The idea is that of Zhang 2000 (permutation-based page interleaving).
+    ``bank_hash``: ``"xor"`` combines the bank's number (group and bank) by exclusive or with every four bits of the
+    row, from the least significant on. Lines a power of two apart, such as the stacks of the warps, are then in
+    different banks, and lines of one row stay together (Zhang 2000, permutation-based page interleaving).
     ``"none"`` takes the bits as they are.
     """
 
@@ -51,7 +51,7 @@ class AddressMapping:
         self._row_mask = (1 << _BITS["row"]) - 1
 
     def locate(self, line: int) -> tuple[int, int, int]:
-        """Bank (group * BANKS_PER_GROUP + bank in the group), row and column of ``line``."""
+        """Return the bank (group * BANKS_PER_GROUP + bank in the group), row and column of ``line``."""
         bank = (line >> self._group & 3) << 2 | line >> self._bank & 3
         row = line >> self._row & self._row_mask
         if self._hashed:

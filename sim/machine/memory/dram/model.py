@@ -1,4 +1,4 @@
-"""DDR4 behind the SM's port: bank by bank, FR-FCFS, refresh (design.md section 5)."""
+"""DDR4 memory model at the SM's port, with banks, FR-FCFS scheduling and refresh (design.md section 5)."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from .timing import DDR4_2400R, QUEUE_DEPTH, DramTiming
 
 __all__ = ["DramMemory"]
 
-#: RDs and WRs that may overtake the oldest request.
+#: The most RDs and WRs that may overtake the oldest request.
 CAP = 16
 
 
 class DramMemory(MemoryModel):
     """A channel of 64 bits with one rank of DDR4: a line is one burst.
 
-    A request accepted in cycle c has arrived at the first memory clock that begins at c + 1 or later, and can be
-    answered in the first cycle that begins when its burst has ended. With a ratio of 1 and nothing in the way that is
-    a latency of 1 + tCL + BL on an open row, tRCD more on a closed bank, tRP + tRCD more on another open row; a write
-    has tCWL for tCL, and is visible when its burst has ended.
+    A request accepted in cycle c arrives at the first memory clock that begins at c + 1 or later, and can be answered
+    in the first cycle that begins after its burst. With a ratio of 1 and no contention, the latency is 1 + tCL + BL for
+    an open row, tRCD more for a closed bank, and tRP + tRCD more if another row is open. A write has tCWL instead of
+    tCL, and is visible at the end of its burst.
 
-    A request is in the queue until its RD or WR; while ``queue_depth`` are, the port is not ready. ``ratio``: memory
-    clocks a cycle. ``observer`` sees every command.
+    A request is in the queue until its RD or WR; while ``queue_depth`` requests are, the port is not ready. ``ratio``:
+    memory clocks in a cycle. ``observer`` sees every command.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class DramMemory(MemoryModel):
         self.room = queue_depth
         self._order = 0
         self._decided_from = 0
-        #: Decided, with the cycle in which it is due, in the order of bursts.
+        #: Scheduled requests, each with the cycle in which it is due, in the order of bursts.
         self._pending: deque[tuple[int, int, int, bool, int, bytes]] = deque()
         self._latency_sum = self._latency_max = 0
 
@@ -69,8 +69,8 @@ class DramMemory(MemoryModel):
         Raises
         ------
         ValueError
-            If the request cannot have been accepted in ``cycle``: the model is not ready, or has already decided what
-            happens then.
+            If the request cannot have been accepted in ``cycle``: the model is not ready, or has already scheduled
+            that cycle.
         """
         if cycle < self.ready_from or cycle < self._decided_from:
             raise ValueError(f"cycle must be at least {max(self.ready_from, self._decided_from)}, not {cycle!r}")
@@ -82,7 +82,7 @@ class DramMemory(MemoryModel):
         self._order += 1
         self._decided_from = cycle
         if len(scheduler.waiting) >= self._depth:
-            # Nothing can arrive before a place is free, so what happens until then is certain.
+            # No request can arrive before a place is free, so the schedule until then is final.
             self.ready_from = max(cycle + 1, self._clock.accepts_after(scheduler.advance_to_departure()))
         self.room = self._depth - len(scheduler.waiting)
 
@@ -94,7 +94,7 @@ class DramMemory(MemoryModel):
         return self._clock.due(self._scheduler.next_done()) if self._scheduler.waiting else None
 
     def complete(self, until: int) -> list[Completion]:
-        """See :class:`..model.MemoryModel`. Requests of cycles up to ``until - lookahead`` are all here."""
+        """See :class:`..model.MemoryModel`. All requests of cycles up to ``until - lookahead`` must have been added."""
         self._decided_from = max(self._decided_from, until - self.lookahead + 1)
         self._scheduler.advance(self._clock.arrival(self._decided_from))
         self.room = self._depth - len(self._scheduler.waiting)

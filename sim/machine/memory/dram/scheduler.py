@@ -1,4 +1,4 @@
-"""The memory controller's choice of the next command: FR-FCFS, open page, refresh."""
+"""The command scheduler of the memory controller: FR-FCFS with open page and refresh."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from .timing import DramTiming
 __all__ = ["NEVER", "Entry", "Scheduler"]
 
 NEVER = 1 << 62
-#: What a request found: counted when its RD or WR is given.
+#: The state of the row that a request found, counted at its RD or WR.
 ROW_HIT, ROW_CLOSED, ROW_CONFLICT = "row_hits", "row_closed", "row_conflicts"
 
 
-#: What the scheduler hands back with a request: cycle, tag, line, byte mask, data.
+#: Data that the scheduler passes back with a request: cycle, tag, line, byte mask, data.
 Payload = tuple[int, int, int, int, bytes]
 
 
@@ -38,18 +38,18 @@ class Scheduler:
     """One command a clock, first ready, first come first served (FR-FCFS).
 
     Each bank proposes one command: RD or WR for its oldest request to the open row; if there is none, ACT or PRE for
-    its oldest request. Of the proposals that timing allows first, RD and WR go before ACT and PRE, then older requests
-    before younger ones. Requests to one row stay in order, and so those to one line. A row stays open until a request
-    to another row of the bank, or a refresh, closes it.
+    its oldest request. Among the proposals that timing allows earliest, RD and WR have priority over ACT and PRE, and
+    then older requests over younger ones. Requests to one row, and therefore to one line, stay in order. A row stays
+    open until a request to another row of the bank, or a refresh, closes it.
 
-    When ``cap`` RDs and WRs have overtaken the oldest request since it is the oldest, only that one is served until its
-    own is given (FR-FCFS with a cap): else a loop that reads an open row could keep a write out for ever.
+    Once ``cap`` RDs and WRs have overtaken the oldest request, only that request is served until its own RD or WR
+    (FR-FCFS with a cap). Otherwise a loop that reads an open row could block a write forever.
 
-    A refresh falls due every tREFI. From then on no other command is given until it has been: PREA as soon as the open
-    rows allow it, REF.
+    A refresh is due every tREFI. From then on no other command is issued until the refresh is done: PREA as soon as the
+    open rows allow it, then REF.
 
-    :meth:`advance` gives the commands before a clock; requests are added at or after that clock. ``done`` is called
-    for each RD and WR with the entry and the clock after its last data, which ascends.
+    :meth:`advance` issues the commands before a clock; requests are added at or after that clock. ``done`` is called
+    for each RD and WR with the entry and the clock after its last data, in ascending order of these clocks.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class Scheduler:
         self._done = done
         self._overtaken = 0
         self._refresh_due = timing.refi
-        #: Of each bank with requests: these, oldest first, and the one that its next command is for.
+        #: For each bank with requests: the requests, oldest first, and the one that its next command serves.
         self._queues: dict[Bank, list[Entry]] = {}
         self._heads: dict[Bank, Entry] = {}
         self._choice: tuple[int, Entry, int] | None = None
@@ -83,11 +83,11 @@ class Scheduler:
             self._heads[bank] = entry
 
     def next_done(self) -> int:
-        """A clock before which no further request is done, unless one is added; there must be one waiting."""
+        """Return a clock before which no waiting request is done unless one is added; at least one must be waiting."""
         return (self._choice or self._choose())[2]
 
     def advance(self, horizon: int) -> None:
-        """Give every command before clock ``horizon``; a refresh that falls due before it is given whole."""
+        """Issue every command before clock ``horizon``; a refresh due before it is completed."""
         while True:
             clock, entry, _ = self._choice or self._choose() if self.waiting else (NEVER, None, NEVER)
             if self._refresh_due <= clock:
@@ -101,7 +101,7 @@ class Scheduler:
         self.clock = max(self.clock, horizon)
 
     def advance_to_departure(self) -> int:
-        """Give commands until a request has left the queue; the clock of its RD or WR."""
+        """Issue commands until a request leaves the queue; return the clock of its RD or WR."""
         count = len(self.waiting)
         while len(self.waiting) == count:
             clock = min((self._choice or self._choose())[0], self._refresh_due)
@@ -109,7 +109,7 @@ class Scheduler:
         return self.clock - 1
 
     def _choose(self) -> tuple[int, Entry, int]:
-        """The clock of the next command, the request that it is for, and :meth:`next_done`."""
+        """Return the clock of the next command, the request that it serves, and the value of :meth:`next_done`."""
         oldest = self.waiting[0]
         heads = self._heads if self._overtaken < self._cap else {oldest.bank: oldest}
         device, timing, now = self.device, self._timing, self.clock
@@ -136,7 +136,7 @@ class Scheduler:
         return self._choice
 
     def _give(self, clock: int, entry: Entry) -> None:
-        """The next command of ``entry``."""
+        """Issue the next command of ``entry``."""
         bank, device = entry.bank, self.device
         self._choice = None
         self.clock = clock + 1
@@ -155,7 +155,7 @@ class Scheduler:
             self._heads[bank] = self._queues[bank][0]
 
     def _leave(self, entry: Entry) -> None:
-        """Take a request whose RD or WR is given out of the queue."""
+        """Remove a request from the queue after its RD or WR."""
         bank = entry.bank
         self.counts["writes" if entry.write else "reads"] += 1
         self.counts[entry.found] += 1

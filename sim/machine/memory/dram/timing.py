@@ -1,4 +1,4 @@
-"""DRAM timing by name: the numbers between two commands, in memory clocks, each set with its source."""
+"""Named sets of DRAM timing: the distances between commands in memory clocks, with the source of each set."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields, replace
 
 __all__ = ["DDR4_2400R", "DDR4_2400R_JEDEC", "DDR4_3200AA", "QUEUE_DEPTH", "TIMINGS", "DramTiming"]
 
-#: The read queue of ramulator2's generic controller has as many.
+#: The default number of requests in the controller, as in the read queue of ramulator2's generic controller.
 QUEUE_DEPTH = 32
 
 
@@ -14,10 +14,10 @@ QUEUE_DEPTH = 32
 class DramTiming:
     """The timing of one rank with a 64-bit channel, in memory clocks of ``tck_ps`` picoseconds.
 
-    ``_s`` is between banks of different groups, ``_l`` (long) within a group. The data of a read are on the bus from
-    ``cl`` clocks after RD on, those of a write from ``cwl`` after WR, for ``bl`` clocks: one line, a burst of 8.
-    ``wr`` and the ``wtr`` count from the end of a write's data, ``rtp`` from RD; ``refi`` is the mean interval of
-    refreshes, ``rfc`` the time from REF to the next ACT.
+    ``_s`` (short) is between banks of different groups, ``_l`` (long) within a group. The data of a read are on the bus
+    from ``cl`` clocks after RD, those of a write from ``cwl`` clocks after WR, for ``bl`` clocks: one line, a burst of
+    8. ``wr``, ``wtr_s`` and ``wtr_l`` count from the end of a write's data, ``rtp`` from RD. ``refi`` is the mean
+    interval of refreshes, ``rfc`` the time from REF to the next ACT.
     """
 
     name: str
@@ -55,22 +55,22 @@ class DramTiming:
 
     @property
     def read_latency(self) -> int:
-        """RD to the end of its data."""
+        """Clocks from RD to the end of its data."""
         return self.cl + self.bl
 
     @property
     def write_latency(self) -> int:
-        """WR to the end of its data."""
+        """Clocks from WR to the end of its data."""
         return self.cwl + self.bl
 
     @property
     def read_to_write(self) -> int:
-        """RD to WR: the read's data, two clocks to turn the bus around (a preamble of one clock), the write's data."""
+        """Clocks from RD to WR: two clocks between their data turn the bus around (with a preamble of one clock)."""
         return self.cl + self.bl + 2 - self.cwl
 
     @property
     def write_to_precharge(self) -> int:
-        """WR to PRE of its bank."""
+        """Clocks from WR to PRE of the same bank."""
         return self.cwl + self.bl + self.wr
 
 
