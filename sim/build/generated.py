@@ -42,7 +42,7 @@ def pack(folder: Path) -> None:
 
 
 def unpack(entry: Path, folder: Path) -> list[Path]:
-    """Extract to ``folder``/obj what :func:`pack` kept in ``entry``; return the C++ sources of the testbench.
+    """Extract the C++ that :func:`pack` kept in ``entry`` to ``folder``/obj; return the C++ sources of the testbench.
 
     Raises
     ------

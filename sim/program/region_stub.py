@@ -84,7 +84,7 @@ def _around_function(launch: Launch, name: str, config: SmConfig) -> ElfImage:
 
 
 def _call(place: int) -> Program:
-    """Open the region, call what follows, close the region, return."""
+    """Open the region, call the code that follows, close the region, return."""
     program = Program(place)
     program.add(
         asm.addi(_SP, _SP, -_FRAME_BYTES),

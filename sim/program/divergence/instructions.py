@@ -46,17 +46,17 @@ def bits(registers: int) -> Iterator[int]:
         registers -= last
 
 
-#: What a call may leave changed.
+#: Registers that a call may change.
 CALLER_SAVED = mask("ra t0 t1 t2 t3 t4 t5 t6 a0 a1 a2 a3 a4 a5 a6 a7 ft0 ft1 ft2 ft3 ft4 ft5 ft6 ft7 ft8 ft9 ft10 ft11 "
                     "fa0 fa1 fa2 fa3 fa4 fa5 fa6 fa7")
 _ARGUMENTS = mask("a0 a1 a2 a3 a4 a5 a6 a7 fa0 fa1 fa2 fa3 fa4 fa5 fa6 fa7")
 _RESULTS = mask("a0 a1 fa0 fa1")
 # s0, s1 and gp are not the function's (places.py).
 _CALLEE_SAVED = ((1 << 64) - 1) & ~CALLER_SAVED & ~mask("zero gp s0 s1")
-#: Where the pass may keep what it adds, if the function does not need the register there.
+#: Registers for values that the pass adds, wherever the function does not need them.
 FREE = tuple(_NUMBERS[name] for name in "t6 t5 t4 t3 t2 t1 t0 a7 a6 a5 a4 a3 a2 a1 a0".split())
 
-#: Conditional branches: what they compare, in the terms of the six with two operands.
+#: Conditional branches, and their comparison in terms of the six with two operands.
 CONDITIONS = {
     "beq": "eq", "bne": "ne", "blt": "lt", "bge": "ge", "bltu": "ltu", "bgeu": "geu",
     "beqz": "eq", "bnez": "ne", "bltz": "lt", "bgez": "ge",
