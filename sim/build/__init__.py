@@ -1,1 +1,1 @@
-"""What is made once and kept: the cache, Verilog, the simulation, exports."""
+"""Cached build products: the cache, Verilog, the simulation, exports."""

@@ -1,6 +1,6 @@
-"""A simulation compiled by a profile of its own: seldom executed code is moved out of the way of the rest.
+"""Profile-guided builds of a simulation: rarely executed code is moved out of the way of the rest.
 
-It is made once, when that pays, and then :func:`sim.build.simulator.build` finds it in place of the usual one.
+Such a build is made once, when it pays off; then :func:`sim.build.simulator.build` returns it instead of the usual one.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from .verilog import Design, Progress
 
 __all__ = ["build_by_profile", "note_seconds", "seconds_file", "seconds_until_it_pays"]
 
-#: A build by profile takes two compilations and the runs that are counted; a run is a tenth faster then. So it has paid
-#: when the simulations have run thirty times as long as the compilation.
+#: A profile-guided build takes two compilations and the counted runs; afterwards a run takes a tenth less time. It has
+#: therefore paid off when the simulations have run thirty times as long as the compilation.
 _PAYS_AFTER = 30
 _PROFILE = "machine.profdata"
 
 
 def build_by_profile(config: SmConfig, count: Callable[[Path], bytes], progress: Progress | None = None) -> Build:
-    """The executable of ``config`` that is compiled by its profile, from the cache or made now.
+    """Return the executable of ``config`` compiled with its profile, from the cache or built now.
 
     Parameters
     ----------
     count
-        Runs programs on an executable that counts what runs; returns what tb/profile.cpp writes.
+        Runs programs on an executable that counts; returns the output of tb/profile.cpp.
 
     Raises
     ------
@@ -78,14 +78,14 @@ def build_by_profile(config: SmConfig, count: Callable[[Path], bytes], progress:
 
 
 def seconds_file(executable: Path) -> Path:
-    """The file with the seconds that simulations by the executable have run, a line for each command."""
+    """The file with the seconds that simulations with the executable have run, a line for each command."""
     return executable.parent / "seconds"
 
 
 def note_seconds(executable: Path, seconds: float | None) -> bool:
-    """Note that simulations by the executable have run for ``seconds``; None: begin again.
+    """Note that simulations with the executable have run for ``seconds``; None: start again from 0.
 
-    Returns whether that was possible; in a cache that can only be read it is not.
+    Returns whether that was possible: it is not in a read-only cache.
     """
     mode = "w" if seconds is None else "a"
     try:
@@ -97,9 +97,9 @@ def note_seconds(executable: Path, seconds: float | None) -> bool:
 
 
 def seconds_until_it_pays(executable: Path) -> float | None:
-    """For how long the executable has to run until a build by profile would have paid; None if there is no need.
+    """Return how long the executable has yet to run until a profile-guided build would have paid off; None if never.
 
-    That is so for one that is built by profile, and without clang.
+    It never pays off for an executable that is already built by profile, or without clang.
     """
     compiling = about(executable.parent).get("compile_seconds")
     if not isinstance(compiling, int | float) or compilers.clang() is None:
@@ -108,6 +108,6 @@ def seconds_until_it_pays(executable: Path) -> float | None:
         lines = seconds_file(executable).read_bytes().splitlines()
     except OSError:
         lines = []
-    # A full disk or a killed command may have left less than a line.
+    # A full disk or a killed command may have left an incomplete line.
     noted = sum(float(line) for line in lines if re.fullmatch(rb"\d{1,9}\.\d", line))
     return max(0.0, _PAYS_AFTER * compiling - noted)

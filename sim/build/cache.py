@@ -1,10 +1,10 @@
-"""The build cache: a folder whose entries are made whole or not at all, and are held while a process uses them.
+"""The build cache: a folder whose entries are complete or absent, and are locked while a process uses them.
 
-An entry is a folder ``KIND-KEY`` (a kernel's is ``kernels/KEY``) or a small file of that name. A folder is made as
-``tmp-*`` under a lock of the entry's name, and renamed. A lock on the folder itself says that somebody uses it:
-:mod:`sim.build.cache_pruning` removes only what it can lock.
+An entry is a folder ``KIND-KEY`` (a kernel's is ``kernels/KEY``) or a small file of that name. A folder is created as
+``tmp-*`` under a lock with the entry's name, and then renamed. A lock on the folder itself marks it as in use:
+:mod:`sim.build.cache_pruning` removes only folders that it can lock.
 
-A cache that cannot be written is read, and what it lacks is made in a folder of the user's (:func:`places`).
+A read-only cache is read, and missing entries are created in a folder of the user's (:func:`places`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .sources import ROOT
 __all__ = ["MAKING", "cache_folder", "entry", "found", "held", "hold", "locked", "places", "remember", "try_lock",
            "used", "workplace"]
 
-#: Whoever makes a temporary folder holds this lock until he has locked the folder; whoever looks for old ones too.
+#: Held by a process from creating a temporary folder until the folder is locked, and while looking for old folders.
 MAKING = "making.lock"
 #: Folder -> its file descriptor with a shared lock, until the process ends.
 _held: dict[Path, int] = {}
@@ -36,7 +36,7 @@ _held: dict[Path, int] = {}
 def cache_folder() -> Path:
     """``METRONOME_CACHE``, else ``build/cache`` of the checkout, else (installed elsewhere) the user's cache folder."""
     if chosen := os.environ.get("METRONOME_CACHE"):
-        # Tools that are started in other folders write there.
+        # Tools that start in other folders write there.
         return Path(chosen).absolute()
     if (ROOT / "pyproject.toml").exists():
         return ROOT / "build" / "cache"
@@ -44,17 +44,17 @@ def cache_folder() -> Path:
 
 
 def _users() -> Path:
-    """The user's own folder."""
+    """The user's own cache folder."""
     base = os.environ.get("XDG_CACHE_HOME", "")
-    # The XDG specification: a path that is not absolute is to be ignored.
+    # The XDG specification: ignore a path that is not absolute.
     return (Path(base) if os.path.isabs(base) else Path.home() / ".cache") / "metronome"
 
 
 def places() -> list[Path]:
-    """The folders in which entries are looked for; they are made in the last one.
+    """Return the folders in which entries are looked for; new entries go to the last one.
 
-    That is the cache, and if it cannot be written the user's own cache folder as well, or if there can be none either
-    a folder that is gone when this process ends.
+    This is the cache. If it cannot be written, the user's own cache folder follows or, if there can be none either,
+    a folder that is removed when this process ends.
     """
     cache = cache_folder()
     if _can_be_written(cache):
@@ -67,7 +67,7 @@ def places() -> list[Path]:
 
 
 def _can_be_written(folder: Path) -> bool:
-    """Whether entries can be made in the cache. A user who names one that is not there wants it made, or to be told."""
+    """Whether entries can be created in the cache. A folder that the user names is created, or the failure reported."""
     there = next(place for place in (folder, *folder.parents) if os.path.lexists(place))
     if not there.is_dir() or (there != folder and os.environ.get("METRONOME_CACHE")):
         return True
@@ -76,7 +76,7 @@ def _can_be_written(folder: Path) -> bool:
 
 @functools.cache
 def _for_now() -> Path:
-    """A folder that the process and those that it starts as copies of itself use as long as it lasts."""
+    """A folder for this process and its forked copies, for as long as the process lasts."""
     folder, owner = tempfile.mkdtemp(prefix="metronome-cache-"), os.getpid()
 
     def remove() -> None:
@@ -90,7 +90,7 @@ def _for_now() -> Path:
 
 
 def _is_at(descriptor: int, path: Path) -> bool:
-    """Whether the open file is what ``path`` names now."""
+    """Whether the open file is the one now at ``path``."""
     try:
         return os.path.samestat(os.fstat(descriptor), path.stat())
     except FileNotFoundError:
@@ -99,14 +99,14 @@ def _is_at(descriptor: int, path: Path) -> bool:
 
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Holds the lock file ``path``, one process at a time; it is gone when nobody needs it."""
+    """Hold the lock file ``path``, one process at a time; it is removed when no process needs it."""
     while True:
         file = None
         try:
             with undisturbed():
                 file = path.open("a")
             fcntl.flock(file, fcntl.LOCK_EX)
-            if _is_at(file.fileno(), path):  # else the one before has removed it
+            if _is_at(file.fileno(), path):  # else its previous holder has removed it
                 yield
                 return
         finally:
@@ -127,7 +127,7 @@ def _unlock(file: IO[str], path: Path) -> None:
 
 @contextlib.contextmanager
 def try_lock(path: Path) -> Iterator[bool]:
-    """Whether nobody else uses the file or folder ``path``; if so, nobody does until the block's end."""
+    """Whether the file or folder ``path`` is otherwise unused; if so, lock it until the block ends."""
     try:
         descriptor = os.open(path, os.O_RDONLY)
     except FileNotFoundError:
@@ -145,11 +145,11 @@ def try_lock(path: Path) -> Iterator[bool]:
 
 
 def hold(path: Path) -> bool:
-    """Keep the folder ``path`` from being pruned until this process ends; False if there is none."""
+    """Protect the folder ``path`` from pruning until this process ends; False if there is none."""
     if path in _held:
         if _is_at(_held[path], path):
             return True
-        os.close(_held.pop(path))  # it was made anew
+        os.close(_held.pop(path))  # it was created anew
     try:
         descriptor = os.open(path, os.O_RDONLY)
     except (FileNotFoundError, NotADirectoryError):
@@ -163,8 +163,8 @@ def hold(path: Path) -> bool:
 
 
 def used(path: Path) -> None:
-    """Note that an entry is used now: pruning takes those first that were not for long."""
-    with contextlib.suppress(OSError):  # a cache that may only be read can still be read
+    """Note that an entry is used now: pruning removes the least recently used first."""
+    with contextlib.suppress(OSError):  # a read-only cache can still be read
         os.utime(path)
 
 
@@ -182,7 +182,7 @@ def _locked_folder(cache: Path) -> Iterator[tuple[Path, int]]:
 
 @contextlib.contextmanager
 def workplace() -> Iterator[Path]:
-    """A temporary folder in the cache, gone at the end of the block."""
+    """A temporary folder in the cache, removed at the end of the block."""
     cache = places()[-1]
     cache.mkdir(parents=True, exist_ok=True)
     with _locked_folder(cache) as (folder, _):
@@ -190,22 +190,22 @@ def workplace() -> Iterator[Path]:
 
 
 def found(name: str) -> Path:
-    """The path of the entry ``name``: where it is, else where it would be made."""
+    """The path of the entry ``name``, or if it does not exist, the path at which it would be created."""
     paths = [place / name for place in places()]
     return next((path for path in paths if path.exists()), paths[-1])
 
 
 def held(name: str, is_whole: Callable[[Path], bool]) -> Path | None:
-    """The folder ``name`` of the cache, if it is there and ``is_whole``; it stays until this process ends."""
+    """The folder ``name`` of the cache, if it exists and ``is_whole``; it is kept until this process ends."""
     return next((place / name for place in places() if _is_there(place, place / name, is_whole)), None)
 
 
 def entry(
     name: str, make: Callable[[Path], None], is_whole: Callable[[Path], bool] = Path.exists, *, own: bool = False
 ) -> Path:
-    """The folder ``name`` of the cache: what is there if it ``is_whole``, else filled by ``make`` now.
+    """Return the folder ``name`` of the cache: the existing one if it ``is_whole``, else one filled by ``make`` now.
 
-    It stays until this process ends, whoever prunes the cache. ``own``: one that can be written.
+    Pruning cannot remove it until this process ends. ``own``: a folder that can be written.
     """
     *shared, cache = places()
     for place in () if own else shared:
@@ -230,7 +230,7 @@ def entry(
 
 
 def _keep(path: Path, descriptor: int) -> None:
-    """Go on holding a folder that was just made, without a moment in which nobody does."""
+    """Keep a newly created folder locked without interruption."""
     if path in _held:
         os.close(_held.pop(path))
     _held[path] = os.dup(descriptor)
@@ -238,7 +238,7 @@ def _keep(path: Path, descriptor: int) -> None:
 
 
 def _is_there(cache: Path, path: Path, is_whole: Callable[[Path], bool]) -> bool:
-    # Kernels are many and small: they are held by their common folder.
+    # Kernels are many and small: they are locked by their common folder.
     if hold(path if path.parent == cache else path.parent) and is_whole(path):
         used(path)
         return True

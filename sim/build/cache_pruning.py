@@ -1,6 +1,6 @@
-"""What is in the build cache, and its removal: what has not been used for long, what is too much, what is left over.
+"""Listing and pruning of the build cache: entries long unused, entries above a total size, and leftovers.
 
-Nothing is removed that another process uses, or makes at the moment: it holds a lock (:mod:`sim.build.cache`).
+An entry that another process uses or is creating is not removed: it is locked (:mod:`sim.build.cache`).
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from .processes import undisturbed
 
 __all__ = ["KINDS", "LEFTOVERS", "Entry", "entries", "prune"]
 
-#: What killed processes have left behind.
+#: Leftovers of killed processes.
 LEFTOVERS = "leftovers"
-#: Kind -> what its entries are called, in the order of a listing. Anything else in the folder is not ours.
+#: Kind -> the names of its entries, in the order of a listing. Anything else in the folder is not ours.
 KINDS = {
     "simulations": r"(sim|board)-[0-9a-f]{16}",
     "runtimes": r"runtime-[0-9a-f]{16}",
@@ -32,14 +32,14 @@ KINDS = {
     "synthesis": r"(netlist|route|parts|gates|mapped|bitstream|gatelevel)-[0-9a-f]{16}",
     "proofs": r"proof-[0-9a-f]{16}\.json",
     "units": r"(unit|axi)-[0-9a-f]{16}",
-    # Temporary folders and files, today's and those of earlier versions; locks.
+    # Temporary folders and files, of this and earlier versions; locks.
     LEFTOVERS: r"(kernels/)?(tmp-\w+(-\w+)*|building-\w+|proof-[0-9a-f]{16}\.\d+|[\w-]+\.lock)",
 }
 
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """``used``: seconds since the epoch, when it was used last."""
+    """An entry. ``used``: when it was used last, in seconds since the epoch."""
 
     path: Path
     kind: str
@@ -48,7 +48,7 @@ class Entry:
 
 
 def _bytes(path: Path) -> int:
-    """What the file or folder takes on the disk, as far as it is still there."""
+    """The disk space of the file or folder, as far as it still exists."""
     total = 0
     for place in [path, *(path.rglob("*") if path.is_dir() else ())]:
         with contextlib.suppress(FileNotFoundError):
@@ -62,7 +62,7 @@ def _is_free(path: Path) -> bool:
 
 
 def entries() -> list[Entry]:
-    """Everything of ours in the cache, what was used last at the end; without what is being made now."""
+    """All of our entries in the cache, the most recently used last; without those being created."""
     cache = cache_folder()
     found = []
     for path in (*cache.glob("*"), *cache.glob("kernels/*")):
@@ -75,9 +75,9 @@ def entries() -> list[Entry]:
 
 
 def _chosen(found: list[Entry], seconds: float | None, most: int | None) -> Iterator[Entry]:
-    """What is to go: leftovers, what was not used for ``seconds``, and of the rest the oldest above ``most`` bytes."""
+    """Select leftovers, entries unused for ``seconds``, and of the rest the oldest above ``most`` bytes."""
     now, total = time.time(), sum(entry.bytes for entry in found)
-    # Leftovers first: what they take is no reason to remove a good entry.
+    # Leftovers first: their size is no reason to remove a good entry.
     for entry in sorted(found, key=lambda entry: entry.kind != LEFTOVERS):
         old = seconds is not None and now - entry.used >= seconds
         if entry.kind == LEFTOVERS or old or (most is not None and total > most):
@@ -86,18 +86,18 @@ def _chosen(found: list[Entry], seconds: float | None, most: int | None) -> Iter
 
 
 def prune(*, seconds: float | None = None, most: int | None = None) -> tuple[list[Entry], list[Entry]]:
-    """Remove leftovers; with ``seconds`` what was not used for so long, with ``most`` the oldest above so many bytes.
+    """Remove leftovers; with ``seconds`` entries unused that long, with ``most`` the oldest beyond that many bytes.
 
     Returns
     -------
-    What was removed, and what should have been, but is in use.
+    The removed entries, and those that should have been removed but are in use.
     """
     cache = cache_folder()
     removed: list[Entry] = []
     kept: list[Entry] = []
     if not cache.is_dir():
         return removed, kept
-    # Under this lock nobody has a temporary folder that is not locked yet.
+    # While this lock is held, every temporary folder is locked.
     with locked(cache / MAKING), try_lock(cache / "kernels") as kernels_free:
         for entry in _chosen(entries(), seconds, most):
             free = kernels_free or entry.kind != "kernels"
@@ -106,7 +106,7 @@ def prune(*, seconds: float | None = None, most: int | None = None) -> tuple[lis
 
 
 def _remove(path: Path) -> bool:
-    """Whether nobody uses it and it is removed: in one step, so that an interrupt leaves no half of it."""
+    """Remove an entry unless it is in use, in one step, so that an interrupt leaves no half; True if it is gone."""
     with try_lock(path) as free:
         if not free:
             return not path.exists()

@@ -1,7 +1,7 @@
-"""The C++ compiler of a simulation: clang of the ziglang wheel, or g++ where it has none for this machine.
+"""The C++ compiler of a simulation: clang from the ziglang wheel, or g++ if the wheel has none for this machine.
 
-Clang takes two thirds of g++'s time, and what it makes of a large design runs a third faster. It has headers of its
-own, but not those of the C++ library: g++ brings these, and links.
+Clang takes two thirds of g++'s time, and its code for a large design runs a third faster. It has headers of its
+own, but not those of the C++ library: g++ provides these, and links.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from .processes import run, tool_environment
 
 __all__ = ["CLANG_FLAGS", "COUNTING", "GCC", "Compiler", "chosen", "clang", "identity", "level", "refusal"]
 
-#: What the generated C++ and its library use of the C++ library.
+#: The parts of the C++ library that the generated C++ and Verilator's library use.
 _TRIAL = "#include <coroutine>\n#include <map>\n#include <string>\nstd::map<int, std::string> trial;\n"
-#: Linux calls the features of the level x86-64-v3 so: AVX2 and what came with it. Such code runs a tenth faster.
+#: The features of x86-64-v3, by Linux's names: AVX2 and its companions. Such code runs a tenth faster.
 _V3 = {"avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe", "xsave"}
 
 
 @dataclass(frozen=True)
 class Compiler:
-    """A compiler and its flags for parts that run in every cycle, that run once, and for Verilator's library."""
+    """A compiler with its flags for parts that run in every cycle, that run once, and for Verilator's library."""
 
     name: str
     command: tuple[str, ...]
@@ -44,14 +44,14 @@ class Compiler:
         return shlex.join([*self.command, *self.flags.split()]).replace("$", "$$")
 
     def settings(self, fast: str = "") -> list[str]:
-        """Variables of Verilator's makefile; ``fast``: more flags for what runs in every cycle."""
+        """Variables of Verilator's makefile; ``fast``: more flags for the parts that run in every cycle."""
         return [f"CXX={self.invocation}", "LINK=g++", f"OPT_FAST={self.fast} {fast}".rstrip(), f"OPT_SLOW={self.slow}",
                 f"OPT_GLOBAL={self.library}"]
 
 
 #: For parts that run in every cycle. With -O2 they run 6 % slower, and take as long to compile.
 CLANG_FLAGS = "-O3"
-#: More of them for a build that counts what runs; without the values of arguments, in which nobody is interested.
+#: More of them for a build that counts executed code; argument values are not recorded, as they are not needed.
 COUNTING = "-fprofile-generate -mllvm -disable-vp"
 #: -O1: with -O2 g++ takes twice as long for the PAPER size, and every size runs less than 5 % faster.
 GCC = Compiler("g++", ("g++",), "", "-O1")
@@ -59,7 +59,7 @@ GCC = Compiler("g++", ("g++",), "", "-O1")
 
 @functools.cache
 def _gcc_version() -> str:
-    """The version of g++; nothing where there is none."""
+    """The version of g++; empty if there is none."""
     if shutil.which("g++") is None:
         return ""
     return run(["g++", "--version"], cwd=Path("/"), env=tool_environment()).stdout.partition("\n")[0]
@@ -67,7 +67,7 @@ def _gcc_version() -> str:
 
 @functools.cache
 def level() -> str:
-    """The flag for the instructions that this machine has; what is compiled so does not run on any other."""
+    """The flag for this machine's instructions; code compiled with it does not run on any other machine."""
     if platform.machine() != "x86_64":
         return ""
     try:
@@ -80,7 +80,7 @@ def level() -> str:
 
 @functools.cache
 def clang() -> Compiler | None:
-    """Clang for this machine, if the wheel is installed and its linker's output is what Linux loads."""
+    """Clang for this machine, if the wheel is installed and its linker's output can be loaded by Linux."""
     package = importlib.util.find_spec("ziglang")
     if sys.platform != "linux" or package is None or package.origin is None:
         return None
@@ -91,13 +91,13 @@ def clang() -> Compiler | None:
 
 
 def identity() -> str:
-    """What a build by the compiler of this machine depends on; nothing where there is no C++ library."""
+    """The compiler versions that a build on this machine depends on; empty if there is no C++ library."""
     compiler = clang()
     return _gcc_version() and f"{_gcc_version()}, {(compiler or GCC).name}"
 
 
 def refusal(compiler: Compiler) -> str | None:
-    """The first line of what the compiler has against a program that uses the C++ library; None if it takes it."""
+    """The compiler's first error for a program that uses the C++ library; None if it compiles."""
     command = [*compiler.command, *compiler.flags.split(), "-std=c++20", "-x", "c++", "-fsyntax-only", "-"]
     done = run(["sh", "-c", f'printf %s "$0" | {shlex.join(command)}', _TRIAL], cwd=Path("/"), env=tool_environment())
     if done.returncode == 0:
@@ -107,7 +107,7 @@ def refusal(compiler: Compiler) -> str | None:
 
 @functools.cache
 def chosen() -> Compiler:
-    """The compiler to use now. Says so in a line if it is not clang."""
+    """Return the compiler to use now; print a line if it is not clang."""
     compiler = clang()
     if compiler is None:
         reason = "the Python package ziglang has no clang here"

@@ -1,4 +1,4 @@
-"""The executables of simulations in the build cache: their names, and whether they are whole."""
+"""The executables of simulations in the build cache: their names, and whether they are complete."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ __all__ = [
 
 EXECUTABLE = "metronome_top"
 TB_SOURCES = tuple(ROOT / "tb" / name for name in ("mailbox.cpp", "statistics.cpp", "profile.cpp", "top.sv"))
-#: The main program where signals are dumped, in place of cocotb's.
+#: The main program if signals are dumped, in place of cocotb's.
 WAVES_MAIN = ROOT / "tb" / "waves_main.cpp"
 
 
 def is_whole(entry: Path) -> bool:
-    """Whether the entry is there and undamaged as far as a look can tell: its executable has the size it was made with.
+    """Whether the entry exists and looks undamaged: its executable still has its original size.
 
-    A full disk, an interrupted copy of the cache or a lost power supply can leave less; it is then built anew.
+    A full disk, an interrupted copy of the cache or a power failure can truncate it; it is then rebuilt.
     """
     try:
         return (entry / EXECUTABLE).stat().st_size == about(entry).get("executable_bytes")
@@ -43,7 +43,7 @@ def is_whole(entry: Path) -> bool:
 
 
 def about(entry: Path) -> dict[str, Any]:
-    """What the entry says of itself; nothing if it is damaged."""
+    """The entry's description of itself; empty if it is damaged."""
     try:
         return dict(json.loads((entry / "build.json").read_text()))
     except (FileNotFoundError, NotADirectoryError, ValueError, TypeError):
@@ -51,19 +51,19 @@ def about(entry: Path) -> dict[str, Any]:
 
 
 def describe(folder: Path, **facts: object) -> None:
-    """Write what :func:`about` reads, of the executable in ``folder``."""
+    """Write the description that :func:`about` reads, for the executable in ``folder``."""
     size = (folder / EXECUTABLE).stat().st_size
     (folder / "build.json").write_text(json.dumps({**facts, "executable_bytes": size}, indent=1) + "\n")
 
 
 def key_of(design: Design, waves: bool) -> str:
-    """The name of what is built from the design: the testbench's sources, tool versions and flags go in too."""
+    """The key of the design's executable: the testbench's sources, tool versions and flags are part of it."""
     sources = [(path.name, path.read_text()) for path in (*TB_SOURCES, *([WAVES_MAIN] if waves else []))]
     return digest(design.digest(), sources, waves, versions())
 
 
 def usual_name(key: str) -> str:
-    """The name of the entry for this compiler; where there is none, that of one which can be had without it."""
+    """The name of the entry for this compiler or, without a compiler, of one that can be used without it."""
     if identity := compilers.identity():
         return f"sim-{digest(key, identity)}"
     there = [path.parent for place in places() for path in sorted(place.glob("sim-*/build.json"))]
@@ -71,12 +71,12 @@ def usual_name(key: str) -> str:
 
 
 def name_by_profile(key: str) -> str:
-    """The name of the entry of the same design, compiled by a profile of it."""
+    """The name of the entry for the same design, compiled with its profile."""
     return f"sim-{digest(key, compilers.identity(), compilers.COUNTING)}"
 
 
 def kept(design: Design, waves: bool) -> Path | None:
-    """The executable that the cache has of the design, as far as that can be told without elaborating it."""
+    """The design's executable in the cache, as far as it can be found without elaborating the design."""
     if design.known() is None:
         return None
     key = key_of(design, waves)

@@ -1,4 +1,4 @@
-"""The C++ of a simulation: what Verilator writes, kept for another compilation, and what of the testbench goes in."""
+"""The C++ of a simulation: Verilator's output, kept for another compilation, and the testbench's sources."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def testbench_sources() -> list[Path]:
 
 
 def pack(folder: Path) -> None:
-    """Keep the C++ of ``folder``/obj in ``folder``: elaborating and verilating take longer than all that follows."""
+    """Keep the C++ of ``folder``/obj in ``folder``: elaborating and verilating take longer than all later steps."""
     with tarfile.open(folder / _ARCHIVE, "w:gz", compresslevel=3) as archive:
         for path in sorted((folder / "obj").iterdir()):
             if path.suffix in (".cpp", ".h", ".mk"):
@@ -42,7 +42,7 @@ def pack(folder: Path) -> None:
 
 
 def unpack(entry: Path, folder: Path) -> list[Path]:
-    """Bring what :func:`pack` has kept in ``entry`` to ``folder``/obj; returns the C++ sources of the testbench.
+    """Extract the C++ that :func:`pack` kept in ``entry`` to ``folder``/obj; return the C++ sources of the testbench.
 
     Raises
     ------
@@ -50,10 +50,10 @@ def unpack(entry: Path, folder: Path) -> list[Path]:
         If the cache's copy is damaged.
     """
     try:
-        # The whole file, and so its checksum: tarfile would stop at the end of the archive, before it.
+        # Read the whole file, so that its checksum is verified: tarfile would stop before it, at the archive's end.
         content = gzip.decompress((entry / _ARCHIVE).read_bytes())
         with tarfile.open(fileobj=io.BytesIO(content)) as archive:
-            # An argument `filter` is refused by Python 3.11.2, which Debian 12 has.
+            # Python 3.11.2, which Debian 12 has, refuses an argument `filter`.
             archive.extraction_filter = getattr(tarfile, "data_filter", None)
             archive.extractall(folder)
         makefile = folder / "obj" / f"{PREFIX}.mk"
@@ -61,7 +61,7 @@ def unpack(entry: Path, folder: Path) -> list[Path]:
     except (FileNotFoundError, IsADirectoryError, gzip.BadGzipFile, tarfile.TarError, zlib.error, EOFError) as error:
         reason = str(error).partition("\n")[0]
         raise BuildError(f"the build cache is damaged: delete {entry}, and it is built again ({reason})") from None
-    # The makefile has the paths of the installation by which it was made.
+    # The makefile contains the paths of the installation that wrote it.
     sources = [path for path in testbench_sources() if path.suffix == ".cpp"]
     rules = {path.stem: f"{path.stem}.o: {path}" for path in sources}
     text = re.sub(r"^(\w+)\.o: .*$", lambda match: rules.get(match[1], match[0]), text, flags=re.MULTILINE)

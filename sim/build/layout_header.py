@@ -1,4 +1,4 @@
-"""The header that tb/top.sv is compiled with: what it must know of the layouts of a configuration."""
+"""The header that tb/top.sv is compiled with: the layouts of a configuration."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def layout_header(config: SmConfig) -> str:
             lines.append(f"localparam int {strap}_BITS = {(len(policies) - 1).bit_length()};")
     numbers = {"STALL_REASONS": len(StallReason), "STALL_REASON_BITS": REASON_BITS, "LOOKUP_WAITS": len(LookupWait)}
     lines += [f"localparam int {name} = {number};" for name, number in numbers.items()]
-    # The probe is the low end of a record, so what is behind it is all that the header has to add.
+    # The probe is the low end of a record, so the header adds only the part after it.
     port = record["port"]
     fields = list(flatten(port.shape, "RECORD_PORT", port.offset))
     lines.append(f"localparam int RECORD_BITS = {record.size};")

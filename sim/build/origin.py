@@ -1,7 +1,7 @@
-"""Where a result comes from: one record, which every output has and no comparison of results looks at.
+"""The origin of a result: one record that every output contains and that comparisons of results ignore.
 
-``version`` and ``commit`` are those of the sources; ``modified``: whether they differ from the commit (None: nobody can
-tell). ``date`` is when the command began, ``command`` its words, ``platform`` that of the host.
+``version`` and ``commit`` are those of the sources; ``modified``: whether they differ from the commit (None:
+unknown). ``date`` is when the command began, ``command`` its words, ``platform`` that of the host.
 ``machines`` and ``programs`` have names and digests. Users' names and folders outside of the current one are left out.
 """
 
@@ -28,14 +28,14 @@ __all__ = ["METADATA", "begin", "commit", "difference", "is_modified", "line", "
 
 #: The key of the record in the metadata of a Parquet file.
 METADATA = b"metronome.origin"
-#: The folders of which the commit says what they are.
+#: The folders whose contents the commit determines.
 _SOURCES = ("hdl", "riscv_kernels", "scripts", "sim", "tb", "pyproject.toml")
 _FLAG = re.compile(r"(-[A-Za-z]|@)(/.*)")
 _SHA = re.compile(r"[0-9a-f]{40,64}")
 
 
 class _Command:
-    """The command line that is carried out, and what it has used so far: an output is written far from where it is."""
+    """The running command, and the machines and programs it has used so far: outputs are written in distant modules."""
 
     words: Sequence[str] | None = None
     machines: dict[str, str]
@@ -60,12 +60,12 @@ def _digest(what: object) -> str:
 
 
 def note_machine(name: str, config: object) -> None:
-    """The command uses the machine ``config``."""
+    """Note that the command uses the machine ``config``."""
     _current.machines[_public(name)] = _digest(config)
 
 
 def note_program(name: str, *content: object) -> None:
-    """The command uses a program; ``content`` is what is loaded of it."""
+    """Note that the command uses a program; ``content`` is the part of it that is loaded."""
     _current.programs[_public(name)] = _digest(content)
 
 
@@ -88,7 +88,7 @@ def _text(path: Path) -> str:
 
 @functools.cache
 def commit() -> str | None:
-    """The commit that is checked out, from git's files; None if the sources are no checkout."""
+    """The commit that is checked out, from git's files; None if the sources are not a checkout."""
     folder = ROOT / ".git"
     if pointer := re.fullmatch("gitdir: (.+)", _text(folder)):  # a worktree
         folder = (ROOT / pointer[1]).resolve()
@@ -102,7 +102,7 @@ def commit() -> str | None:
 
 @functools.cache
 def is_modified() -> bool | None:
-    """Whether the sources differ from the commit: git says it, where there is one and it trusts the folder."""
+    """Whether the sources differ from the commit, according to git if it is installed and trusts the folder."""
     git = shutil.which("git")
     if commit() is None or git is None:
         return None
@@ -114,7 +114,7 @@ def is_modified() -> bool | None:
 
 
 def _public(word: str) -> str:
-    """A word of a command line without the folders that are nobody's business."""
+    """A word of a command line without private folders."""
     if os.path.isabs(word):
         path = Path(os.path.abspath(word))
         return os.path.relpath(path) if path.is_relative_to(Path.cwd()) else path.name or word
@@ -156,7 +156,7 @@ def line(record: Mapping[str, Any]) -> str:
 
 
 def difference(record: Mapping[str, Any] | None) -> str | None:
-    """Who has made a result that is read back, in words, unless it was this very version and commit."""
+    """The version that made a result being read, in words; None if it was this very version and commit."""
     if not record:
         return "made by an earlier version of Metronome, which does not say which"
     if (record.get("version"), record.get("commit")) == (version(), commit()):

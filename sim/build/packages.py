@@ -12,7 +12,7 @@ __all__ = ["version"]
 
 @functools.cache
 def _folders() -> dict[str, list[str]]:
-    """Package (its name as a folder has it) -> the versions that are installed."""
+    """Package (its name in folder names) -> the installed versions."""
     found: dict[str, list[str]] = {}
     for place in filter(os.path.isdir, sys.path):
         for name in os.listdir(place):
@@ -22,7 +22,7 @@ def _folders() -> dict[str, list[str]]:
 
 
 def version(package: str) -> str:
-    """As ``importlib.metadata.version``, whose imports take longer than a look for what the cache has.
+    """As ``importlib.metadata.version``, whose imports take longer than a look-up in the cache.
 
     Raises
     ------

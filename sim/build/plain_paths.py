@@ -1,4 +1,4 @@
-"""Paths that make, a shell and Verilator take as they are: links to those with a space or the like in them."""
+"""Paths that make, a shell and Verilator accept unquoted: links to paths with a space or the like."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from pathlib import Path
 
 __all__ = ["plain"]
 
-#: What has no meaning of its own in a makefile, a shell and the options of a compiler.
+#: Characters without a special meaning in a makefile, a shell and the options of a compiler.
 _PLAIN = re.compile(r"[A-Za-z0-9_./+@-]+")
 
 
 @functools.cache
 def plain(path: Path) -> Path:
-    """The file or folder ``path``, which exists: the path itself, or a link to it that lasts as long as this process.
+    """Return the existing file or folder ``path``, or a link to it that lasts as long as this process.
 
     Raises
     ------
@@ -35,7 +35,7 @@ def plain(path: Path) -> Path:
 
 @functools.cache
 def _links() -> str:
-    """A folder for links, which is gone when this process ends."""
+    """A folder for links, removed when this process ends."""
     places = [place for place in (tempfile.gettempdir(), "/tmp", "/var/tmp", "/dev/shm")
               if _PLAIN.fullmatch(place) and os.access(place, os.W_OK | os.X_OK)]
     if not places:

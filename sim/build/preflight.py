@@ -1,6 +1,6 @@
-"""What the machine must bring along because PyPI cannot: looked for before anything is installed or built.
+"""System requirements that PyPI cannot provide: checked before anything is installed or built.
 
-`make` runs this file as a plain script under whatever Python it has found. So it uses nothing but the standard library,
+`make` runs this file as a plain script with any Python that it finds. It therefore uses only the standard library,
 and no syntax newer than Python 3.7.
 """
 
@@ -15,7 +15,7 @@ __all__ = ["MINIMUM_PYTHON", "NEWEST_PYTHON", "libpython", "missing_for_setup", 
 
 #: The oldest Python that the code runs on.
 MINIMUM_PYTHON = (3, 11)
-#: The newest for which PyPI has all that is installed, and on which the tests have run (pyproject.toml says the same).
+#: The newest for which PyPI has all dependencies, and on which the tests have run (pyproject.toml says the same).
 NEWEST_PYTHON = (3, 13)
 
 #: Program, its purpose, Debian package.
@@ -35,15 +35,15 @@ def _version() -> str:
 
 
 def _library_name() -> str:
-    """The file name of this Python's shared library, also if it was built without one."""
+    """The file name of this Python's shared library, even if it was built without one."""
     name = sysconfig.get_config_var("INSTSONAME") or ""
     return name if ".so" in name else f"libpython{_version()}{sys.abiflags}.so.1.0"
 
 
 def libpython() -> str | None:
-    """The path of the shared library of this Python, which runs cocotb inside a simulation; None if there is none.
+    """The path of this Python's shared library, which runs cocotb inside a simulation; None if there is none.
 
-    Python's own settings cannot be trusted here: Debian's name a library that is a package of its own, and uv's a
+    Python's own settings cannot be trusted here: Debian's name a library that is in a separate package, and uv's a
     folder of the machine that compiled them.
     """
     name = _library_name()
@@ -74,7 +74,7 @@ def _loaded(name: str) -> str | None:
 
 
 def _without_library() -> str:
-    """The line for a Python that has no shared library."""
+    """The message for a Python without a shared library."""
     what = f"the shared library of Python ({_library_name()})"
     purpose = "runs cocotb inside the simulation"
     if sys.base_prefix == "/usr":
@@ -85,7 +85,7 @@ def _without_library() -> str:
 
 
 def missing_for_simulation() -> list[str]:
-    """One line for each thing that building and running a simulation needs and that is missing."""
+    """One line for each missing requirement of building and running a simulation."""
     lines = [_message(*tool) for tool in _BUILD_TOOLS if not shutil.which(tool[0])]
     return lines if libpython() else [*lines, _without_library()]
 
@@ -99,7 +99,7 @@ def _has_module(name: str) -> bool:
 
 
 def missing_for_setup() -> list[str]:
-    """As :func:`missing_for_simulation`, with what the virtual environment needs of this Python."""
+    """As :func:`missing_for_simulation`, with the virtual environment's requirements of this Python."""
     if not MINIMUM_PYTHON <= sys.version_info[:2] <= NEWEST_PYTHON:
         wrong = "old" if sys.version_info[:2] < MINIMUM_PYTHON else "new"
         oldest, newest = (".".join(map(str, version)) for version in (MINIMUM_PYTHON, NEWEST_PYTHON))
@@ -112,7 +112,7 @@ def missing_for_setup() -> list[str]:
 
 
 def main() -> int:
-    """Print what is missing, a line each; 2 if anything is, else 0."""
+    """Print the missing requirements, one a line; return 2 if any is missing, else 0."""
     lines = missing_for_setup()
     for line in lines:
         print(f"metronome: {line}", file=sys.stderr)

@@ -1,6 +1,6 @@
-"""Starts programs so that none is left over: each has a process group, which ends with the call whatever happens.
+"""Start programs without leaving any behind: each has a process group, which ends with the call in every case.
 
-What can happen is an exception out of a signal handler (Ctrl-C, and SIGTERM in the command line), at any moment.
+That includes an exception from a signal handler (Ctrl-C, and SIGTERM in the command line), at any moment.
 """
 
 from __future__ import annotations
@@ -25,28 +25,28 @@ if TYPE_CHECKING:
 __all__ = ["WorkersError", "begin_worker", "children_ended", "own_folder", "run", "start", "started", "surely",
            "tool_environment", "undisturbed", "without_sigpipe", "worker_pool"]
 
-#: What a user or a batch system ends a command with.
+#: The signals with which a user or a batch system ends a command.
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-#: Variables that the programs of a build get: where programs, libraries and their own files lie.
+#: Variables passed to the programs of a build: the locations of programs, libraries and their own files.
 _PASSED = ("PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH", "XDG_CACHE_HOME", "YOWASP_CACHE_DIR")
 #: linux/prctl.h
 _PR_SET_PDEATHSIG = 1
 
 
 def tool_environment(**more: str) -> dict[str, str]:
-    """The environment of the programs that make what is cached, and ``more``.
+    """The environment of the programs that build cached results, and ``more``.
 
-    Compilers, make, perl and yosys read dozens of variables (CPATH, CFLAGS, MAKEFLAGS, PERL5OPT, ...). What they make
-    does not depend on those of the user, since they do not get them.
+    Compilers, make, perl and yosys read dozens of variables (CPATH, CFLAGS, MAKEFLAGS, PERL5OPT, ...). The user's are
+    not passed on, so results do not depend on them.
     """
     return {name: os.environ[name] for name in _PASSED if name in os.environ} | {"LC_ALL": "C"} | more
 
 
 @contextlib.contextmanager
 def undisturbed() -> Iterator[None]:
-    """Let signals with a Python handler wait until the block's end: for a few steps that belong together.
+    """Delay signals with a Python handler until the block ends: for a few steps that belong together.
 
-    Python runs handlers in the main thread only, so that there is nothing to do in another.
+    Python runs handlers in the main thread only, so other threads need no delay.
     """
     waiting: list[int] = []
 
@@ -66,7 +66,7 @@ def undisturbed() -> Iterator[None]:
 
 
 def surely(action: Callable[[], object]) -> None:
-    """Do all of ``action``, which may be done twice, even if a signal comes in its first moment."""
+    """Complete ``action``, which may be done twice, even if a signal arrives at its start."""
     try:
         with undisturbed():
             action()
@@ -78,7 +78,7 @@ def surely(action: Callable[[], object]) -> None:
 
 @contextlib.contextmanager
 def own_folder(prefix: str = "tmp-", parent: Path | None = None) -> Iterator[Path]:
-    """A temporary folder, gone at the block's end."""
+    """A temporary folder, removed at the end of the block."""
     folder = ""
     try:
         with undisturbed():
@@ -90,11 +90,11 @@ def own_folder(prefix: str = "tmp-", parent: Path | None = None) -> Iterator[Pat
 
 
 def end_with_parent(parent: int | None = None) -> Callable[[], None] | None:
-    """What a process does before it starts, so that it ends with the thread that has started it.
+    """Return the function that a process runs before it starts, so that it ends with the thread that started it.
 
     ``parent`` is the process that starts it, by default this one.
 
-    Without it a simulation of a parent that was killed would go on for ever. Linux only: None elsewhere. Everything is
+    Without it, a simulation whose parent was killed would run for ever. Linux only: None elsewhere. Everything is
     looked up now, since a process between fork and exec can do little without the danger of a deadlock.
     """
     if sys.platform != "linux":
@@ -112,7 +112,7 @@ def end_with_parent(parent: int | None = None) -> Callable[[], None] | None:
 
 
 def begin_worker(parent: int) -> None:
-    """What a worker does first: it ends with its parent, and leaves Ctrl-C to it."""
+    """Initialise a worker: it ends with its parent, and leaves Ctrl-C to the parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     if (end := end_with_parent(parent)) is not None:
@@ -120,14 +120,14 @@ def begin_worker(parent: int) -> None:
 
 
 class WorkersError(ValueError):
-    """Processes that cannot be started; one line."""
+    """Processes cannot be started; one line."""
 
 
 @contextlib.contextmanager
 def worker_pool(workers: int, begin: Callable[[int], None] = begin_worker) -> Iterator[ProcessPool]:
-    """So many processes of this machine; at the block's end all have ended, whatever they do.
+    """A pool of ``workers`` processes of this machine; all of them have ended when the block ends.
 
-    ``begin`` is what each does first, with the parent's number. Raises WorkersError where none can be started.
+    ``begin`` is called first in each, with the parent's number. Raises WorkersError if none can be started.
     """
     import multiprocessing
 
@@ -135,7 +135,7 @@ def worker_pool(workers: int, begin: Callable[[int], None] = begin_worker) -> It
 
     context = multiprocessing.get_context("spawn")
     try:
-        # The pool would make its first one much later.
+        # The pool itself would start its first process much later.
         context.Lock()
     except OSError as error:
         # sem_open(3): a lock between processes is a file there.
@@ -153,7 +153,7 @@ def worker_pool(workers: int, begin: Callable[[int], None] = begin_worker) -> It
 
 @functools.cache
 def _setpriv() -> str | None:
-    """The program of util-linux that asks for a signal at the parent's end, where there is one that can."""
+    """util-linux's program that requests a signal at the parent's end, if there is one that can."""
     found = shutil.which("setpriv")
     if found is None or subprocess.run(
         [found, "--pdeathsig", "KILL", "--", "true"], stderr=subprocess.DEVNULL, check=False
@@ -163,20 +163,20 @@ def _setpriv() -> str | None:
 
 
 def start(command: Sequence[str | Path], **options: Any) -> subprocess.Popen:
-    """Start a process that ends with the thread that has started it; ``options`` are those of Popen."""
+    """Start a process that ends with the thread that started it; ``options`` are those of Popen."""
     program = shutil.which(command[0], path=(options.get("env") or os.environ).get("PATH"))
     setpriv = _setpriv()
     if setpriv is None or program is None or not _can_be_executed(Path(program)):
         return subprocess.Popen(command, preexec_fn=end_with_parent(), **options)
-    # Without a preexec_fn Python need not copy the page tables of this process: 50 ms a gigabyte. The shell looks
-    # whether the parent has ended before the signal was asked for.
+    # Without a preexec_fn Python need not copy the page tables of this process: 50 ms a gigabyte. The shell checks
+    # whether the parent ended before the signal was requested.
     command = [setpriv, "--pdeathsig", "KILL", "--", "sh", "-c", '[ "$PPID" = "$0" ] && exec "$@"', str(os.getpid()),
                *command]
     return subprocess.Popen(command, **options)
 
 
 def _can_be_executed(program: Path) -> bool:
-    """Whether it is a program or a script: a shell takes whatever else it is given for a script of its own."""
+    """Whether it is a program or a script: a shell would run any other file as a script of its own."""
     try:
         with program.open("rb") as file:
             return file.read(4).startswith((b"\x7fELF", b"#!"))
@@ -186,7 +186,7 @@ def _can_be_executed(program: Path) -> bool:
 
 @contextlib.contextmanager
 def started(command: Sequence[str | Path], **options: Any) -> Iterator[subprocess.Popen]:
-    """A process in a group of its own; at the block's end whatever still runs of the group is killed.
+    """A process in a group of its own; at the end of the block, every process left in the group is killed.
 
     ``options`` are those of Popen. Standard input is empty.
     """
@@ -201,7 +201,7 @@ def started(command: Sequence[str | Path], **options: Any) -> Iterator[subproces
 
 
 def _end(process: subprocess.Popen) -> None:
-    """Kill the group unless its first process has ended by itself, and with it those that it had started."""
+    """Kill the group unless its first process, and with it the processes it started, ended by itself."""
     if process.poll() is None:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
@@ -232,20 +232,20 @@ def run(
 
 @contextlib.contextmanager
 def without_sigpipe() -> Iterator[None]:
-    """Within the block, a write to a pipe without a reader is a BrokenPipeError, and never the end of this process.
+    """Within the block, a write to a pipe without a reader raises BrokenPipeError and never ends this process.
 
-    Python ignores SIGPIPE, but a library in the process may have set it back.
+    Python ignores SIGPIPE, but a library in the process may have restored it.
     """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGPIPE})
     try:
         yield
     finally:
-        signal.sigtimedwait({signal.SIGPIPE}, 0)  # one that came is done with
+        signal.sigtimedwait({signal.SIGPIPE}, 0)  # discard a pending one
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _children(pid: int) -> set[int]:
-    """The processes that ``pid`` has started and that are still there; empty where the system does not tell."""
+    """The processes that ``pid`` started and that still exist; empty if the system does not list them."""
     found: set[int] = set()
     for path in Path(f"/proc/{pid}/task").glob("*/children"):
         with contextlib.suppress(OSError):  # the thread has ended
@@ -257,7 +257,7 @@ def _children(pid: int) -> set[int]:
 def children_ended(what: bytes) -> Iterator[None]:
     """If the block ends early, kill the processes started in it whose command line contains ``what``.
 
-    For a library that starts a program and gives no hold of it.
+    For a library that starts a program without returning a handle for it.
     """
     before = _children(os.getpid())
     try:

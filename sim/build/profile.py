@@ -1,7 +1,7 @@
 """A profile for clang, from the counts that tb/profile.cpp writes.
 
-LLVM's own tool for this, llvm-profdata, is not in the wheel. The counts are as LLVM 22 lays them out (its
-InstrProfData.inc, raw version 10); the profile is in the indexed format of version 4, which later ones read.
+LLVM's own tool for this, llvm-profdata, is not in the wheel. The counts are in LLVM 22's layout (its
+InstrProfData.inc, raw version 10); the profile is in the indexed format of version 4, which later versions read.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ __all__ = ["ProfileError", "indexed"]
 _MAGIC = int.from_bytes(b"\xfflprofi\x81", "little")
 #: Version 4, of counters in the compiler's intermediate representation.
 _VERSION = 4 | 1 << 56
-#: Hash of the name, of the function's shape; address of its counters from here; three that are not needed; how many.
+#: Hash of the name, of the function's shape; address of its counters from here; three unused fields; their number.
 _DATA = struct.Struct("<QQq24xI12x")
-#: The shares of all counts, in millionths, for which the summary says how many counters they are.
+#: The shares of all counts, in millionths, for which the summary gives the number of counters.
 _CUTOFFS = (10_000, *range(100_000, 1_000_000, 100_000), 950_000, 990_000, 999_000, 999_900, 999_990, 999_999)
 
 
 class ProfileError(ValueError):
-    """Counts that are not laid out as expected."""
+    """Counts that do not have the expected layout."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class _Function:
 
 
 def indexed(raw: bytes) -> bytes:
-    """The profile for ``-fprofile-use``. Raises ProfileError if ``raw`` is not what tb/profile.cpp writes."""
+    """The profile for ``-fprofile-use``. Raises ProfileError if ``raw`` is not the output of tb/profile.cpp."""
     try:
         functions = list(_functions(raw))
     except (struct.error, zlib.error, KeyError, IndexError) as error:
@@ -65,7 +65,7 @@ def _hash(name: bytes) -> int:
 
 
 def _names(section: bytes) -> Iterator[bytes]:
-    """The names of all functions: one piece for each unit that was compiled, some of them compressed."""
+    """The names of all functions: one piece for each compilation unit, some of them compressed."""
     place = 0
     while place < len(section):
         if section[place] == 0:  # between two pieces
@@ -113,7 +113,7 @@ def _profile(functions: Sequence[_Function]) -> bytes:
 
 
 def _summary(functions: Sequence[_Function]) -> bytes:
-    """What is hot: for each cutoff the smallest of the largest counts that make up this share, and their number."""
+    """Hot counters: for each cutoff, the smallest of the largest counts that make up this share, and their number."""
     counts = sorted(itertools.chain.from_iterable(function.counts for function in functions), reverse=True)
     inner = [count for function in functions for count in function.counts[1:]]
     total = sum(counts)

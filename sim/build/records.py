@@ -1,4 +1,4 @@
-"""The records that cross from the simulation to Python: their layouts, and numpy decoding of whole arrays of them."""
+"""The records that pass from the simulation to Python: their layouts, and numpy decoding of whole arrays of them."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from metronome.hdl.layouts.probe import ASSERTIONS, passed_over_layout, probe_la
 
 __all__ = ["FieldReader", "decode_records", "flatten", "layout_dtype", "record_layout", "record_words", "status_layout"]
 
-#: Words of the cycle number in front of the probe in every record.
+#: Words of the cycle number before the probe in every record.
 _CYCLE_WORDS = 2
 
 
 def status_layout(config: SmConfig) -> data.StructLayout:
-    """What tb/top.sv reports when a program has stopped."""
+    """The status that tb/top.sv reports when a program has stopped."""
     return data.StructLayout({
         "ended": 1,
         "deadlock": 1,
@@ -37,7 +37,7 @@ def status_layout(config: SmConfig) -> data.StructLayout:
 
 
 def record_layout(config: SmConfig) -> data.StructLayout:
-    """One cycle as tb/top.sv sees it: the probe, and in ``port`` what passes the SM's memory port."""
+    """One cycle as tb/top.sv sees it: the probe, and in ``port`` the transfers on the SM's memory port."""
     tag = config.mem_tag_bits
     return data.StructLayout({
         **{name: field.shape for name, field in probe_layout(config)},
@@ -99,7 +99,7 @@ def _fill(out: np.ndarray, words: np.ndarray, shape: object, offset: int) -> Non
 
 
 def _fill_words(out: np.ndarray, words: np.ndarray, offset: int) -> None:
-    """An array of 32-bit elements in one step: the lanes are most of every record."""
+    """Copy an array of 32-bit elements in one step: lane arrays are most of every record."""
     first, shift = divmod(offset, 32)
     count = out.shape[1]
     low = words[:, first : first + count]
@@ -110,28 +110,28 @@ def _fill_words(out: np.ndarray, words: np.ndarray, offset: int) -> None:
 
 
 def _padded(words: np.ndarray) -> np.ndarray:
-    """``words`` with the spare column that :func:`_bits` may read."""
+    """Return ``words`` with the spare column that :func:`_bits` may read."""
     padded = np.zeros((len(words), words.shape[1] + 1), np.uint32)
     padded[:, :-1] = words
     return padded
 
 
 def decode_words(words: np.ndarray, layout: data.StructLayout) -> np.ndarray:
-    """Rows of uint32 words, least significant first, as a structured array of :func:`layout_dtype`."""
+    """Decode rows of uint32 words, least significant first, to a structured array of :func:`layout_dtype`."""
     out = np.zeros(len(words), layout_dtype(layout))
     _fill(out, _padded(words), layout, 0)
     return out
 
 
 def decode_records(config: SmConfig, words: np.ndarray, parts: Collection[str] | None = None) -> np.ndarray:
-    """Records as the simulation writes them -> a structured array.
+    """Decode records, as the simulation writes them, to a structured array.
 
     Parameters
     ----------
     words
         uint32 of shape (n, ``record_words(config)``).
     parts
-        The parts of :func:`record_layout` that are wanted; all if None.
+        The parts of :func:`record_layout` to decode; all if None.
 
     Returns
     -------
@@ -160,7 +160,7 @@ def _field(config: SmConfig, path: str) -> tuple[int, int, int | None]:
 
 
 class FieldReader:
-    """Reads a few fields of records: much cheaper than :func:`decode_records` where most of a record is not wanted.
+    """Reads a few fields of records: much cheaper than :func:`decode_records` if most of a record is not needed.
 
     ``paths`` name fields of :func:`record_layout` from the outside in, as in "wb.value.rd". A field is a number of at
     most 64 bits, or an array of 32-bit numbers.
@@ -170,7 +170,7 @@ class FieldReader:
         self._fields = [_field(config, path) for path in paths]
 
     def read(self, words: np.ndarray) -> list[np.ndarray]:
-        """The fields of records as the simulation writes them (uint32, one row each), in the order of the paths.
+        """Return the fields of records, as the simulation writes them (uint32, one row each), in path order.
 
         A number is uint32 or uint64 of shape (n,), an array uint32 of shape (n, length).
         """

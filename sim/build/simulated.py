@@ -1,7 +1,7 @@
-"""The modules of an SM as Verilator builds and runs them faster: lanes as loops, and memories that are written here.
+"""The modules of an SM in a form that Verilator builds and runs faster: lanes as loops, and memories written here.
 
-Amaranth writes what a memory holds at the start, bit by bit. That is two million zeros for the registers of PAPER, on
-which it, Yosys and Verilator spend seconds. Verilator begins with zeros anyway (``--x-initial 0``).
+Amaranth writes a memory's initial contents bit by bit. For the registers of PAPER these are two million zeros, on
+which Amaranth, Yosys and Verilator spend seconds. Verilator starts with zeros anyway (``--x-initial 0``).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .lane_arrays.platform import LaneArrays
 
 __all__ = ["Simulated"]
 
-#: In a memory's text, where its name will be: memories of the same kind are one module.
+#: A placeholder for the name in a memory's text: memories of the same kind are one module.
 _NAME = "NAME"
 
 
@@ -33,7 +33,7 @@ class Simulated(LaneArrays):
         return super().text + "".join(text.replace(_NAME, name) for text, name in self._memories.items())
 
     def get_memory(self, memory: Memory) -> Any:
-        """What ``memory`` is made of. Amaranth calls this."""
+        """Return the module for ``memory``. Amaranth calls this."""
         if not _plain(memory):
             return memory.elaborate(None)
         text = _text(memory)
@@ -42,7 +42,7 @@ class Simulated(LaneArrays):
 
 
 def _plain(memory: Memory) -> bool:
-    """Whether :func:`_text` can write it: zeros at the start, one clock, and no word that is read while it comes in."""
+    """Whether :func:`_text` can write it: initially zero, one clock, and no word is read while it is written."""
     usual: Any = Value.cast(Signal(memory.shape))
     given: Any = memory.init
     zeros = usual.init == 0 and all(word is None or (isinstance(word, int) and word == 0) for word in given)

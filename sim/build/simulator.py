@@ -1,6 +1,6 @@
-"""Builds the simulation executable of a configuration, once: it is cached by the content of everything that goes in.
+"""Build the simulation executable of a configuration, once: it is cached by the content of all its inputs.
 
-That content is the Verilog and not the sources it comes from (:mod:`sim.build.verilog`).
+That content is the Verilog, not the sources that generate it (:mod:`sim.build.verilog`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["Build", "BuildError", "Progress", "build", "build_usual", "is_built"
 
 @dataclass(frozen=True)
 class Build:
-    """A simulation executable and the seconds this call spent on making it (0 when it came from the cache)."""
+    """A simulation executable and the seconds this call spent on making it (0 if it came from the cache)."""
 
     executable: Path
     elaborate_seconds: float = 0.0
@@ -34,7 +34,7 @@ class Build:
 
 
 def _compile(config: SmConfig, verilog: str, folder: Path, waves: bool, progress: Progress) -> float:
-    """Verilog -> ``folder``/metronome_top; returns the seconds that compiling has taken."""
+    """Compile Verilog to ``folder``/metronome_top; return the seconds that compiling took."""
     from .layout_header import layout_header
 
     (folder / "metronome_sm.v").write_text(verilog)
@@ -50,7 +50,7 @@ def _compile(config: SmConfig, verilog: str, folder: Path, waves: bool, progress
 
 
 def _verilate(folder: Path, waves: bool) -> list[Path]:
-    """Verilog -> C++ in ``folder``/obj; returns the C++ sources of the testbench, which other designs share."""
+    """Translate Verilog to C++ in ``folder``/obj; return the testbench's C++ sources, which other designs share."""
     script, env = verilator()
     main, *sources = testbench_sources()
     folders: list[str] = []
@@ -60,7 +60,7 @@ def _verilate(folder: Path, waves: bool) -> list[Path]:
     call([
         str(script), *FLAGS, *(WAVES_FLAGS if waves else ()), *folders,
         "-Mdir", "obj", "-I.", "-o", f"../{EXECUTABLE}",
-        # Without the library's place: it is the environment's that runs the executable (sim/run/process.py).
+        # Without the library's path: it comes from the environment that runs the executable (sim/run/process.py).
         "-LDFLAGS", f"{cocotb_library()} -Wl,--export-dynamic",
         str(main), *map(str, sources), "metronome_sm.v",
     ], folder, env)
@@ -68,17 +68,17 @@ def _verilate(folder: Path, waves: bool) -> list[Path]:
 
 
 def kept_executable(config: SmConfig) -> Path | None:
-    """The simulation of ``config`` that is in the cache; None if it has to be built, or may have to."""
+    """The simulation of ``config`` in the cache; None if it must be built, or may have to be."""
     return kept(Design(config), waves=False)
 
 
 def is_built(config: SmConfig) -> bool:
-    """Whether the cache has the simulation of ``config``, as far as that can be told without elaborating it."""
+    """Whether the cache has the simulation of ``config``, as far as can be determined without elaborating it."""
     return kept_executable(config) is not None
 
 
 def require_tools(config: SmConfig, *, waves: bool = False) -> None:
-    """As :func:`build` does first: raises BuildError if it would have to build, and something for it is missing."""
+    """Check the tools as :func:`build` does: raises BuildError if it would have to build, and a tool is missing."""
     require_simulated(config)
     _require_tools(Design(config, all_signals=waves), waves)
 
@@ -89,7 +89,7 @@ def _require_tools(design: Design, waves: bool) -> None:
 
 
 def require_simulated(config: SmConfig) -> None:
-    """BuildError if the SM has no port with all counters, which the testbench needs, or a policy of Python alone."""
+    """Raise BuildError if the SM lacks a port with all counters, for the testbench, or has a Python-only policy."""
     if not config.all_counters:
         raise BuildError("a simulation reads all counters at once: leave out all_counters=false, which is for a chip")
     try:
@@ -103,7 +103,7 @@ def build(
     config: SmConfig, *, verilog: str | None = None, waves: bool = False, progress: Progress | None = None,
     by_profile: bool = True,
 ) -> Build:
-    """The simulation executable of ``config``, from the cache or made now; if there is one by profile, that one.
+    """Return the executable of ``config``, from the cache or built now; a profile-guided one if it exists.
 
     Parameters
     ----------
@@ -112,13 +112,12 @@ def build(
     waves
         Build with VCD dumping.
     by_profile
-        Whether it may be one by profile.
+        Whether it may be a profile-guided build.
 
     Raises
     ------
     BuildError
-        If something that the machine must bring is missing, or a tool fails, or the configuration has no port with
-        all counters.
+        If a system requirement is missing, or a tool fails, or the configuration has no port with all counters.
     """
     require_simulated(config)
     design = Design(config, verilog, progress or (lambda step: None), all_signals=waves)
@@ -130,7 +129,7 @@ def build(
 
 
 def build_usual(design: Design, waves: bool = False, progress: Progress | None = None) -> Build:
-    """As :func:`build`, but never the one by profile."""
+    """As :func:`build`, but never a profile-guided build."""
     report = progress or (lambda step: None)
     seconds = 0.0
 

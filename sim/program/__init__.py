@@ -1,1 +1,1 @@
-"""From C source to what is in memory when a program starts."""
+"""Compile C sources and prepare memory for the start of a program."""

@@ -1,6 +1,6 @@
 """Program images: a small reader of RISC-V ELF32 executables, raw binaries and Vortex's images.
 
-The header and segment checks are ours, so that every refusal says what is wrong in one line.
+The header and segment checks are our own, so that every error message explains the problem in one line.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _HEADER = struct.Struct("<16sHHIIIIIHHHHHH")
 _PROGRAM_HEADER = struct.Struct("<8I")
 _SECTION_HEADER = struct.Struct("<10I")
 _SYMBOL = struct.Struct("<IIIBBH")
-#: The head of a .vxbin file.
+#: The header of a .vxbin file.
 _VXBIN = struct.Struct("<2Q")
 _MACHINE_RISCV = 243
 _TYPE_EXECUTABLE = 2
@@ -33,13 +33,13 @@ _SYMBOL_TABLE = 2
 _OBJECT = 1
 _FUNCTION = 2
 _FLAG_RVC = 0x1
-#: Set for the double and the quad float ABI alike.
+#: Set for both the double and the quad float ABI.
 _FLAG_WIDE_FLOAT_ABI = 0x4
 _TYPES = {0: "no type", 1: "an object file, not linked", 3: "a shared object or position-independent", 4: "a core dump"}
 
 
 class ImageError(ValueError):
-    """A program image that cannot be loaded; one line: what, where, what to do."""
+    """A program image that cannot be loaded; one line with the problem, its place, and the remedy."""
 
 
 @dataclass(frozen=True)
@@ -63,15 +63,15 @@ class ElfImage:
     path: Path
     entry: int
     segments: tuple[Segment, ...]
-    #: name -> (address, size in bytes); a name defined several times has the last global one.
+    #: name -> (address, size in bytes); the last global definition of a name wins.
     symbols: dict[str, tuple[int, int]] = field(default_factory=dict)
     #: (address, end, name) of every function, ascending.
     functions: tuple[tuple[int, int, str], ...] = ()
     #: (address, end, pc) of code that is not in the file: reports name the instruction at ``pc`` for it.
     stand_ins: tuple[tuple[int, int, int], ...] = ()
-    #: It is not known how much memory the program takes to be zero behind its last byte (.bss).
+    #: The amount of zeroed memory (.bss) that the program expects after its last byte is unknown.
     raw: bool = False
-    #: The whole file where it is an ELF, for the line table.
+    #: The whole file if it is an ELF, for the line table.
     content: bytes = field(default=b"", repr=False)
 
     @property
@@ -80,7 +80,7 @@ class ElfImage:
         return [(each.address, each.data, each.end) for each in self.segments]
 
     def function_at(self, pc: int) -> str | None:
-        """The function that ``pc`` lies in, with the name that it has in its source, or None."""
+        """The function that contains ``pc``, by the name in its source, or None."""
         pc = self._loaded(pc)
         position = bisect.bisect_right(self.functions, pc, key=lambda entry: entry[0]) - 1
         if position < 0 or pc >= self.functions[position][1]:
@@ -88,7 +88,7 @@ class ElfImage:
         return readable(self.functions[position][2])
 
     def places_of(self, name: str) -> list[tuple[int, int]]:
-        """(address, size in bytes) of every variable of this name: of static ones there may be several."""
+        """(address, size in bytes) of every variable of this name: there may be several static ones."""
         if not self.content:
             return [self.symbols[name]] if name in self.symbols else []
         reader = _Reader(self.path, self.content)
@@ -100,14 +100,14 @@ class ElfImage:
     def source_line(self, pc: int) -> str | None:
         """``file:line`` of the instruction at ``pc`` from the line table, or None without one that can be read.
 
-        Of what a header of the machine's interface has inlined it is the line that calls it.
+        For code inlined from a header of the machine's interface, it is the line of the call.
         """
         return self._lines.at(self._loaded(pc))
 
     def frames_at(self, pc: int) -> tuple[Frame, ...]:
-        """The functions that the instruction at ``pc`` is in, with their lines, the outermost first.
+        """The functions that contain the instruction at ``pc``, with their lines, the outermost first.
 
-        Without a line table it is the function alone, with the pc in place of a line; none if even that is not known.
+        Without a line table, the function alone, with the pc in place of a line; empty if even that is unknown.
         """
         frames = self._lines.frames(self._loaded(pc))
         if frames and frames[0].function:
@@ -118,7 +118,7 @@ class ElfImage:
         return () if function is None else (Frame(function, f"{pc:#010x}"),)
 
     def _loaded(self, pc: int) -> int:
-        """The pc in the file for which the instruction at ``pc`` stands."""
+        """The pc in the file that the instruction at ``pc`` stands in for."""
         return next((place for first, end, place in self.stand_ins if first <= pc < end), pc)
 
     @functools.cached_property
@@ -207,7 +207,7 @@ def _checked(reader: _Reader, segments: list[Segment], memory_map: MemoryMap) ->
 
 
 def _symbols(reader: _Reader, sections: list[tuple[Any, ...]]) -> list[tuple[str, int, int, int, int]]:
-    """(name, address, size, type, binding) of every defined, named symbol that is not the assembler's own."""
+    """(name, address, size, type, binding) of every defined, named symbol except the assembler's own."""
     found = []
     for section in sections:
         _, kind, _, _, offset, size, link, _, _, stride = section
@@ -282,9 +282,9 @@ def load_binary(path: str | Path, base: int | None = None, memory_map: MemoryMap
 
 
 def load_vxbin(path: str | Path, memory_map: MemoryMap | None = None) -> ElfImage:
-    """Read an image in Vortex's format: its first address, the one past its last, each 64 bits, and its bytes.
+    """Read an image in Vortex's format: its first address and its end address, 64 bits each, and its bytes.
 
-    It is entered at its first byte. What the bytes do not fill up to the last address is zero.
+    It is entered at its first byte. Memory between the last byte and the end address is zero.
 
     Raises
     ------

@@ -1,6 +1,6 @@
-"""The host side of a kernel, ``host.py``: loaded from its folder, called, and never believed.
+"""The host side of a kernel, ``host.py``: loaded from its folder, called, and never trusted.
 
-Whatever goes wrong in it is one line with the file and the line of its author. What it prints goes to standard error,
+Each error in it is reported in one line with the author's file and line. Its output goes to standard error,
 since standard output may be a JSON document.
 """
 
@@ -34,12 +34,12 @@ _MAKE = ("dtype", "size", "seed", "config")
 
 
 class HostError(KernelError):
-    """A mistake in somebody's ``host.py``; one line with its place."""
+    """An error in a user's ``host.py``; one line with its place."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Host:
-    """A loaded host side; the types of its fields are checked, and :attr:`problem` checks what ``make`` returns."""
+    """A loaded host side; the types of its fields are checked, and :attr:`problem` checks the result of ``make``."""
 
     file: str
     about: str
@@ -54,7 +54,7 @@ class Host:
 
 
 def shown(path: Path) -> str:
-    """The path as a user would write it: relative to the current folder, where it lies in that."""
+    """The path as a user would write it: relative to the current folder if it lies inside."""
     here = Path.cwd()
     return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
 
@@ -70,7 +70,7 @@ def _one_line(text: str) -> str:
 
 
 def _place(error: BaseException, folder: Path) -> str:
-    """``file:line`` of the author's line that the error comes from: the innermost one below his folder."""
+    """``file:line`` of the author's line that the error comes from: the innermost one inside the folder."""
     if isinstance(error, SyntaxError) and error.filename and Path(error.filename).is_relative_to(folder):
         return f"{shown(Path(error.filename))}:{error.lineno or 1}"
     stack = traceback.extract_tb(error.__traceback__)
@@ -79,7 +79,7 @@ def _place(error: BaseException, folder: Path) -> str:
 
 
 def _said(error: BaseException, folder: Path) -> str:
-    """What the error says. If that is nothing, as after ``assert a == b``, the author's line says what it is about."""
+    """The text of the error or, if that is empty, as after ``assert a == b``, the author's line."""
     text = _one_line(error.msg if isinstance(error, SyntaxError) else str(error))
     if text:
         return text
@@ -89,7 +89,7 @@ def _said(error: BaseException, folder: Path) -> str:
 
 @contextlib.contextmanager
 def _guarded(folder: Path, modules: OwnModules) -> Iterator[None]:
-    """Run the author's code: the folder is importable, output goes to standard error, mistakes are HostErrors.
+    """Run the author's code: the folder is importable, output goes to standard error, errors become HostErrors.
 
     ``modules`` are those that this host side has imported so far.
     """
@@ -103,14 +103,14 @@ def _guarded(folder: Path, modules: OwnModules) -> Iterator[None]:
         try:
             yield
         except KernelError:
-            raise  # what he wants to say, or what has been said here
+            raise  # the author's own message, or one of ours
         except (Exception, SystemExit) as error:
             said = ": ".join(filter(None, [_place(error, folder), _kind(error), _said(error, folder)]))
             raise HostError(said) from error
 
 
 def _execute(folder: Path, modules: OwnModules) -> ModuleType:
-    """The module of ``folder/host.py``, run under a name of its own."""
+    """Run ``folder/host.py`` under a unique module name, and return the module."""
     path = folder / _SOURCE
     module = ModuleType(f"metronome_host_{abs(hash(str(path))):x}")
     module.__file__ = str(path)
@@ -133,7 +133,7 @@ def _are_types(value: Any) -> bool:
     return isinstance(value, tuple | list) and len(value) > 0 and all(each in C_TYPES for each in value)
 
 
-#: What a host side must have: name, whether a value will do, and what it must be.
+#: Required parts of a host side: name, a test of the value, and the requirement in words.
 _PARTS: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
     ("ABOUT", lambda value: isinstance(value, str) and bool(value.strip()), "a line of text that says what it does"),
     ("TYPES", _are_types, f"a tuple of {' and '.join(map(repr, C_TYPES))}, the default one first"),
@@ -144,10 +144,10 @@ _PARTS: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
 
 
 def _require_takes(function: Callable[..., Any], name: str, parameters: Sequence[str], file: str, what: str) -> None:
-    """HostError with the line of the function unless it can be called with the parameters, each in its place."""
+    """Raise HostError with the function's line unless it accepts the parameters, each in its place."""
     try:
         signature = inspect.signature(function)
-    except (TypeError, ValueError):  # one that is not written in Python
+    except (TypeError, ValueError):  # a function that is not written in Python
         return
     places = list(signature.parameters)
     moved = any(each in places and places.index(each) != index for index, each in enumerate(parameters))
@@ -163,7 +163,7 @@ def _require_takes(function: Callable[..., Any], name: str, parameters: Sequence
 
 
 def load_host(folder: Path, module: str | None = None) -> Host:
-    """The host side in ``folder``; ``module`` is its name where it is one of ours, already importable.
+    """Load the host side in ``folder``; ``module`` is its name if it is one of ours, already importable.
 
     Raises
     ------
@@ -190,7 +190,7 @@ def load_host(folder: Path, module: str | None = None) -> Host:
 
     def problem(dtype: str, size: int, seed: int, config: SmConfig, function: str | None = None) -> Problem | OpenCl:
         with _guarded(folder, modules):
-            # A source with several kernels may make other arguments for each.
+            # A source with several kernels may need different arguments for each.
             wants = function is not None and "kernel" in inspect.signature(host.make).parameters
             made = host.make(dtype, size, seed, config, **({"kernel": function} if wants else {}))
         return _checked(made, folder, file, modules, config)
@@ -216,7 +216,7 @@ def _buffers(made: Problem | OpenCl, file: str) -> dict[str, tuple[int, bytes]]:
 
 
 def _parts_of(made: Problem | OpenCl) -> tuple[tuple[str, bool, str], ...]:
-    """The fields of what ``make`` has returned: name, whether it is right, and what it must be."""
+    """The fields of the result of ``make``: name, whether it is valid, and the requirement in words."""
     common = (
         ("buffers", isinstance(made.buffers, dict), "a dict"),
         ("check", callable(made.check), "a function check(read)"),
@@ -232,7 +232,7 @@ def _parts_of(made: Problem | OpenCl) -> tuple[tuple[str, bool, str], ...]:
 
 
 def _checked(made: Any, folder: Path, file: str, modules: OwnModules, config: SmConfig) -> Problem | OpenCl:
-    """What ``make`` has returned, with a check that is guarded too."""
+    """Return the result of ``make``, with a check that is guarded too."""
     if not isinstance(made, Problem | OpenCl):
         raise HostError(f"{file}: make() must return a Problem, not {_one_line(repr(made))[:80]}")
     for name, is_right, what in _parts_of(made):
@@ -247,7 +247,7 @@ def _checked(made: Any, folder: Path, file: str, modules: OwnModules, config: Sm
             with _guarded(folder, modules):
                 found = made.check(Reader(read=read, memory_map=config.memory_map, buffers=buffers))
         except HostError as error:
-            # `assert` and numpy.testing are how many people write a check: that one has failed, and is no mistake.
+            # Many checks use `assert` or numpy.testing: the check has then failed, which is not a mistake in host.py.
             if not isinstance(error.__cause__, AssertionError):
                 raise
             return [str(error)]

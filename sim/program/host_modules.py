@@ -1,6 +1,6 @@
-"""The modules that a ``host.py`` imports from beside it: another's of the same names are not mistaken for them.
+"""Modules that a ``host.py`` imports from its own folder: kept apart from another kernel's modules of the same names.
 
-And the files that it reads, on which its inputs and its check depend.
+Also the files that it reads, on which its inputs and its check depend.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from typing import Any
 
 __all__ = ["OwnModules", "own_modules"]
 
-#: Of the host sides that are executed now.
+#: The modules of the host sides that are being executed.
 _executed: list[OwnModules] = []
 
 
 class OwnModules(dict[str, ModuleType]):
-    """The modules by their names, and the files that were opened while they were executed."""
+    """The modules by name, and the files that were opened while they were executed."""
 
     def __init__(self) -> None:
         super().__init__()
         self.opened: set[str] = set()
 
     def files(self, host: Path) -> list[Path]:
-        """``host``, its modules, the files that were read so far, and those beside it that its text names.
+        """Return ``host``, its modules, the files read so far, and files beside it that its text names.
 
-        Those of Python itself and of installed packages are left out: their versions say what they are.
+        Files of Python itself and of installed packages are left out: their versions identify them.
         """
         modules = [host, *(file for module in self.values() if (file := _file(module)) is not None)]
         named = [host.parent / text for file in modules if file.suffix == ".py" for text in _texts(file)]
@@ -43,7 +43,7 @@ class OwnModules(dict[str, ModuleType]):
 
 
 def _texts(source: Path) -> set[str]:
-    """The texts in a Python file that can be the names of files."""
+    """The strings in a Python file that can be file names."""
     with contextlib.suppress(OSError, SyntaxError, ValueError):
         nodes = ast.walk(ast.parse(source.read_bytes()))
         texts = {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
@@ -53,7 +53,7 @@ def _texts(source: Path) -> set[str]:
 
 @functools.cache
 def _watch() -> None:
-    """Note what is opened to be read, from now on; a hook stays as long as the process."""
+    """Record files opened for reading from now on; the hook lasts as long as the process."""
 
     def note(event: str, arguments: tuple[Any, ...]) -> None:
         if event == "open" and _executed and not isinstance(arguments[0], int) and not arguments[2] & _WRITES:
@@ -66,13 +66,13 @@ _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 
 
 def _file(module: ModuleType) -> Path | None:
-    """Its file, or its folder if it is a package without one."""
+    """The module's file, or the folder of a package without one."""
     places = [getattr(module, "__file__", None), *(getattr(module, "__path__", None) or [])]
     return next((Path(place) for place in places if isinstance(place, str)), None)
 
 
 def _is_own(module: ModuleType, folder: Path, usual: Sequence[str]) -> bool:
-    """Whether it lies in ``folder``, or where only a ``sys.path`` that host.py has changed leads to."""
+    """Whether it lies in ``folder``, or in a place that only host.py's changes of ``sys.path`` lead to."""
     file = _file(module)
     if file is None or module.__name__.partition(".")[0] == "metronome":
         return False
@@ -81,7 +81,7 @@ def _is_own(module: ModuleType, folder: Path, usual: Sequence[str]) -> bool:
 
 @contextlib.contextmanager
 def own_modules(folder: Path, own: OwnModules) -> Iterator[None]:
-    """Put the modules ``own`` where ``import`` finds them; at the end take them away again, with those that came."""
+    """Make the modules ``own`` importable; at the end remove them again, and newly imported ones with them."""
     before, usual = dict(sys.modules), [os.path.abspath(place) for place in sys.path if place]
     _watch()
     sys.modules.update(own)

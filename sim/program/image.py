@@ -1,4 +1,4 @@
-"""All that is in memory when a program starts, as a text that ``$readmemh`` reads: for testbenches of others."""
+"""The initial memory of a program as text for ``$readmemh``: for testbenches outside this project."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from .kernels import Launch, load_into
 
 __all__ = ["image_text", "image_words", "read_words"]
 
-_WORDS = 8  # of a line of the text
+_WORDS = 8  # words on a line of the text
 
 
 def image_words(launch: Launch, config: SmConfig) -> SparseMemory:
-    """Memory as the SM's port sees it when the program starts."""
+    """Memory as seen by the SM's port when the program starts."""
     memory = SparseMemory(config.memory_map)
     load_into(launch, memory)
     interleave(config, memory)
@@ -27,7 +27,7 @@ def image_words(launch: Launch, config: SmConfig) -> SparseMemory:
 
 
 def _facts(launch: Launch, config: SmConfig) -> Iterator[str]:
-    """What a testbench must know, one a line."""
+    """The facts that a testbench needs, one a line."""
     places = config.memory_map
     yield f"entry {launch.entry:#010x}"
     yield f"argument {launch.argument_address:#010x}"
@@ -39,9 +39,9 @@ def _facts(launch: Launch, config: SmConfig) -> Iterator[str]:
 
 
 def image_text(launch: Launch, config: SmConfig) -> str:
-    """The image: 32-bit words at word addresses (the byte address divided by 4). Memory is 0 where it says nothing.
+    """The image: 32-bit words at word addresses (the byte address divided by 4). Memory is 0 at all other addresses.
 
-    The lines of its head are comments: where the program starts (``start_pc``) and its argument block (``arg``), the
+    The header lines are comments: where the program starts (``start_pc``) and its argument block (``arg``), the
     first byte of memory and the one past its last, the exit code, the console with its bytes, and each buffer.
     """
     memory = image_words(launch, config)
@@ -65,7 +65,7 @@ def image_text(launch: Launch, config: SmConfig) -> str:
 
 
 def read_words(text: str) -> Iterator[tuple[int, int]]:
-    """Byte address and word of everything in such a text."""
+    """Return the byte address and value of every word in such a text."""
     address = 0
     for line in text.splitlines():
         for word in line.partition("//")[0].split():

@@ -1,4 +1,4 @@
-"""Functions of an ELF's debug information: where they are, and where those that were inlined are called from."""
+"""Functions in an ELF's debug information: their code, and the calls that were inlined."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from .names import readable
 
 __all__ = ["Scope", "scopes"]
 
-#: Where one DIE says that it is another one's: a name is at the end of such a chain.
+#: Attributes by which one DIE refers to another for the same function: the end of the chain has the name.
 _ORIGINS = ("DW_AT_abstract_origin", "DW_AT_specification")
 
 
 class Scope(NamedTuple):
     """Code of a function, from ``address`` to ``end``.
 
-    ``depth``: 0, or how deep it was inlined; then ``file`` (its number) and ``line`` are those of the call in whose
-    place the code stands, else 0.
+    ``depth``: 0, or the depth to which it was inlined; then ``file`` (its number) and ``line`` are those of the call
+    that the code replaces, else 0.
     """
 
     address: int
@@ -30,7 +30,7 @@ class Scope(NamedTuple):
 
 
 def scopes(content: bytes) -> Iterator[tuple[Any, Scope]]:
-    """Every function and every call that was inlined, with the header of the line table that numbers its file."""
+    """Every function and every inlined call, with the header of the line table that numbers its file."""
     from elftools.elf.elffile import ELFFile  # here, since few runs ask for a line
 
     elf = ELFFile(io.BytesIO(content))
@@ -56,7 +56,7 @@ def _inside(dwarf: Any, unit: Any, die: Any, depth: int) -> Iterator[Scope]:
 
 
 def _function(die: Any) -> str:
-    """The name of the function as its author wrote it, with types if it is C++."""
+    """The name of the function as its author wrote it, with types for C++."""
     while True:
         for attribute in ("DW_AT_linkage_name", "DW_AT_name"):
             if attribute in die.attributes:
@@ -68,7 +68,7 @@ def _function(die: Any) -> str:
 
 
 def _ranges(dwarf: Any, unit: Any, die: Any) -> Iterator[tuple[int, int]]:
-    """The code of a DIE."""
+    """The address ranges of a DIE."""
     attributes = die.attributes
     if "DW_AT_low_pc" in attributes:
         first, high = attributes["DW_AT_low_pc"].value, attributes["DW_AT_high_pc"]

@@ -1,7 +1,7 @@
-"""The kernels of ``riscv_kernels`` and those of users, by name, folder or source, with hints at what one lacks.
+"""Kernels of ``riscv_kernels`` and of users, by name, folder or source, with hints for incomplete ones.
 
-A kernel is a folder with ``kernel.c`` or ``kernel.cl``, and ``host.py``. One of ours goes by its name, one of a user's
-by its path. An OpenCL source of any name is one too, with the ``host.py`` beside it.
+A kernel is a folder with ``kernel.c`` or ``kernel.cl``, and ``host.py``. One of ours is named by its name, a user's
+by its path. An OpenCL source of any name is a kernel too, with the ``host.py`` beside it.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ __all__ = ["KERNELS", "KERNEL_FILES", "KernelInfo", "host_of", "kernel_source", 
 _SOURCE, _HOST = "kernel.c", "host.py"
 #: The machine's side: one of these.
 KERNEL_FILES = (_SOURCE, "kernel.cl")
-#: A name that is at least so much like another is taken for a mistyped one.
+#: The similarity from which a name counts as a mistyped one.
 _ALIKE = 0.8
 
 
 @dataclass(frozen=True, kw_only=True)
 class KernelInfo:
-    """One kernel: of ours, or of a user's folder."""
+    """One kernel: one of ours, or a user's folder."""
 
     name: str
     about: str
@@ -38,19 +38,19 @@ class KernelInfo:
     types: tuple[str, ...]
     default_size: int
     max_size: int
-    #: Where it lies, if it is a user's.
+    #: The folder of a user's kernel.
     folder: Path | None = None
 
 
 def _names(folder: Path) -> list[str]:
-    """The files in the folder; none if it cannot be read."""
+    """The files in the folder; empty if it cannot be read."""
     with contextlib.suppress(OSError):
         return sorted(each.name for each in folder.iterdir() if each.is_file())
     return []
 
 
 def _alike(wanted: str, names: list[str]) -> str | None:
-    """The one of the names that is ``wanted`` mistyped, such as Host.py."""
+    """The name that is ``wanted`` mistyped, such as Host.py."""
     known = {name.lower(): name for name in names}
     found = difflib.get_close_matches(wanted, known, 1, _ALIKE)
     return known[found[0]] if found else None
@@ -61,7 +61,7 @@ def _sources(folder: Path) -> list[Path]:
 
 
 def _is_kernel_folder(folder: Path) -> bool:
-    """Whether it holds both sides of a kernel."""
+    """Whether it contains both sides of a kernel."""
     return bool(_sources(folder)) and os.path.isfile(folder / _HOST)
 
 
@@ -105,7 +105,7 @@ def _source_in(folder: Path, name: str) -> Path:
 
 
 def _lack(folder: Path) -> str:
-    """Why this folder, which has no file kernel.c, is no kernel."""
+    """The reason why this folder, which has no file kernel.c, is not a kernel."""
     if (folder / _SOURCE).is_dir():
         return f"its {_SOURCE} is a folder: it must be a C file"
     if folder.name == _SOURCE:
@@ -125,12 +125,12 @@ def _lack(folder: Path) -> str:
 
 
 def require_host(folder: Path, name: str) -> None:
-    """For a folder with a kernel that has no file ``host.py``: refuse what may be meant for one.
+    """For a folder with a kernel but no file ``host.py``: report a file that may be meant as one.
 
     Raises
     ------
     KernelError
-        If there is a folder of that name, or a file whose name is like it.
+        If there is a folder of that name, or a file with a similar name.
     """
     alone = f"or run {_SOURCE} alone: metronome run {Path(name) / _SOURCE}"
     if (folder / _HOST).is_dir():
@@ -141,7 +141,7 @@ def require_host(folder: Path, name: str) -> None:
 
 
 def host_of(name: str) -> Host:
-    """The host side of this kernel."""
+    """Return the host side of this kernel."""
     folder = kernel_source(name).parent
     return load_host(folder, f"metronome.riscv_kernels.{name}.host" if name in KERNELS else None)
 
@@ -170,5 +170,5 @@ def listing(folder: Path) -> tuple[list[KernelInfo], list[str]]:
 
 
 def kernels() -> list[KernelInfo]:
-    """Every kernel of ours that :func:`prepare` knows."""
+    """All our kernels that :func:`prepare` accepts."""
     return [_info(name) for name in KERNELS]

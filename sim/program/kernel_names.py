@@ -1,4 +1,4 @@
-"""The names of our own kernels, and of element types. They need no kernel's host.py, and so no numpy."""
+"""Names of our own kernels, and of element types. They do not import a kernel's host.py, and so not numpy."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ __all__ = ["C_TYPES", "KERNELS"]
 #: Element type -> its name in C.
 C_TYPES = {"int32": "int32_t", "float32": "float"}
 
-#: What ``metronome new`` copies, which is no kernel of the library.
+#: The template that ``metronome new`` copies, which is not a kernel of the library.
 _SKELETON = "skeleton"
-#: Those that a listing begins with.
+#: The kernels that a listing begins with.
 _FIRST = (
     "vecadd", "saxpy", "sgemm", "psort", "transpose", "psum", "diverge", "conv3", "sfilter",
     "conv_rows", "conv_columns", "row_sums",

@@ -1,8 +1,8 @@
-"""The kernels of ``riscv_kernels`` and those of users, and what it takes to launch one of them, or any other program.
+"""Launches of the kernels of ``riscv_kernels``, of users' kernels, and of any other program.
 
 A kernel is a folder with ``kernel.c`` or ``kernel.cl``, and ``host.py`` (kernel_folders.py).
 
-A :class:`Launch` is everything that has to be in memory before the machine starts, in a fixed order: the program
+A :class:`Launch` is everything that must be in memory before the machine starts, in a fixed order: the program
 image, the buffers, the argument block at the user area's start (whose address goes into mscratch).
 """
 
@@ -89,7 +89,7 @@ def _options(source: Path, problem: OpenCl) -> list[str]:
 
 
 def _problem(name: str, host: Host, function: str | None, what: tuple[str, int, int, SmConfig]) -> Problem | OpenCl:
-    """The inputs; those of OpenCL have the kernel ``function``, if that is given."""
+    """The inputs; an OpenCL problem has the kernel ``function``, if that is given."""
     made = host.problem(*what, function)
     if kernel_source(name).suffix == ".cl":
         if not isinstance(made, OpenCl):
@@ -126,11 +126,11 @@ def prepare(
     dtype
         The element type; None takes the kernel's first one.
     size
-        What it counts is the kernel's (``KernelInfo.about``); None takes the default size.
+        Its unit depends on the kernel (``KernelInfo.about``); None takes the default size.
     config
-        The machine it shall run on: psum chooses its block by it. The program itself suits every machine.
+        The machine to run on: psum chooses its block by it. The program itself suits every machine.
     compiling
-        Flags of the compiler, and which kernel of an OpenCL source.
+        Flags of the compiler, and the kernel of an OpenCL source.
     warn
         Called with the compiler's warnings; by default they go to stderr.
 
@@ -172,7 +172,7 @@ def prepare_source(
     path: str | Path, arguments_path: str | Path | None = None, config: SmConfig = BASE,
     compiling: Compiling = AS_USUAL, *, warn: Warn | None = None,
 ) -> Launch:
-    """A program of one C or assembly file, compiled with the runtime; else as :func:`prepare_elf`.
+    """Prepare a program of one C or assembly file, compiled with the runtime; else as :func:`prepare_elf`.
 
     Raises
     ------
@@ -189,7 +189,7 @@ def prepare_source(
 
 
 def _overlap(launch: Launch) -> str | None:
-    """What is in the way of what, or outside memory, in words; None if all is well."""
+    """The first overlap, or the first part outside memory, in words; None if there is neither."""
     places = {"the argument block": (launch.argument_address, launch.arguments)}
     places |= {f"buffer {name!r}": place for name, place in launch.buffers.items()}
     places |= {f"the file of {name}": place for name, place in launch.loads.items()}
@@ -235,7 +235,7 @@ def _foreign(image: ElfImage, arguments_path: str | Path | None, config: SmConfi
 
 
 def prepare_elf(path: str | Path, arguments_path: str | Path | None = None, config: SmConfig = BASE) -> Launch:
-    """A program that was not built here. ``arguments_path`` is a file with its argument block.
+    """Prepare a program that was not built here. ``arguments_path`` is a file with its argument block.
 
     Raises
     ------
@@ -248,17 +248,17 @@ def prepare_elf(path: str | Path, arguments_path: str | Path | None = None, conf
 def prepare_binary(
     path: str | Path, arguments_path: str | Path | None = None, base: int | None = None, config: SmConfig = BASE
 ) -> Launch:
-    """A raw image at ``base`` (default: the start address); else as :func:`prepare_elf`."""
+    """Prepare a raw image at ``base`` (default: the start address); else as :func:`prepare_elf`."""
     return _foreign(load_binary(path, base, config.memory_map), arguments_path, config)
 
 
 def prepare_vxbin(path: str | Path, arguments_path: str | Path | None = None, config: SmConfig = BASE) -> Launch:
-    """An image in Vortex's format; else as :func:`prepare_elf`."""
+    """Prepare an image in Vortex's format; else as :func:`prepare_elf`."""
     return _foreign(load_vxbin(path, config.memory_map), arguments_path, config)
 
 
 def with_vortex_memory(launch: Launch, config: SmConfig) -> tuple[Launch, SmConfig]:
-    """``launch`` on ``config``, with memory up to the end of the address space unless it has the runtime of here."""
+    """``launch`` on ``config``, with memory up to the end of the address space unless it has this project's runtime."""
     if RUNTIME_SYMBOL in launch.image.symbols:
         return launch, config
     memory_map = dataclasses.replace(config.memory_map, end=1 << 32)
@@ -266,12 +266,12 @@ def with_vortex_memory(launch: Launch, config: SmConfig) -> tuple[Launch, SmConf
 
 
 def with_loads(launch: Launch, loads: dict[str, tuple[int, bytes]]) -> Launch:
-    """``launch`` with ``loads`` in memory.
+    """Return ``launch`` with ``loads`` in memory.
 
     Raises
     ------
     ImageError
-        If two of all that is in memory at the start overlap, or something is outside memory.
+        If any two parts of the initial memory overlap, or one is outside memory.
     """
     launch = dataclasses.replace(launch, loads=loads)
     overlap = _overlap(launch)
@@ -283,7 +283,7 @@ def with_loads(launch: Launch, loads: dict[str, tuple[int, bytes]]) -> Launch:
 def load_into(launch: Launch, memory: SparseMemory) -> None:
     """Write image, buffers, loads and argument block.
 
-    What a segment only reserves is zero afterwards, in used memory too.
+    Memory that a segment only reserves is zero afterwards, even if it was used before.
     """
     pages = memory.pages()
     for segment in launch.image.segments:
@@ -296,7 +296,7 @@ def load_into(launch: Launch, memory: SparseMemory) -> None:
 
 
 def _clear(memory: SparseMemory, pages: list[int], first: int, end: int) -> None:
-    """Zero [first, end) where it lies in pages that exist; the others read zero anyway."""
+    """Zero [first, end) in pages that exist; the others read zero anyway."""
     for page in pages:
         low, high = max(first, page), min(end, page + PAGE_BYTES)
         if low < high:

@@ -1,4 +1,4 @@
-"""A program with its inputs, ready to be loaded: what :mod:`sim.program.kernels` prepares and every engine runs."""
+"""A program with its inputs, ready to be loaded: prepared by :mod:`sim.program.kernels`, run by every engine."""
 
 from __future__ import annotations
 
@@ -33,37 +33,37 @@ class Launch:
     arguments: bytes = b""
     #: name -> (address, initial bytes)
     buffers: dict[str, tuple[int, bytes]] = field(default_factory=dict)
-    #: name -> (address, bytes): what else is in memory. Unlike the buffers it does not say that this is all there is.
+    #: name -> (address, bytes): further contents of memory. Unlike the buffers, they do not declare all its areas.
     loads: dict[str, tuple[int, bytes]] = field(default_factory=dict)
-    #: name -> (address, bytes): what is there again when ``main`` is entered, though the start-up code clears what is
-    #: zero at the start. The golden model and the predictor can do that, the hardware cannot.
+    #: name -> (address, bytes): memory restored when ``main`` is entered, after the start-up code has cleared memory
+    #: that is zero at the start. The golden model and the predictor can do that, the hardware cannot.
     at_main: dict[str, tuple[int, bytes]] = field(default_factory=dict)
-    #: Mismatches in memory after the run, one line each; empty: passed. A program not from here has no check.
+    #: Return the mismatches in memory after the run, one a line; empty: passed. A foreign program has no check.
     check: Callable[[Readable], list[str]] = lambda memory: []
     dtype: str | None = None
     size: int | None = None
     seed: int | None = None
-    #: How it was compiled; None if that was done elsewhere.
+    #: How it was compiled; None if it was compiled elsewhere.
     compiling: Compiling | None = None
     #: The files with the code of the check and the inputs, and those that they have read.
     host_files: Callable[[], list[Path]] = list
-    #: What --region has opened the measured region around, if it has.
+    #: The argument of --region around which the measured region was opened, if any.
     region: str | None = None
 
     @property
     def entry(self) -> int:
-        """Where warp 0 starts."""
+        """The address at which warp 0 starts."""
         return self.image.entry
 
     @property
     def main(self) -> int | None:
-        """Where ``main`` begins, if the program has one."""
+        """The address of ``main``, if the program has one."""
         place = self.image.symbols.get("main")
         return None if place is None else place[0]
 
     @property
     def argument_address(self) -> int:
-        """What mscratch holds at the start."""
+        """The initial value of mscratch."""
         return self.memory_map.user
 
     @property

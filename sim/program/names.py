@@ -6,9 +6,9 @@ __all__ = ["readable"]
 
 
 def readable(name: str) -> str:
-    """A mangled C++ name as it stands in the source, with its types; any other name, and one that is damaged, as it is.
+    """Return a mangled C++ name as in the source, with its types; any other or damaged name unchanged.
 
-    It stays as it is on a computer without a C++ library, too.
+    Without a C++ library on the computer, every name is returned unchanged.
     """
     if not name.startswith("_Z"):
         return name

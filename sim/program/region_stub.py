@@ -1,11 +1,11 @@
 """The measured region (CSR 0x7C0) of a program that does not open it: a few instructions, added when it is loaded.
 
-Of a whole program they are where it starts: they open the region and jump to its entry. Of a function its first
-instruction becomes a jump to them. They open the region, call the function without that jump, and close the region
-when it has returned. So the function may call itself, or end in a jump to another one. A call that finds the region
-open leaves it open.
+For a whole program, they are at its start: they open the region and jump to the program's entry. For a function, its
+first instruction becomes a jump to them. They open the region, call the function without that jump, and close the
+region when it has returned. The function may therefore call itself, or end in a jump to another one. A call that finds
+the region open leaves it open.
 
-A function finds every register as its caller has left it, but for ``t0`` and ``ra``; ``sp`` is 16 bytes lower.
+A function finds every register as its caller left it, except for ``t0`` and ``ra``; ``sp`` is 16 bytes lower.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from .names import readable
 
 __all__ = ["WHOLE", "free_place", "with_region", "with_stub"]
 
-#: The region that is no function.
+#: The name of the region that is the whole program.
 WHOLE = "whole"
 _MREGION = 0x7C0
 _ZERO, _RA, _SP, _T0 = (asm.REGISTERS[name] for name in ("zero", "ra", "sp", "t0"))
 _FRAME_BYTES, _SAVED_RA, _SAVED_REGION = 16, 12, 8
-#: Bytes that a jal reaches.
+#: The range of a jal in bytes.
 _REACH = 1 << 20
 _AUIPC, _BRANCH, _JAL = 0x17, 0x63, 0x6F
 #: Address -> instruction.
@@ -37,12 +37,12 @@ _Words = dict[int, int]
 
 
 def with_region(launch: Launch, region: str, config: SmConfig) -> Launch:
-    """``launch``, with all that is loaded, and the region open in ``region``: "whole" or the name of a function.
+    """Return ``launch``, with all that is loaded, and the region open in ``region``: "whole" or the name of a function.
 
     Raises
     ------
     ImageError
-        If there is no such function, it cannot be measured so, or the added instructions have no place.
+        If there is no such function, it cannot be measured so, or there is no place for the added instructions.
     """
     try:
         image = _around_all(launch, config) if region == WHOLE else _around_function(launch, region, config)
@@ -76,7 +76,7 @@ def _around_function(launch: Launch, name: str, config: SmConfig) -> ElfImage:
         _append_moved(program, words[first], first)
         patched = {first: asm.jal(_ZERO, place - first)} | _loops(words, first, body)
         return with_stub(_patched(image, patched), program, first)
-    except ValueError:  # of asm
+    except ValueError:  # from asm
         raise ImageError(
             f"a jump at the function's start, or back to it, does not reach {place:#010x}, where the added"
             " instructions are: name the function that calls it"
@@ -84,12 +84,12 @@ def _around_function(launch: Launch, name: str, config: SmConfig) -> ElfImage:
 
 
 def _call(place: int) -> Program:
-    """Open the region, call what follows, close the region, return."""
+    """Open the region, call the code that follows, close the region, return."""
     program = Program(place)
     program.add(
         asm.addi(_SP, _SP, -_FRAME_BYTES),
         asm.sw(_RA, _SAVED_RA, _SP),
-        # What it was: a number for csrw would have to be that of lane 0, which may not be active.
+        # Restore the previous value: a number for csrw would have to be that of lane 0, which may not be active.
         asm.csrrwi(_T0, _MREGION, 1),
         asm.sw(_T0, _SAVED_REGION, _SP),
     )
@@ -104,7 +104,7 @@ def _call(place: int) -> Program:
 
 
 def _append_moved(program: Program, word: int, pc: int) -> None:
-    """Append what does the same as ``word`` at ``pc``, and then goes on behind it. ValueError: out of reach."""
+    """Append code that does the same as ``word`` at ``pc``, and then continues after it. ValueError: out of reach."""
     opcode, rd, body = word & 0x7F, word >> 7 & 31, program.here
     if opcode == _AUIPC:
         program.li(rd, (pc + (word & 0xFFFFF000)) & 0xFFFF_FFFF)
@@ -120,12 +120,12 @@ def _append_moved(program: Program, word: int, pc: int) -> None:
 
 
 def _target(pc: int, offset: int, body: int) -> int:
-    """Where a jump at ``pc``, which is at ``body`` now, goes to: one to itself still does."""
+    """The target of a jump at ``pc``, which is now at ``body``: a jump to itself still targets itself."""
     return pc + offset if offset else body
 
 
 def _loops(words: _Words, first: int, body: int) -> _Words:
-    """The function's branches and jumps to its own start, which is at ``body`` now. ValueError: out of reach."""
+    """The function's branches and jumps to its own start, which is now at ``body``. ValueError: out of reach."""
     moved = {}
     for pc, word in words.items():
         if word & 0x7F == _BRANCH and pc + _branch_offset(word) == first != pc:
@@ -160,7 +160,7 @@ def _short(name: str) -> str:
 
 
 def _function(launch: Launch, name: str) -> tuple[int, int]:
-    """(address, end) of the function of this name: that of the linker, or the one in a C++ source."""
+    """(address, end) of the function of this name: the linker's name, or the one in a C++ source."""
     functions = launch.image.functions
     if not functions:
         raise ImageError(f"{launch.name} has no symbols: use --region {WHOLE}")
@@ -228,7 +228,7 @@ def _patched(image: ElfImage, words: _Words) -> ElfImage:
 
 
 def with_stub(image: ElfImage, program: Program, target: int) -> ElfImage:
-    """The image with a stub of one line; reports name ``target`` for it. ValueError: a jump is out of reach."""
+    """The image with a stub in one memory line; reports name ``target`` for it. ValueError: a jump is out of reach."""
     code = program.assemble()
     assert len(code) <= LINE_BYTES, "free_place has found one line"
     stub = Segment(program.base, code, LINE_BYTES)

@@ -1,6 +1,6 @@
 """Source lines of addresses, from the debug information of an ELF.
 
-It is read by pyelftools, and only when a source line is asked for.
+It is read by pyelftools, and only if a source line is requested.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _INTERFACES = ("metronome.h", "vx_intrinsics.h")
 
 
 class Frame(NamedTuple):
-    """A function and where in it a pc is, ``file:line``. One that was inlined has a frame of its own.
+    """A function and the place of a pc in it, ``file:line``. An inlined function has a frame of its own.
 
     Line 0 is the compiler's own code, which belongs to no line of the source.
     """
@@ -30,12 +30,12 @@ class Frame(NamedTuple):
 
 
 def own_frame(frames: Sequence[Frame]) -> Frame | None:
-    """The frame to show, of those of a pc: the innermost that is not in a header of the machine's interface."""
+    """The frame to show for a pc: the innermost that is not in a header of the machine's interface."""
     return next((frame for frame in frames[::-1] if not _is_interface(frame.line)), frames[-1] if frames else None)
 
 
 class SourceLines:
-    """The line table of an ELF, ``content``; bytes without one that can be read have no lines."""
+    """The line table of an ELF, ``content``; without a readable table there are no lines."""
 
     def __init__(self, content: bytes) -> None:
         self._content = content
@@ -43,15 +43,15 @@ class SourceLines:
     def at(self, pc: int) -> str | None:
         """``file:line`` of the instruction at ``pc``, or None.
 
-        Of what a header of the machine's interface has inlined it is the line that calls it.
+        For code inlined from a header of the machine's interface, it is the line of the call.
         """
         frame = own_frame(self.frames(pc))
         return None if frame is None or frame.line.endswith(":0") else frame.line
 
     def frames(self, pc: int) -> tuple[Frame, ...]:
-        """The functions that the instruction at ``pc`` is in, the outermost first; none if its line is not known.
+        """The functions that contain the instruction at ``pc``, the outermost first; empty if its line is unknown.
 
-        In code without functions, as an assembler's, the function is empty.
+        In code without functions, such as an assembler's, the function is empty.
         """
         rows = self._rows
         position = bisect.bisect_right(rows, pc, key=lambda row: row[0]) - 1
@@ -74,7 +74,7 @@ class SourceLines:
         try:
             return tuple(sorted(_line_rows(self._content)))
         except Exception:
-            # The debug information is a courtesy: whatever a third-party parser makes of a broken table
+            # The debug information is optional: if a third-party parser fails on a broken table
             # (it raises nearly anything), the program itself runs without.
             return ()
 
@@ -88,7 +88,7 @@ class SourceLines:
 
 
 def _is_interface(line: str) -> bool:
-    """Whether ``file:line`` is in a header that stands for the machine's own instructions."""
+    """Whether ``file:line`` is in a header that wraps the machine's own instructions."""
     return line.rpartition(":")[0].rpartition("/")[2] in _INTERFACES
 
 
@@ -114,7 +114,7 @@ def _line_rows(content: bytes) -> Iterator[tuple[int, int, str]]:
 
 
 def _file_names(header: Mapping[str, Any]) -> dict[int, str]:
-    """File number -> path, of a line program of DWARF 2 to 5."""
+    """File number -> path, for a line program of DWARF 2 to 5."""
     first = 0 if header["version"] >= 5 else 1
     folders = header["include_directory"]
     names = {}

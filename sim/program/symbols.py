@@ -1,7 +1,7 @@
-"""Names of a program's functions and variables that assembly takes for something else.
+"""Symbols of a program whose names mean something else in assembly.
 
-A function may be called ``a0`` or ``größe``. The assembler takes both where they are defined, but it refuses a call of
-the second, and a reader takes the first for a register. So they have another name while the text is worked on.
+A function may be called ``a0`` or ``größe``. The assembler accepts definitions of both, but it refuses a call of
+the second, and a reader takes the first for a register. They are therefore renamed while the text is processed.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ _REGISTER = "|".join([
 _PREFIX = "__metronome_symbol_"
 _QUOTED = r'"(?:[^"\\]|\\.)*"'
 _ODD = rf"(?:(?:{_REGISTER})(?![\w.$])|{_QUOTED})"
-#: Where a word is a symbol, in what clang writes.
+#: The places where a word is a symbol in clang's output.
 _PLACES = re.compile(rf"(?P<before>^|%\w+\(|^\s*(?:call|tail)\s+)(?P<name>{_ODD})(?P<after>:?)")
 _ANY = re.compile(rf"^{_ODD}:|^\s*(?:call|tail|\.globl)\s+{_ODD}|%\w+\({_ODD}", re.MULTILINE)
 _DIRECTIVE = re.compile(r"^\s*\.(?!insn\b)\w+|^\s*[\w.$]+ = ")
-#: Directives with texts, or with registers, or with words of their own.
+#: Directives with strings, registers, or words of their own.
 _TEXTS = re.compile(r"^\s*\.(asciz|ascii|string|base64|file|section|pushsection|ident|attribute|loc|cfi_\w+|option)\b")
 _WORD = re.compile(rf"(?<![\w.$@\"]){_ODD}")
 _RENAMED = re.compile(rf"{_PREFIX}([0-9a-f]+)\b")
 #: Labels that the pass makes begin with the function's name.
 _SHOWN = re.compile(rf"{_PREFIX}([0-9a-f]+)(?![0-9a-f])")
-#: Directives about a symbol itself: they take its own name only.
+#: Directives about a symbol itself: they accept only its own name.
 _ABOUT = re.compile(
     rf"^\s*\.(?:globl|global|weak|local|hidden|protected|type|size|comm|lcomm|set)\s+{_PREFIX}|^{_PREFIX}[0-9a-f]+:"
 )
@@ -38,7 +38,7 @@ def _renamed(name: str) -> str:
 
 
 def plain_names(text: str) -> str:
-    """The assembly, read as latin-1, in which every symbol is a word that is no register's name."""
+    """The assembly, read as latin-1, in which every symbol is a word that is not a register's name."""
     if not _ANY.search(text):
         return text
     lines = text.split("\n")
@@ -58,7 +58,7 @@ def plain_names(text: str) -> str:
 
 
 def _parted(line: str) -> tuple[str, str]:
-    """A line before its comment, and that. A # within quotes begins none."""
+    """Split a line into code and comment. A # within quotes does not begin a comment."""
     found = re.match(rf"(?:[^#\"]|{_QUOTED})*", line)
     assert found is not None, "it matches nothing at least"
     return found[0], line[found.end() :]
@@ -66,7 +66,7 @@ def _parted(line: str) -> tuple[str, str]:
 
 def _symbol(found: re.Match[str]) -> str:
     if found["before"] == "" and not found["after"]:
-        return found[0]  # at the beginning of a line, and no label
+        return found[0]  # at the beginning of a line, and not a label
     return f"{found['before']}{_renamed(found['name'])}{found['after']}"
 
 
@@ -88,5 +88,5 @@ def for_the_assembler(text: str) -> str:
 
 
 def as_named(text: str) -> str:
-    """A listing, or a message about the text, with the names that the user gave: as latin-1, too."""
+    """Restore the user's names in a listing, or in a message about the text, also in latin-1."""
     return _SHOWN.sub(lambda found: bytes.fromhex(found[1]).decode("latin-1"), text)

@@ -22,8 +22,8 @@ class ElementType:
     """A variable's type, or that of the elements of an array of any dimension.
 
     ``kind``: ``signed``, ``unsigned``, ``float``, or ``other`` for a structure, a complex number and the like.
-    ``bytes``: of one element. ``name``: for messages. ``fixed``: why the compiler may compute with the value that the
-    variable begins with ("static" or "const"), and not read it at all, or not everywhere; "" if it must read it.
+    ``bytes``: of one element. ``name``: for messages. ``fixed``: the reason ("static" or "const") why the compiler may
+    use the variable's initial value instead of reading it, everywhere or in some places; "" if it must read it.
     """
 
     kind: str
@@ -33,7 +33,7 @@ class ElementType:
 
 
 def element_types(content: bytes) -> dict[int, ElementType]:
-    """By its address, the type of each variable; nothing without debug information that can be read."""
+    """The type of each variable, by address; empty without readable debug information."""
     from elftools.elf.elffile import ELFFile  # here, since few commands ask for a type
 
     found: dict[int, ElementType] = {}
@@ -51,13 +51,13 @@ def element_types(content: bytes) -> dict[int, ElementType]:
                         found[address] = made if whole else ElementType("other", made.bytes, made.name, "static")
     except Exception:
         # Debug information of other compilers may be anything, and a third-party parser raises nearly anything:
-        # without it a variable is taken as 32-bit words, as one without a type.
+        # without it, a variable is treated as 32-bit words, like one without a type.
         return {}
     return found
 
 
 def _address(dwarf: Any, unit: Any, location: Any) -> tuple[int | None, bool]:
-    """Where a variable is, and whether it is there as it was declared: not a part of it, or a flag in its place."""
+    """The address of a variable, and whether it is there as declared: not a part of it, or a flag in its place."""
     if location.form != "DW_FORM_exprloc" or not location.value:
         return None, False
     bytes_of = iter(location.value)
@@ -122,6 +122,6 @@ def _element(die: Any, fixed: str) -> ElementType:
 
 
 def _kind_of(die: Any) -> str:
-    """That of the integer that an enumeration is held in."""
+    """The kind of the integer that holds an enumeration."""
     made = _type(die)
     return "unsigned" if made is None else made.kind

@@ -1,7 +1,7 @@
-"""What can go wrong with the simulation itself."""
+"""Errors of the simulation itself."""
 
 __all__ = ["SimulationError"]
 
 
 class SimulationError(Exception):
-    """The simulation process itself went wrong; the text ends with the tail of its log."""
+    """The simulation process failed; the text ends with the tail of its log."""

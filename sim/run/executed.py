@@ -1,4 +1,4 @@
-"""What the golden model has executed in lock step, as a checker keeps and reports it."""
+"""Instructions that the golden model executed in lock step, as a checker keeps and reports them."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ __all__ = ["Done", "describe", "register_name"]
 
 
 class Done(NamedTuple):
-    """An instruction that the golden model has executed in a ``cycle``; the rest as in :class:`Commit`.
+    """An instruction that the golden model executed in ``cycle``; the other fields are as in :class:`Commit`.
 
-    ``values`` are the bytes of the lanes of ``rd``: they are copied and compared in a fraction of an array's time.
+    ``values`` holds the bytes of the lanes of ``rd``: bytes are copied and compared much faster than an array.
     """
 
     cycle: int
@@ -29,18 +29,18 @@ class Done(NamedTuple):
 
     @property
     def lanes(self) -> np.ndarray:
-        """``values`` as numbers, uint32 (threads,)."""
+        """``values`` as numbers: uint32 (threads,)."""
         assert self.values is not None
         return np.frombuffer(self.values, np.uint32)
 
 
 def register_name(rd: int | None) -> str:
-    """The name of a register, 0 to 63, in a report."""
+    """Return the name of register 0 to 63 in a report."""
     return "nothing" if rd is None else f"x{rd}" if rd < 32 else f"f{rd - 32}"
 
 
 def describe(done: Done) -> str:
-    """One line of a report's history."""
+    """Return one line of a report's history."""
     text = f"pc {done.pc:#010x} {done.instr:08x} mask {done.mask:#x}"
     if done.fault is not None:
         return f"{text} fault {done.fault.cause.name.lower()}"

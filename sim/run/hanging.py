@@ -1,4 +1,4 @@
-"""What each warp was doing when a program was cut off, in words."""
+"""The state of each warp when a program was cut off, in words."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from .types import WarpState
 
 __all__ = ["hanging_warps"]
 
-#: The opcode of the SIMT instructions and, in its place, the number of wspawn among them (docs/isa.md).
+#: The opcode of the SIMT instructions, and the number in its place that selects wspawn (docs/isa.md).
 _SIMT, _FUNCTION, _WSPAWN = 0x0B, 0x7000, 0x1000
 
 
 def _wait(reason: StallReason, word: int, deadlock: bool, known: str | None) -> str:
-    """For what a warp waits whose last instruction was ``word``, where that says more than the reason.
+    """Return what a warp whose last instruction was ``word`` waits for, if that says more than the stall reason.
 
-    ``known``: what the golden model says.
+    ``known``: the golden model's account.
     """
     if reason is StallReason.BARRIER:
         if known is not None:
@@ -33,10 +33,10 @@ def hanging_warps(
     config: SmConfig, memory: SparseMemory, *, active: int, reasons: Sequence[int], pcs: Sequence[int],
     starved: Mapping[str, tuple[str, int]], deadlock: bool, waits: Mapping[int, str],
 ) -> list[WarpState]:
-    """One state a warp.
+    """Return the state of each warp.
 
-    ``active``: a bit for each warp; ``reasons``, ``pcs``: each one's StallReason, and the last pc that it issued.
-    ``starved``: by stage, its policy and the warps that it has passed over. ``waits``: what the golden model knows.
+    ``active``: a bit for each warp; ``reasons``, ``pcs``: the StallReason and the pc issued last, by warp. ``starved``:
+    by stage, its policy and the warps it has passed over. ``waits``: the golden model's account of waiting warps.
     """
     states = []
     for warp in range(config.warps):

@@ -1,4 +1,4 @@
-"""A request as plain data for the simulation's process."""
+"""Run requests as plain data for the simulation process."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["job_of"]
 
 
 def _check_fetch_policy(config: SmConfig, name: str | None) -> None:
-    """ValueError for a fetch policy that this build does not have, or for none where one is needed."""
+    """Raise ValueError for a fetch policy that this build lacks, or for a missing one if the build needs one."""
     if not config.fetch_policies and name is not None:
         raise ValueError(f"fetch_policy must be None, not {name!r}: swas has one scheduler for fetch and issue")
     if config.fetch_policies and name not in config.fetch_policies:
@@ -33,7 +33,7 @@ def _declared(launch: Any, config: SmConfig) -> Declared | None:
 
 
 def job_of(config: SmConfig, request: RunRequest) -> Job:
-    """The request as plain data; ValueError for what this configuration cannot run."""
+    """Return the request as plain data. ValueError if this configuration cannot run it."""
     if request.policy not in config.policies:
         raise ValueError(f"policy must be one of {', '.join(config.policies)}, not {request.policy!r}")
     _check_fetch_policy(config, request.fetch_policy)
@@ -71,7 +71,7 @@ def job_of(config: SmConfig, request: RunRequest) -> Job:
 
 
 def _arrival(launch: Launch) -> tuple[int, tuple[tuple[int, bytes], ...]] | None:
-    """What memory holds again when ``main`` is entered."""
+    """The memory contents to restore when ``main`` is entered."""
     if not launch.at_main or launch.main is None:
         return None
     return launch.main, tuple(launch.at_main.values())

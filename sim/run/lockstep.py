@@ -1,4 +1,4 @@
-"""The golden model in lock step with the SM: every instruction, register write and store, as the probe tells them."""
+"""Lock-step check of the SM against the golden model: every instruction, register write and store from the probe."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .memcheck.checker import ORDERING, STACK_POINTER
 
 __all__ = ["LockStep", "Mismatch"]
 
-#: What it reads of each record of the probe, the lanes last, and of those that have a store.
+#: Fields read from each record of the probe, the lanes last, and those read from records with a store.
 _EVENTS = (
     "wb.valid", "wb.value.warp", "wb.value.rd", "wb.value.mask", "wb.value.last",
     "issue.valid", "issue.warp", "issue.pc", "issue.instruction", "issue.mask", "store.valid", "wb.value.data",
@@ -26,13 +26,13 @@ _EVENTS = (
 _STORES = ("store.warp", "store.pc", "store.size", "store.mask", "store.address", "store.data")
 
 _HISTORY = 10
-#: The number of a register write is its register's, 0 to 63, and its warp's above.
+#: Register writes are numbered by register, 0 to 63, with the warp in the bits above.
 _KEY_SHIFT = 6
 #: Addresses, data, size and mask of a store, as in :class:`sim.machine.golden.Commit`.
 _Stored = tuple[np.ndarray, np.ndarray, int, int]
 _ALL_BITS = 0xFFFF_FFFF
-#: What the LSU tells when memory has answered, in any order, and what it tells as soon as it sees the instruction, in
-#: the order of issue: both after instructions behind have been issued.
+#: Fault reasons that the LSU reports when memory has answered, in any order, and those it reports as soon as it sees
+#: the instruction, in issue order. In both cases younger instructions have already issued.
 _ANSWERED = frozenset((FaultCause.LOAD_ACCESS, FaultCause.STORE_ACCESS))
 _SEEN = frozenset((FaultCause.LOAD_MISALIGNED, FaultCause.STORE_MISALIGNED))
 
@@ -42,9 +42,9 @@ class Mismatch(Exception):
 
 
 class LockStep:
-    """Compares one program after another; registers and local memory live on between them, as in the SM.
+    """Compare one program after another; registers and local memory persist between them, as in the SM.
 
-    After a mismatch or a fault the two are no longer in the same state: the checker cannot be used again.
+    After a mismatch or a fault the two states differ: the checker cannot be used again.
     """
 
     def __init__(self, config: SmConfig) -> None:
@@ -59,24 +59,24 @@ class LockStep:
         self, memory: SparseMemory, start_pc: int, arg: int, declared: Declared | None = None, *,
         strict_races: bool = False,
     ) -> MemCheck | None:
-        """Start a program; ``memory`` is the checker's own and holds the program already.
+        """Start a program; ``memory`` belongs to the checker and already holds the program.
 
-        What the program has, if that is ``declared``, is watched by a memory checker (``strict_races`` is its
-        ``strict``), which is returned.
+        If ``declared`` gives the program's memory areas, a memory checker watches them (``strict_races`` is its
+        ``strict``) and is returned.
         """
         self._iss.memory = memory
         memcheck = None if declared is None else MemCheck(self._iss, declared, strict=strict_races)
         self._iss.watch = self._memcheck = memcheck
         self._iss.launch(start_pc, arg)
-        # Register writes that the SM still owes, by warp and register; the lanes that are missing, where they are not
-        # all, or where the values are the SM's own.
+        # Register writes that the SM still owes, by warp and register; the missing lanes, if some have been written
+        # or if the values are the SM's own.
         self._writes: dict[int, Done] = {}
         self._missing: dict[int, int] = {}
         self._stores: list[deque[tuple[Done, _Stored]]] = [deque() for _ in range(self.config.warps)]
         self._history: list[deque[Done]] = [deque(maxlen=_HISTORY) for _ in range(self.config.warps)]
-        # What the SM may report, a warp: those whose order is memory's, and the first whose order is that of issue.
+        # Faults that the SM may report, by warp: those in memory's order, and the first in issue order.
         self._faults: dict[int, list[Fault]] = {}
-        # Warps behind whose fault the golden model still goes along.
+        # Warps that the golden model still follows after a fault.
         self._late: set[int] = set()
         self.instructions = 0
         return memcheck
@@ -84,8 +84,8 @@ class LockStep:
     def feed(self, records: np.ndarray) -> None:
         """Compare the records of consecutive cycles (:func:`sim.build.records.decode_records`).
 
-        Within one cycle a register write belongs to an older instruction than the issue beside it, and a store to one
-        that is older or the same.
+        In one cycle, a register write belongs to an older instruction than the one issued, and a store to the same
+        instruction or an older one.
 
         Raises
         ------
@@ -98,13 +98,13 @@ class LockStep:
         )
 
     def feed_words(self, words: np.ndarray) -> None:
-        """Compare records as the simulation writes them, not decoded yet; else as :meth:`feed`."""
+        """Compare records as the simulation writes them, not yet decoded; otherwise like :meth:`feed`."""
         events = self._events.read(words)
         stores = self._store_events.read(words[events[_EVENTS.index("store.valid")] != 0])
         self._compare_all(FieldReader.cycles(words), events, stores)
 
     def _compare_all(self, cycles: np.ndarray, events: list[np.ndarray], stores: list[np.ndarray]) -> None:
-        """Compare records of which ``events`` are the fields _EVENTS, and ``stores`` those of _STORES."""
+        """Compare records; ``events`` holds their _EVENTS fields, and ``stores`` their _STORES fields."""
         *fields, data = events
         raw, size = data.tobytes(), data.shape[1] * data.itemsize
         each_store = zip(*(values.tolist() for values in stores[:-2]), *stores[-2:], strict=True)
@@ -114,8 +114,8 @@ class LockStep:
             if has_wb:
                 key = wb_warp << _KEY_SHIFT | rd
                 owed = writes.get(key)
-                # Nearly always all that is owed comes at once. Equal bytes are equal lanes; in others, lanes that do
-                # not count may differ.
+                # Nearly always all owed lanes arrive at once. Equal bytes mean equal lanes; otherwise, inactive lanes
+                # may differ.
                 if (
                     owed is not None and wb_mask == owed.mask and last and key not in missing
                     and owed.values == raw[at : at + size]
@@ -129,7 +129,7 @@ class LockStep:
                 self._store(cycle, *next(each_store))
 
     def waits(self) -> dict[int, str]:
-        """For what each warp waits that waits at a barrier or in wspawn, in words."""
+        """For each warp that waits at a barrier or in wspawn, what it waits for, in words."""
         arrived, found = self._iss.arrived, {}
         for warp, wait in enumerate(self._iss.waiting):
             if wait is not None:
@@ -138,11 +138,11 @@ class LockStep:
         return found
 
     def finish(self, memory: SparseMemory, fault: Fault | None, ended: bool) -> None:
-        """Compare the ends; ``memory`` is the SM's, ``ended`` false when the program was cut off.
+        """Compare the final states; ``memory`` is the SM's, ``ended`` is false if the program was cut off.
 
-        A program that is cut off has instructions in flight, and a fault stops others where they are: then only the
-        fault itself is compared. Faults of loads and stores are not precise (docs/isa.md): of several of one warp that
-        were issued before the SM stopped it may report any that memory refuses, or the misaligned one behind them.
+        A program that is cut off has instructions in flight, and a fault stops other instructions midway: then only
+        the fault is compared. Faults of loads and stores are not precise (docs/isa.md): if one warp issues several
+        before the SM stops, the SM may report any that memory refuses, or the first misaligned one after them.
 
         Raises
         ------
@@ -202,7 +202,7 @@ class LockStep:
             self._stores[warp].append((done, iss.stored(warp, executed)))
 
     def _issue_refused(self, cycle: int, fields: tuple[int, ...], error: FaultError | IssError) -> None:
-        """The SM has issued what faults in the golden model, or what that cannot execute."""
+        """Handle an issued instruction that faults in the golden model or that the model cannot execute."""
         warp, pc, instruction, mask = fields
         if isinstance(error, IssError):
             got = f"pc {pc:#010x} {instruction:08x}"
@@ -218,7 +218,7 @@ class LockStep:
         self._fault(warp, fault)
 
     def _mismatched_issue(self, done: Done, pc: int, mask: int, instruction: int) -> Mismatch:
-        """The report of ``done``, which the SM has issued differently."""
+        """Return the report for ``done``, which the SM issued differently."""
         pairs = (
             ("pc", f"{done.pc:#010x}", f"{pc:#010x}"), ("thread mask", f"{done.mask:#x}", f"{mask:#x}"),
             ("instruction", f"{done.instr:08x}", f"{instruction:08x}"),
@@ -227,11 +227,11 @@ class LockStep:
         return self._mismatch(done.cycle, done.warp, what, expected, got)
 
     def _issue_behind_fault(self, warp: int, pc: int) -> None:
-        """What a warp issues behind its fault has no effect that software can see, but may be what the SM reports.
+        """Follow a warp that issues after its fault; software sees no effect, but the SM may report a later fault.
 
-        The golden model passes over each load or store that faults and goes on with the SM: nothing that is issued
-        before the SM has stopped needs what such a load would have brought. Where the pcs part (of a store that fails
-        in one lane the SM does the others, and a counter has a value of its own) it stays behind.
+        The golden model skips each load or store that faults and follows the SM: no instruction issued before the SM
+        stops needs the value of such a load. Where the pcs diverge, the model stops following (the SM still performs
+        the other lanes of a store that faults in one lane, and a counter has a value of its own).
         """
         if warp not in self._late:
             return
@@ -246,7 +246,7 @@ class LockStep:
             self._fault(warp, commit.fault)
 
     def _fault(self, warp: int, fault: Fault) -> None:
-        """Note a fault of the golden model that the SM may report before the older ones of the warp."""
+        """Note a fault of the golden model that the SM may report before the warp's older faults."""
         self._iss.watch = self._memcheck = None
         faults = self._faults.setdefault(warp, [])
         late = fault.cause in _ANSWERED or fault.cause in _SEEN
@@ -301,9 +301,9 @@ class LockStep:
     def _compare(
         self, cycle: int, done: Done, what: str, mask: int, expected: np.ndarray, got: np.ndarray
     ) -> None:
-        """Lane values (threads,) in the lanes of ``mask``."""
+        """Compare lane values (threads,) in the lanes of ``mask``."""
         wrong = expected != got
-        # For each instruction: of a few lanes wrong.any() takes several times as long.
+        # This runs for every instruction: for a few lanes wrong.any() takes several times as long.
         if np.count_nonzero(wrong):
             wrong &= (mask >> self._lanes & 1).astype(bool)
             if np.count_nonzero(wrong):
@@ -314,7 +314,7 @@ class LockStep:
     def _mismatch(
         self, cycle: int | None, warp: int, what: str, expected: str, got: str, done: Done | None = None
     ) -> Mismatch:
-        """The report; ``done`` is the instruction concerned, by default the warp's newest."""
+        """Return the report; ``done`` is the instruction concerned, by default the warp's newest."""
         history = self._history[warp]
         if done is None and history:
             done = history[-1]
@@ -330,7 +330,7 @@ class LockStep:
 
 
 def _column(records: np.ndarray, path: str) -> np.ndarray:
-    """The field ``path`` of decoded records."""
+    """Return the field ``path`` of decoded records."""
     for name in path.split("."):
         records = records[name]
     return records

@@ -1,4 +1,4 @@
-"""What came of a run, in the words of docs/command-line.md: the JSON of ``metronome run``, and a row of a sweep."""
+"""The outcome of a run in the terms of docs/command-line.md: the JSON of ``metronome run``, and a row of a sweep."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:  # the command line imports this before it knows whether anyth
 
 __all__ = ["MOST_FINDINGS", "Asked", "Outcome", "described"]
 
-#: Findings of the memory checker that are told one by one.
+#: The most memory-checker findings that are listed one by one.
 MOST_FINDINGS = 20
 
 
 class _Reads:
-    """Memory after a run; ``places`` lists what has been read, as (first, end)."""
+    """Memory after a run; ``places`` lists the ranges read so far, as (first, end)."""
 
     def __init__(self, memory: SparseMemory) -> None:
         self._memory = memory
@@ -42,30 +42,30 @@ class _Reads:
 
 
 class Asked(Protocol):
-    """How a machine was asked for."""
+    """The machine as the user requested it."""
 
     @property
     def preset(self) -> str:
-        """The preset that the fields were set in."""
+        """The preset that the fields were changed from."""
 
     @property
     def title(self) -> str:
-        """For people."""
+        """A title for people."""
 
     @property
     def file(self) -> str | None:
-        """The TOML file of fields, as it was named."""
+        """The TOML file of fields, as the user named it."""
 
     @property
     def settings(self) -> Mapping[str, str]:
-        """Field -> value of each that was set by itself, as a text that ``--set`` takes."""
+        """Field -> value for each field set individually, as text that ``--set`` accepts."""
 
 
 def described(
     machine: Asked, config: SmConfig, request: RunRequest, compiling: Compiling | None, dtype: str | None,
     size: int | None, engine: Engine = Engine.RTL,
 ) -> dict[str, Any]:
-    """How a run was asked for: ``config`` of its JSON. Without ``compiling`` the program was compiled elsewhere."""
+    """How a run was requested: ``config`` of its JSON. Without ``compiling``, the program was compiled elsewhere."""
     dram = request.memory in DRAM_MODELS
     return {
         "preset": machine.preset, "config_file": machine.file, "set": dict(machine.settings),
@@ -84,12 +84,12 @@ def described(
 
 
 def _ratio(part: int, whole: int) -> float | None:
-    """``part / whole``, or None where there is nothing to divide by."""
+    """``part / whole``, or None if ``whole`` is 0."""
     return part / whole if whole else None
 
 
 def _exit_code(word: int, place: str) -> str:
-    """The exit code as ``main`` in C returns it: with a sign."""
+    """The exit code as C's ``main`` returns it: signed."""
     negative = word >> 31
     hint = ": spawn_threads returns it if a block has more threads than the machine" if word == 0xFFFF_FFFF else ""
     return f"exit code {word - (1 << 32)} ({word:#010x}, {place}){hint}" if negative else f"exit code {word} ({place})"
@@ -97,35 +97,35 @@ def _exit_code(word: int, place: str) -> str:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """A finished run with what was asked for."""
+    """A finished run together with its request."""
 
     machine: Asked
-    #: That of the machine, with the front end that was asked for.
+    #: The machine's configuration, with the front end that the user requested.
     config: SmConfig
     launch: Launch
     request: RunRequest
     result: RunResult
     engine: Engine = Engine.RTL
-    #: (address, bytes) of what the host reads besides: --dump.
+    #: (address, bytes) of the further memory that the host reads: --dump.
     dumped: Sequence[tuple[int, int]] = ()
-    #: What was forecast of it (:func:`sim.predict.forecast.forecast_against`), if that was asked for.
+    #: The forecast of this run (:func:`sim.predict.forecast.forecast_against`), if requested.
     forecast: Mapping[str, Any] | None = None
 
     @functools.cached_property
     def _checked(self) -> tuple[list[str], list[tuple[int, int]]]:
-        """The problems, and the places (first, end) that were read to find them."""
+        """The problems, and the ranges (first, end) that the check read to find them."""
         reads = _Reads(self.result.memory)
         problems = self.launch.check(reads) if self.result.status == "ended" else []
         return problems, reads.places
 
     @property
     def problems(self) -> list[str]:
-        """What the kernel's own check finds wrong in memory; nothing to find unless the program has ended."""
+        """The errors that the kernel's own check finds in memory; empty unless the program has ended."""
         return self._checked[0]
 
     @functools.cached_property
     def findings(self) -> list[Finding] | None:
-        """What the memory checker has found, of results too; None if it was not asked for."""
+        """The memory checker's findings, including those about results; None if it was not requested."""
         if self.result.memcheck is None:
             return None
         from .memcheck import results
@@ -135,12 +135,12 @@ class Outcome:
 
     @property
     def failures(self) -> list[Finding]:
-        """The findings that are no notes."""
+        """The findings that are not notes."""
         return [finding for finding in self.findings or () if not finding.note]
 
     @property
     def passed(self) -> bool:
-        """Whether the program ended by itself, with a right result and nothing to complain of."""
+        """Whether the program ended by itself with a correct result and no complaints."""
         if self.result.status != "ended":
             return False
         return not (self.problems or self.result.exit_code or self.failures)
@@ -156,11 +156,11 @@ class Outcome:
         return self.counters["cycles"] or None
 
     def stalls(self) -> dict[str, int]:
-        """Cycles in which nothing was issued, by reason."""
+        """Cycles without an issue, by reason."""
         return {reason: count for reason, count in self.counters["stalls"].items() if reason != "none"}
 
     def counted(self) -> dict[str, Any]:
-        """Every counter by its name; None for the oracles' in a build without them (docs/policies.md)."""
+        """Every counter by its name; None for oracle counters in a build without oracles (docs/policies.md)."""
         values = {counter.name: self.counters[counter.name] for counter in COUNTERS}
         if not self.config.oracles:
             values |= {counter.name: None for counter in COUNTERS if counter.oracle}
@@ -176,17 +176,17 @@ class Outcome:
 
     @property
     def dcache_misses(self) -> int | None:
-        """Lines that loads have requested from memory; None without a data cache, or without statistics."""
+        """Lines that loads requested from memory; None without a data cache or without statistics."""
         region = self.result.region
         return region.loads.misses if region is not None and self.config.dcache_bytes else None
 
     def region(self) -> dict[str, Any]:
-        """The statistics of the region that the simulation keeps; None each in a build without a probe."""
+        """The measured region's statistics from the simulation; each is None in a build without a probe."""
         region = self.result.region
         return dict.fromkeys(("lines", "coalescing", "load_latency", "warps")) if region is None else region.as_json()
 
     def fault(self) -> dict[str, Any] | None:
-        """Why the machine stopped, or None."""
+        """The reason that the machine stopped for, or None."""
         fault = self.result.fault
         if fault is None:
             return None
@@ -196,22 +196,22 @@ class Outcome:
         }
 
     def source_of(self, pc: int) -> tuple[str | None, str | None]:
-        """The function and the source line of ``pc``, None each if unknown."""
+        """The function and source line of ``pc``; each is None if unknown."""
         return self.launch.image.function_at(pc), self.launch.image.source_line(pc)
 
     def place(self, pc: int) -> str:
-        """Where in the source ``pc`` is: " at FILE:LINE in FUNCTION", as much of it as the image tells."""
+        """The source place of ``pc``: " at FILE:LINE in FUNCTION", as far as the image gives it."""
         function, source = self.source_of(pc)
         return (f" at {source}" if source else "") + (f" in {function}" if function else "")
 
     def hang(self) -> list[str] | None:
-        """What each warp waits for, a line each; None unless the run was cut off."""
+        """A line for each warp with the reason it waits; None unless the run was cut off."""
         if self.result.status not in ("hang", "deadlock"):
             return None
         return [warp.describe(self.place(warp.pc)) for warp in self.result.hang]
 
     def complaints(self) -> list[str]:
-        """Why the run has not passed, a line each; nothing if it has."""
+        """The reasons why the run did not pass, one a line; empty if it passed."""
         result = self.result
         lines = []
         fault = self.fault()
@@ -226,7 +226,7 @@ class Outcome:
         lines += self.hang() or []
         if any("in __groups_worker" in line for line in lines):
             lines.append("(__groups_worker is the end of a block: its warps have not come to as many barriers each)")
-        # A defect of the machine can be what led to the fault or the hang.
+        # A hardware defect may have caused the fault or the hang.
         lines += [f"assertion: {text}" for text in result.assertions]
         lines += [f"differs from the golden model: {text}" for text in result.mismatches]
         if result.exit_code:
@@ -239,7 +239,7 @@ class Outcome:
         return lines
 
     def as_json(self) -> dict[str, Any]:
-        """The fields that docs/command-line.md lists, and how the run was asked for."""
+        """The fields listed in docs/command-line.md, and how the run was requested."""
         result = self.result
         return {
             "kernel": self.launch.name,

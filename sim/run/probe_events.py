@@ -1,6 +1,6 @@
-"""A run of the hardware in the words of the prediction: one EVENT a cycle (:mod:`sim.predict.model.records`).
+"""A hardware run as the predictor's records: one EVENT a cycle (:mod:`sim.predict.model.records`).
 
-So whoever looks at schedules (comparison, traces, profiles) reads one kind of record, wherever it is from.
+Tools that read schedules (comparison, traces, profiles) therefore read one kind of record for both.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __all__ = ["EVENT_PARTS", "events_of", "tidy"]
 #: The parts of a record (:func:`sim.build.records.record_layout`) that :func:`events_of` reads.
 EVENT_PARTS = ("front", "issue", "wb", "control", "lookup", "sm", "port")
 
-#: Fields of EVENT that are fields of a record.
+#: Fields of EVENT copied from fields of a record.
 _SAME = {
     "cycle": "cycle", "eligible": "front.eligible", "nop": "front.select_nop", "missed": "front.missed",
     "miss": "front.miss", "refill": "front.refill", "refill_line": "front.refill_line",
@@ -39,7 +39,7 @@ _IF = {
     "port_tag": ("port.request", "port.tag"), "port_answer": ("port.answer", "port.answer_tag"),
     "fetched": ("front.fetch_valid", "front.fetch_warp"),
 }
-#: Fields of EVENT that mean something only where another one says so: elsewhere they are 0.
+#: Fields of EVENT that are valid only if another field says so: otherwise they are 0.
 _ONLY = {
     "nop": "selected", "refill_line": "refill", "resolved_warp": "resolves", "redirects": "resolves",
     "executed_pc": "executed", "executed_word": "executed", "executed_mask": "executed",
@@ -56,14 +56,14 @@ def _field(records: Any, path: str) -> np.ndarray:
 
 
 def _number(mask: np.ndarray) -> np.ndarray:
-    """The number of the one bit of each mask, NONE for 0."""
+    """Return the number of the one bit set in each mask, NONE for 0."""
     bits = mask.astype(np.uint64)
     numbers = np.bitwise_count(np.maximum(bits, 1) - np.uint64(1)).astype(np.int64)
     return np.where(bits == 0, NONE, numbers)
 
 
 def events_of(records: np.ndarray) -> np.ndarray:
-    """EVENT, of shape (n,), of n consecutive cycles of the hardware.
+    """Return EVENT, of shape (n,), for n consecutive cycles of the hardware.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def events_of(records: np.ndarray) -> np.ndarray:
 
 
 def tidy(events: np.ndarray) -> np.ndarray:
-    """``events``, in place, with 0 in each field that means nothing in its cycle: so equal cycles are equal records."""
+    """Set to 0, in place, each field of ``events`` that is invalid in its cycle: equal cycles become equal records."""
     for name, flag in _ONLY.items():
         there = events[flag]
         events[name][there == (NONE if flag in _IF else 0)] = 0

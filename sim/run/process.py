@@ -1,4 +1,4 @@
-"""The simulation process: starts it, feeds it a job list, and takes its messages as they come."""
+"""The simulation process: starts it, feeds it a job list, and receives its messages as they arrive."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Simulation", "begin", "environment", "simulation", "started_sooner"]
 
-#: In place of pytest, of which cocotb needs three exceptions, and a hook only to leave it alone
-#: (COCOTB_REWRITE_ASSERTION_FILES): a quarter of the start of a simulation. It is imported early, so that it also lets
-#: Python look for garbage less often.
+#: A stand-in for pytest, from which cocotb needs three exceptions and one hook, which it does not use here
+#: (COCOTB_REWRITE_ASSERTION_FILES): saves a quarter of a simulation's start. It is imported early, so it also makes
+#: Python collect garbage less often.
 _PYTEST = """
 import gc
 import sys
@@ -40,7 +40,7 @@ gc.set_threshold(150_000)
 sys.modules["_pytest.assertion"] = SimpleNamespace(install_importhook=None)
 sys.modules["_pytest.config"] = SimpleNamespace(Config=None)
 """
-#: In place of jschon, with which Amaranth looks at a JSON schema of its own when it is imported: a fifth.
+#: A stand-in for jschon, with which Amaranth checks one of its own JSON schemas on import: saves a fifth of the start.
 _JSCHON = """
 from types import SimpleNamespace
 
@@ -57,7 +57,7 @@ def JSONSchema(schema, catalog):
 
 
 def _cocotb_folder() -> Path:
-    """The package. cocotb_tools.config knows what is in it too, but imports all of cocotb or find_libpython for it."""
+    """The cocotb package's folder. cocotb_tools.config knows it too, but imports all of cocotb or find_libpython."""
     package = importlib.util.find_spec("cocotb")
     if package is None or not package.submodule_search_locations:
         raise SimulationError("the Python package cocotb is missing: run make setup")
@@ -65,7 +65,7 @@ def _cocotb_folder() -> Path:
 
 
 def _cocotb_entry() -> str:
-    """Library and function that start cocotb."""
+    """The library and function that start cocotb."""
     library = PathFinder.find_spec("cocotb.simulator", [str(_cocotb_folder())])
     if library is None or library.origin is None:
         raise SimulationError("the Python package cocotb is damaged: run make setup")
@@ -73,7 +73,7 @@ def _cocotb_entry() -> str:
 
 
 def environment(testbench: str, results: str) -> dict[str, str]:
-    """What cocotb needs to run the module ``testbench``, as its own runner sets it; ``results``: the file it writes.
+    """The environment for cocotb to run the module ``testbench``, as its own runner does; ``results``: the output file.
 
     Raises
     ------
@@ -95,15 +95,15 @@ def environment(testbench: str, results: str) -> dict[str, str]:
         "TOPLEVEL_LANG": "verilog",
         "COCOTB_RESULTS_FILE": results,
         "COCOTB_LOG_LEVEL": "WARNING",
-        # Empty: no module's assertions are rewritten, which takes a second at every start.
+        # Empty: cocotb rewrites no module's assertions, which would take a second at every start.
         "COCOTB_REWRITE_ASSERTION_FILES": "",
     }
 
 
 def started_sooner(environ: dict[str, str], folder: Path) -> dict[str, str]:
-    """``environ`` with stand-ins for pytest and jschon, written to ``folder``; for testbenches that use neither.
+    """Return ``environ`` with stand-ins for pytest and jschon, written to ``folder``; for testbenches that use neither.
 
-    Nor do they multiply matrices: the threads for that take as long to start as numpy to import.
+    Matrix multiplication gets no threads either: they take as long to start as numpy takes to import.
     """
     (folder / "pytest.py").write_text(_PYTEST)
     (folder / "jschon.py").write_text(_JSCHON)
@@ -116,7 +116,7 @@ def _tail(log: Path) -> str:
 
 
 def _wanted(waves: Waves | None) -> dict[str, str]:
-    """The environment that says what is dumped (tb/waves_main.cpp)."""
+    """The environment that selects the signals to dump (tb/waves_main.cpp)."""
     if waves is None:
         return {}
     asked = {"METRONOME_WAVES": waves.path, "METRONOME_WAVES_FROM": waves.first, "METRONOME_WAVES_TO": waves.last}
@@ -124,15 +124,15 @@ def _wanted(waves: Waves | None) -> dict[str, str]:
 
 
 class Simulation:
-    """A simulation process that waits for its jobs: it needs half of its time to start."""
+    """A simulation process that waits for its jobs: starting takes half of its time."""
 
     def __init__(self, executable: Path, process: subprocess.Popen, jobs: IO[bytes], results: IO[bytes], log: Path):
-        #: What runs, if it has no jobs yet.
+        #: The program to run if there are no jobs yet.
         self.waiting: Path | None = executable
         self._process, self._jobs, self._results, self._log = process, jobs, results, log
 
     def messages(self, jobs: list[Job]) -> Iterator[tuple[Any, ...]]:
-        """Run ``jobs``, once; yields the messages of tb/kernel_tb.py but for the last, as they arrive.
+        """Run ``jobs``, once; yields the messages of tb/kernel_tb.py, except the last, as they arrive.
 
         Raises
         ------
@@ -140,7 +140,7 @@ class Simulation:
             If the process crashes, or its testbench raises.
         """
         self.waiting = None
-        # If the process has died, its results, of which there are none, say how.
+        # If the process has died, the missing results lead to the error.
         with without_sigpipe(), contextlib.suppress(BrokenPipeError):
             pickle.dump(jobs, self._jobs, pickle.HIGHEST_PROTOCOL)
             self._jobs.close()
@@ -151,12 +151,12 @@ class Simulation:
 def simulation(
     executable: Path, waves: Waves | None = None, profile: Path | None = None,
 ) -> Iterator[Simulation]:
-    """Start a simulation, which ends with the block at the latest. ``profile``: the file for its counts, if it counts.
+    """Start a simulation that ends with the block at the latest. ``profile``: the file for its counts, if it counts.
 
     Raises
     ------
     BuildError
-        If the executable is none.
+        If the file cannot be executed.
     """
     with own_folder("metronome-") as folder, contextlib.ExitStack() as stack:
         jobs_fd, jobs_end = os.pipe()

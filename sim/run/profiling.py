@@ -1,4 +1,4 @@
-"""Builds by profile: the programs whose runs are counted, and when a simulation is built so by itself."""
+"""Profile-guided builds: the programs used for profiling, and when a simulation is built this way automatically."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from .types import Job, RunRequest
 
 __all__ = ["built_by_profile", "when_it_pays"]
 
-#: Kernels and sizes. Integer and floating point; stores, barriers and divergence.
+#: Kernels and sizes: integer and floating point, stores, barriers and divergence.
 PROGRAMS = (("psort", 128), ("sgemm", 16), ("blackscholes", 64))
 
 
 def built_by_profile(config: SmConfig, progress: Progress | None = None) -> Build:
-    """The simulation of ``config``, compiled by a profile of :data:`PROGRAMS`, from the cache or made now.
+    """Return the simulation of ``config`` compiled with a profile of :data:`PROGRAMS`, from the cache or built now.
 
     Raises
     ------
@@ -36,8 +36,8 @@ def built_by_profile(config: SmConfig, progress: Progress | None = None) -> Buil
 
 
 def _counts(config: SmConfig, executable: Path) -> bytes:
-    """What tb/profile.cpp writes after a run of all programs."""
-    # A folder that is gone when the build ends.
+    """Return the counts that tb/profile.cpp writes after a run of all programs."""
+    # A folder that is removed when the build ends.
     profile = executable.parent / "obj" / "counts"
     try:
         jobs = [_job(config, name, size) for name, size in PROGRAMS]
@@ -59,9 +59,9 @@ def _job(config: SmConfig, kernel: str, size: int) -> Job:
 
 
 def when_it_pays(config: SmConfig, built: Build, progress: Progress | None) -> Build:
-    """``built``, or one by profile where the usual one has run for so long that this would have paid.
+    """Return ``built``, or a profile-guided build if the usual one has run long enough for that to pay off.
 
-    With ``progress``, somebody watches: then a line says what is done, or why it is not.
+    If ``progress`` is given, a line reports the build, or the reason that it is not done.
     """
     left = seconds_until_it_pays(built.executable)
     if left is None or left > 0:
@@ -75,7 +75,7 @@ def when_it_pays(config: SmConfig, built: Build, progress: Progress | None) -> B
         if not free:
             say("another command builds this machine by a profile: this one runs the usual simulation")
             return built
-        # If this fails or is interrupted, the next command does not try it again at once.
+        # If this fails or is interrupted, the next command does not retry it at once.
         if not note_seconds(built.executable, None):
             return built
         say("this machine is simulated often: its simulation is built once more, by a profile, to be faster")

@@ -1,4 +1,4 @@
-"""Runs programs on the simulated SM: build cache, simulation process, results."""
+"""Run programs on the simulated SM: build cache, simulation process, results."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from .types import Job, ResultCallback, RunRequest, RunResult, SimulationError, 
 
 __all__ = ["BuildError", "RunRequest", "RunResult", "SimulationError", "WarpState", "run", "run_many"]
 
-#: Called with the position of a request and a line (with its newline) that its program has printed.
+#: Called with the position of a request and a line (with its newline) that its program printed.
 ConsoleCallback = Callable[[int, str], None]
 
 
 def _silent(step: str) -> None:
-    """Progress that nobody watches."""
+    """Ignore progress."""
 
 
 def _with_source(report: str, source: Callable[[int], str | None]) -> str:
-    """The lock-step report with the source line behind each pc that has one."""
+    """Return the lock-step report with the source line after each pc that has one."""
 
     def place(match: re.Match[str]) -> str:
         line = source(int(match[1], 16))
@@ -57,18 +57,18 @@ def _result(
 
 
 class _Records:
-    """The records of each cycle of one run, as they come: kept if ``keep``, and told to ``watcher``."""
+    """The records of each cycle of one run, as they arrive: kept if ``keep``, and passed to ``watcher``."""
 
     def __init__(self, config: SmConfig, *, keep: bool, watcher: Watcher | None) -> None:
         self._config, self._watcher = config, watcher
         self._kept: list[np.ndarray] | None = [] if keep else None
-        #: The last record that has come: nobody knows yet whether there is another behind it.
+        #: The last record received: it is not yet known whether another follows.
         self._last: np.ndarray | None = None
         if watcher is not None:
             watcher.begin()
 
     def take(self, content: bytes) -> None:
-        # Here, with the hardware language behind it: most runs have no records.
+        # Imported here, as it imports the hardware language: most runs have no records.
         from ..build.records import decode_records, record_words
 
         words = np.frombuffer(content, np.uint32).reshape(-1, record_words(self._config))
@@ -90,9 +90,9 @@ def _process(
     config: SmConfig, process: Simulation, batch: Sequence[tuple[int, Job, bool, Watcher | None]],
     on_console: ConsoleCallback | None, report: Progress,
 ) -> Iterator[tuple[int, dict[str, Any], list[str], np.ndarray | None]]:
-    """One simulation process: position, fields, what was printed, and the events (if kept) of each that ends.
+    """One simulation process: position, fields, printed text, and the events (if kept) of each program that ends.
 
-    ``batch``: position, job, whether its events are kept, who is told of them.
+    ``batch``: position, job, whether its events are kept, and its watcher.
     """
     lines: list[str] = []
     records: _Records | None = None
@@ -128,19 +128,19 @@ def run(
 def _begun(
     begun: Simulation | None, executable: Path, waves: Waves | None
 ) -> contextlib.AbstractContextManager[Simulation]:
-    """A process that waits for jobs."""
+    """Return a process that waits for jobs."""
     if begun is not None and waves is None and begun.waiting == executable:
         return contextlib.nullcontext(begun)
     return simulation(executable, waves)
 
 
 def _waves_asked(requests: Sequence[RunRequest]) -> Waves | None:
-    """What is to be dumped.
+    """Return the waveform to dump.
 
     Raises
     ------
     ValueError
-        If a request among several asks for it.
+        If a request among several asks for one.
     BuildError
         For a file that cannot be written.
     """
@@ -153,13 +153,13 @@ def _waves_asked(requests: Sequence[RunRequest]) -> Waves | None:
 
 
 def _waves_of_environment() -> Waves | None:
-    """The file that METRONOME_WAVES asks for, made here: the simulation itself says nothing if it cannot write it."""
+    """The file that METRONOME_WAVES names, created here: the simulation gives no error if it cannot write it."""
     name = os.environ.get("METRONOME_WAVES")
     if not name:
         return None
     path = Path(name).absolute()
     try:
-        path.open("ab").close()  # what an earlier run has written stays until the simulation starts
+        path.open("ab").close()  # the file of an earlier run stays until the simulation starts
     except OSError as error:
         raise BuildError(f"METRONOME_WAVES: cannot write {name}: {error.strerror}: name another file") from None
     if not path.is_file():
@@ -174,26 +174,26 @@ def run_many(
 ) -> list[RunResult]:
     """Run programs, as many as possible in one simulation process, with a reset between them.
 
-    A process goes on only after a program that ended by itself, and runs either checked or unchecked programs, since
+    A process continues only after a program that ended by itself. It runs either checked or unchecked programs, since
     registers and local memory survive a reset (and start as 0 in a new process).
 
     Parameters
     ----------
     on_result
-        Called with the position of a request and its result, as soon as it is there.
+        Called with the position of a request and its result, as soon as it is available.
     on_console
-        Called with the position of a request and a line that its program has printed, as soon as it is there.
+        Called with the position of a request and a line that its program printed, as soon as it arrives.
     progress
         Called at the start of each long step, and with the step and its state in parentheses while programs run.
     verilog
         A ``metronome_sm`` in place of the SM (:func:`sim.build.simulator.build`).
     watchers
-        For each request who is told of every cycle, as they come, or None. It needs a configuration with probe.
+        For each request, the watcher that receives every cycle as it arrives, or None. A watcher needs a probe.
     begun
-        A process that waits for its jobs (:func:`sim.run.process.begin`): the first, if it is of this simulation.
+        A process that waits for its jobs (:func:`sim.run.process.begin`): used first, if it is of this simulation.
     by_profile
-        Whether the simulation may be one by profile, and is made where that pays. Not for measuring: a change of the
-        sources brings back the usual one.
+        Whether a profile-guided simulation may be used, and built if that pays off. Not for measuring: after a
+        change of the sources the usual build runs again.
 
     Returns
     -------
@@ -204,7 +204,7 @@ def run_many(
     ValueError
         For a request that ``config`` cannot run, or if one of several asks for waves.
     BuildError, SimulationError
-        If the simulation cannot be built (or METRONOME_WAVES be written), or goes wrong itself.
+        If the simulation cannot be built (or METRONOME_WAVES be written), or fails itself.
     """
     told: Sequence[Watcher | None] = watchers or [None] * len(requests)
     jobs = [

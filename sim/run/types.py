@@ -1,4 +1,4 @@
-"""What goes into a simulation and what comes out of it."""
+"""Inputs and outputs of a simulation."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ..machine.memory.store import PAGE_BYTES, SparseMemory
 from ..machine.statistics import RegionStatistics
 from .errors import SimulationError
 
-# A plain run imports neither the golden model nor the checker; of kernels see sim/run/memcheck/areas.py.
+# A plain run imports neither the golden model nor the checker; for kernels see sim/run/memcheck/areas.py.
 if TYPE_CHECKING:
     from ..machine.golden import Fault, Iss
     from ..program.kernels import Launch
@@ -32,13 +32,13 @@ DEFAULT_MAX_CYCLES = 10_000_000
 
 
 class Watcher(Protocol):
-    """Who is told what each unit does in every cycle, of the hardware or of a prediction."""
+    """Receives the events of every cycle, from the hardware or from a prediction."""
 
     def begin(self) -> None:
-        """The machine starts, perhaps not for the first time: what was told before does not count."""
+        """Start the machine, perhaps not for the first time: earlier events no longer count."""
 
     def take(self, events: np.ndarray) -> None:
-        """The next cycles, from cycle 0 on: :data:`sim.predict.model.records.EVENT`, tidy, valid until the call's end.
+        """Receive the next cycles, from cycle 0: :data:`sim.predict.model.records.EVENT`, tidy, valid during the call.
 
         The cycle in which a program is found to have stopped is not among them.
         """
@@ -46,7 +46,7 @@ class Watcher(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Waves:
-    """A waveform of all signals as VCD in ``path``: of the cycles ``first`` to ``last``, or where None of all."""
+    """A VCD waveform of all signals in ``path``: cycles ``first`` to ``last``, or all cycles if these are None."""
 
     path: Path
     first: int | None = None
@@ -54,30 +54,29 @@ class Waves:
 
 
 class Program(Protocol):
-    """What can be run: :class:`sim.program.kernels.Launch`, or anything else with these."""
+    """A program that can be run: :class:`sim.program.kernels.Launch`, or any object with these members."""
 
     @property
     def entry(self) -> int:
-        """Where warp 0 starts."""
+        """The address at which warp 0 starts."""
 
     @property
     def argument_address(self) -> int:
-        """What mscratch holds at the start."""
+        """The initial value of mscratch."""
 
     def load_into(self, memory: SparseMemory) -> None:
-        """Write everything that has to be in memory before the start."""
+        """Write everything that must be in memory before the start."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunRequest:
     """One program and the way to run it.
 
-    ``latency`` (cycles), ``seed`` and ``memory_options`` are the memory model's
-    (``create_model``). ``check`` runs the golden model in lock step; ``memcheck`` does so too,
-    and watches what it does to memory (docs/memcheck.md), which needs a :class:`sim.program.kernels.Launch`; with
-    ``strict_races`` two stores of the same value are a race like others. ``fetch_policy`` is that of the fetch
-    scheduler, where there is one. ``trace`` keeps a record of every cycle in
-    :attr:`RunResult.events`. ``waves`` dumps all signals; only a request that is run alone can have it.
+    ``latency`` (cycles), ``seed`` and ``memory_options`` are the memory model's (``create_model``). ``check`` runs the
+    golden model in lock step; ``memcheck`` does so too, and watches the model's memory accesses (docs/memcheck.md),
+    which needs a :class:`sim.program.kernels.Launch`; with ``strict_races``, two stores of the same value race like
+    any others. ``fetch_policy`` is the fetch scheduler's, if there is one. ``trace`` keeps a record of every cycle in
+    :attr:`RunResult.events`. ``waves`` dumps all signals; only a request that runs alone can have it.
     """
 
     launch: Program | Launch
@@ -97,11 +96,11 @@ class RunRequest:
 
 @dataclass(frozen=True)
 class WarpState:
-    """What one warp did when a program was cut off; ``pc`` is that of the instruction it issued last.
+    """The state of one warp when a program was cut off; ``pc`` is that of the instruction it issued last.
 
     ``starved``: the stages (``issue``, ``fetch``) whose policy, by its name, has passed the warp over for
-    :data:`hdl.layouts.probe.STARVATION_CYCLES` cycles or more although it was eligible. ``wait``: for whom or what the
-    warp waits, in words, or that it jumps to itself for ever; empty if the reason says it all.
+    :data:`hdl.layouts.probe.STARVATION_CYCLES` cycles or more although it was eligible. ``wait``: what the warp waits
+    for, in words, or that it jumps to itself for ever; empty if the reason says it all.
     """
 
     warp: int
@@ -112,7 +111,7 @@ class WarpState:
     wait: str = ""
 
     def describe(self, place: str = "") -> str:
-        """A line; ``place`` says where in the source ``pc`` is, in front of the comma behind it."""
+        """Return one line; ``place`` gives the source place of ``pc``, inserted before the comma that follows it."""
         if not self.active:
             return f"warp {self.warp}: not active"
         reason = "runs" if self.reason is StallReason.NONE else f"waits: {self.reason.name.lower()}"
@@ -128,28 +127,28 @@ class WarpState:
 
 
 def no_counts() -> dict[str, Any]:
-    """The counters of a program that has not counted anything."""
+    """Return the counters of a program that has counted nothing."""
     reasons = [reason.name.lower() for reason in StallReason]
     return {counter.name: dict.fromkeys(reasons, 0) if counter.by_reason else 0 for counter in COUNTERS}
 
 
 @dataclass(kw_only=True)
 class RunResult:
-    """How a program ended, and what it left behind.
+    """How a program ended, and the state that it left.
 
-    ``status`` is ``ended``, ``fault``, ``hang`` (``max_cycles`` reached), ``deadlock`` (no active warp can ever go on:
+    ``status`` is ``ended``, ``fault``, ``hang`` (``max_cycles`` reached), ``deadlock`` (no active warp can progress:
     each waits at a barrier or in wspawn, or jumps to itself), ``assertion`` (a hardware assertion) or ``mismatch``
     (lock step). ``total_cycles`` counts from the cycle in which ``start`` was high to the last one with
     ``busy``. ``counters`` are those of :data:`hdl.layouts.counters.COUNTERS` (``stalls`` by :class:`StallReason`
-    name in lower case), all 0 if the program did not stop by itself (``mismatch``). ``events`` is what
-    :func:`sim.build.records.decode_records` returns. ``region``: the statistics of the measured region that the
-    simulation keeps, None in a build without a probe. ``cycles_per_second`` leaves building and the start of the
-    process out. ``memcheck``: what the memory checker has found, None if it was not asked for; ``leftovers``: what it
-    would find if the host read certain places (:func:`sim.run.memcheck.results`).
-    ``memory_statistics`` is what the memory model has counted (docs/memory.md), None if it does not count;
-    ``memory_commands`` the commands that it gave, if they were asked for. ``python_seconds`` is the part of
-    ``sim_seconds`` that is not the simulated SM: the memory model, lock step, and the switching between the simulator
-    and Python. ``argument_missing``: the program has read where its argument block would be, but the launch has none.
+    name in lower case), all 0 if the program did not stop by itself (``mismatch``). ``events`` comes from
+    :func:`sim.build.records.decode_records`. ``region``: the simulation's statistics of the measured region, None in
+    a build without a probe. ``cycles_per_second`` excludes building and the start of the process. ``memcheck``: the
+    memory checker's findings, None if it was not requested; ``leftovers``: its findings if the host were to read
+    certain places (:func:`sim.run.memcheck.results`).
+    ``memory_statistics`` holds the memory model's counts (docs/memory.md), None if it does not count;
+    ``memory_commands`` the commands that it gave, if requested. ``python_seconds`` is the part of
+    ``sim_seconds`` outside the simulated SM: the memory model, lock step, and switching between the simulator
+    and Python. ``argument_missing``: the program has read memory at its argument address, but the launch has no block.
     In ``console`` a byte that is not UTF-8 is a surrogate (``surrogateescape``).
     """
 
@@ -184,7 +183,7 @@ class RunResult:
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """A run request as it goes to the simulation process: plain data only."""
+    """A run request as sent to the simulation process: plain data only."""
 
     config: SmConfig
     pages: dict[int, bytes]
@@ -201,13 +200,13 @@ class Job:
     max_cycles: int
     memcheck: Declared | None = None
     strict_races: bool = False
-    #: A pc, and what (address, bytes) memory holds again when that is first executed; the hardware cannot do that.
+    #: A pc, and the memory (address, bytes) to restore when it is first executed; the hardware cannot do that.
     arrival: tuple[int, tuple[tuple[int, bytes], ...]] | None = None
-    #: Nothing is at ``arg``: tell whether the program reads there.
+    #: There is nothing at ``arg``: report whether the program reads there.
     without_argument: bool = False
 
     def golden_model(self, memory: SparseMemory) -> Iss:
-        """The golden model, launched; ``memory`` is the job's (:func:`unpack_memory`), and is changed."""
+        """Return the golden model, launched; it changes ``memory``, which is the job's (:func:`unpack_memory`)."""
         from ..machine.golden import Arrival, Iss
 
         iss = Iss(self.config, memory)
@@ -228,12 +227,12 @@ def pack_memory(memory: SparseMemory) -> dict[int, bytes]:
 
 
 def unpack_memory(config: SmConfig, pages: dict[int, bytes]) -> SparseMemory:
-    """The memory that :func:`pack_memory` took apart."""
+    """Return the memory packed by :func:`pack_memory`."""
     memory = SparseMemory(config.memory_map)
     for address, data in pages.items():
         memory.write(address, data)
     return memory
 
 
-#: Called with the position of a request and its result, in the order in which they end.
+#: Called with the position of a request and its result, in the order in which the requests end.
 ResultCallback = Callable[[int, RunResult], None]

@@ -1,4 +1,4 @@
-"""What goes with exported Verilog: everything that a user must know of the module, as JSON and as a page."""
+"""The documentation of exported Verilog: everything that a user must know about the module, as JSON and as a page."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _CLOCK = (
 
 
 def _counter_rows() -> dict[str, dict[str, Any]]:
-    """Name of each counter's port, where it has one of its own -> what the JSON says of it."""
+    """Name of each counter's port, if it has one of its own -> its description in the JSON."""
     rows = {}
     for index, (name, (counter, reason)) in enumerate(zip(counter_names(), counter_places(), strict=True)):
         numbers = {reason: number for number, reason in counter.numbers()}
@@ -64,7 +64,7 @@ def document(
     config: SmConfig, simulation: SmConfig | None, *, preset: str, command: str, bus: str,
     ports: Sequence[FlatPort], simulation_ports: Sequence[FlatPort],
 ) -> Document:
-    """Everything about the module of ``config`` and, if that is exported too, of its variant for simulation.
+    """Describe the module of ``config`` and, if that is exported too, its variant for simulation.
 
     The hashes of the files are left to be filled in.
 
@@ -124,7 +124,7 @@ def _port_rows(what: Document, simulation_only: bool) -> list[list[object]]:
 
 
 def page(what: Document, how: Sequence[str]) -> str:
-    """The document as Markdown; ``how`` are the lines that say how to read the files."""
+    """The document as Markdown; ``how`` has the lines that explain how to read the files."""
     fields = [(f"`{name}`", _shown(row), row["unit"] or "", row["about"]) for name, row in what["config"].items()]
     places = [(f"`{name}`", _shown(row), row["unit"], row["about"]) for name, row in what["memory_map"].items()]
     counters = [

@@ -1,4 +1,4 @@
-"""The files of an export: the Verilog, the lists for the tools, and what goes with them."""
+"""The files of an export: the Verilog, the lists for the tools, and the documentation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["INDEX", "canonical_command", "changed_files", "export_files"]
 #: The file that lists the others.
 INDEX = f"{TOP}.json"
 
-#: Warnings of `verilator -Wall` that are switched off for the text that Yosys writes, and why that is right.
+#: Warnings of `verilator -Wall` that are switched off for Yosys' output, and the reason for each.
 WAIVERS = {
     "DECLFILENAME": "all modules are in this one file",
     "VARHIDDEN": "a memory inside a module has the name of the instance outside",
@@ -34,11 +34,11 @@ WAIVERS = {
 
 
 def canonical_command(preset: str, config: SmConfig, simulation: SmConfig | None, bus: str) -> str:
-    """A command line that exports the same again, however ``config`` was asked for."""
+    """The command line that repeats the export, however ``config`` was requested."""
     usual, simulated = values_of(PRESETS[preset]), values_of(simulation or config)
     words = ["metronome", "verilog", "--preset", preset]
     for name, value in values_of(config).items():
-        # What watches is left out and kept by itself, unless the user says otherwise.
+        # The module has no observers, and its simulation variant has them, unless the user says otherwise.
         said = value or (simulation is not None and not simulated[name]) if name in WATCHING else value != usual[name]
         if said:
             words += ["--set", f"{name}={as_text(name, value)}"]
@@ -47,7 +47,7 @@ def canonical_command(preset: str, config: SmConfig, simulation: SmConfig | None
 
 
 def _counters(config: SmConfig, bus: str) -> str:
-    """The counters by their index, where that is how a testbench asks for them."""
+    """The counters by index, if a testbench reads them by index."""
     if config.all_counters or bus != "line":
         return ""
     return "".join(f"// counter_index {index}: {name}\n" for index, name in enumerate(counter_names()))
@@ -84,9 +84,9 @@ def export_files(
     Parameters
     ----------
     config
-        What is to be synthesized.
+        The configuration to synthesize.
     simulation
-        The same with what only a simulation needs (probe, assertions, oracles), to export that too.
+        The same with the parts that only a simulation needs (probe, assertions, oracles), to export that too.
     verilog
         Makes the text for a configuration and a bus (:func:`hdl.verilog.generate_flat`).
     """
@@ -116,7 +116,7 @@ def export_files(
 
 
 def changed_files(folder: Path, index: str = INDEX) -> list[str] | None:
-    """What stands against replacing ``folder``, an export of before, by another: files that are not as it was written.
+    """Return the files of ``folder``, an earlier export, that differ from those written, and so should not be replaced.
 
     ``index`` is the file that lists the others. None if it is no export. An empty folder has nothing to lose.
     """

@@ -1,8 +1,8 @@
-"""What the ports of a component and the fields of its layouts mean: the comments beside them in the source of hdl.
+"""Meanings of the ports of a component and the fields of its layouts: the comments beside them in the source of hdl.
 
-A comment behind an entry of a dictionary is its own, and so are lines that begin with ``#:`` above it. Other lines
-above it are about it and all that follow, up to the next comment. What has none has that of what it is part of: the
-first paragraph of the docstring of the function that makes the layout.
+A comment after an entry of a dictionary describes that entry, as do lines that begin with ``#:`` above it. Other lines
+above it describe it and all entries that follow, up to the next comment. An entry without a comment inherits that of
+its parent: the first paragraph of the docstring of the function that makes the layout.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from typing import Any
 
 __all__ = ["meaning_of", "plain", "port_meanings"]
 
-#: Where the functions are that make layouts and signatures.
+#: The modules with the functions that make layouts and signatures.
 _HARDWARE = "metronome.hdl."
-#: Of every stream (amaranth.lib.stream), whatever it carries.
+#: Members of every stream (amaranth.lib.stream), whatever it carries.
 _STREAM = {
     "valid": "what the fields of the same prefix say holds; it stays until an edge at which ready is 1 too",
     "ready": "it is taken at an edge at which valid is 1 too",
@@ -29,7 +29,7 @@ _STREAM = {
 
 
 def plain(text: str) -> str:
-    """A comment or docstring without the marks of its markup, on one line: ``:class:`hdl.config.Fault``` is Fault."""
+    """A comment or docstring without its markup, on one line: ``:class:`hdl.config.Fault``` is Fault."""
     text = re.sub(r":\w+:`~?(?:[\w.]+\.)?(\w+)`", r"\1", text)
     return " ".join(text.replace("``", "").split())
 
@@ -40,19 +40,19 @@ class _Source:
     def __init__(self, owner: Callable[..., Any]) -> None:
         text = textwrap.dedent(inspect.getsource(owner))
         self.tree = ast.parse(text)
-        #: Line -> comment, with its mark; and whether nothing else is on the line.
+        #: Line -> comment, with its mark; and whether the line has nothing else.
         self.comments: dict[int, tuple[str, bool]] = {}
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
             if token.type == tokenize.COMMENT:
                 self.comments[token.start[0]] = token.string, not token.line[: token.start[1]].strip()
 
     def behind(self, line: int) -> str | None:
-        """The comment behind what is on the line."""
+        """The comment at the end of the line."""
         comment, alone = self.comments.get(line, ("", True))
         return None if alone or comment.startswith("# type:") else comment.lstrip("#: ")
 
     def above(self, line: int) -> tuple[str, bool] | None:
-        """The comment lines directly above, and whether they are about the one entry below alone."""
+        """The comment lines directly above, and whether they describe only the one entry below."""
         first = line
         while self.comments.get(first - 1, ("", False))[1]:
             first -= 1
@@ -73,7 +73,7 @@ class _Reader:
             self._statement(node)
 
     def _statement(self, node: ast.AST) -> None:
-        """Every dictionary of a statement, and ``members["name"] = ...``."""
+        """Read every dictionary of a statement, and ``members["name"] = ...``."""
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript):
             self._entries([(node.targets[0].slice, node.value)], "")
         elif isinstance(node, ast.Dict):
@@ -93,7 +93,7 @@ class _Reader:
             above = self._source.above(key.lineno)
             if above is not None:
                 group = None if above[1] else above[0]
-            # What has a layout of its own is no longer of the group.
+            # An entry with a layout of its own no longer belongs to the group.
             shared = None if self._layouts(value) else group
             text = self._source.behind(value.end_lineno or value.lineno) or (above and above[0]) or shared
             name = f"{prefix}{key.value!s}"
@@ -102,7 +102,7 @@ class _Reader:
             self._inside(value, f"{name}.")
 
     def _inside(self, value: ast.AST, prefix: str) -> None:
-        """The fields of an entry: those of a dictionary in it, and of what the functions make that it calls."""
+        """Read the fields of an entry: those of a dictionary in it, and of layouts made by the functions it calls."""
         if isinstance(value, ast.Dict):
             self._entries(list(zip(value.keys, value.values, strict=True)), prefix)
             return
@@ -124,7 +124,7 @@ class _Reader:
 
     def _called(self, function: FunctionType, prefix: str) -> None:
         about = plain((inspect.getdoc(function) or "").split("\n\n")[0])
-        # The comment where the function is called says more than its docstring, which is about any use.
+        # The comment at the call is more specific than the function's docstring, which is about any use.
         self.found.setdefault(prefix.removesuffix("."), about)
         self.found |= {f"{prefix}{name}": text for name, text in _Reader(function).found.items()}
 
@@ -133,13 +133,13 @@ def port_meanings(component: type) -> dict[str, str]:
     """Path -> meaning of the ports of a component of hdl, and of their fields: ``mem.req.payload.line``."""
     constructor = component.__init__  # type: ignore[misc]  # of the class itself
     assert isinstance(constructor, FunctionType), f"{component} has no constructor of its own"
-    # Ports that a table makes: their meanings are in that.
+    # Ports that a table makes: the table has their meanings.
     more: dict[str, str] = getattr(component, "meanings", dict)()
     return _Reader(constructor).found | more
 
 
 def meaning_of(path: tuple[str, ...], meanings: dict[str, str]) -> str | None:
-    """The meaning of the path, or else of the closest thing that it is part of."""
+    """The meaning of the path, or else of its closest ancestor."""
 
     def candidates() -> Iterator[str]:
         for length in range(len(path), 0, -1):

@@ -15,17 +15,16 @@ from metronome.hdl.lib.shared import own_yosys
 
 __all__ = ["SHIFTS", "WORD_BITS", "Bit", "Cell", "Netlist", "Register", "netlists_of", "source_of"]
 
-#: A port of so many bits is data. Enables are narrower.
+#: A port of this width is data. Enables are narrower.
 WORD_BITS = 32
 
-#: Cells whose second operand, by how much, is never negative.
+#: Cells whose second operand, the shift amount, is never negative.
 SHIFTS = ("$shl", "$shr", "$sshr")
 
 #: The number of a net, or a constant: "0", "1" or "x".
 Bit = int | str
 
-#: A register gets an enable where the process that writes it has one; a reset is a part of its next value.
-#: Without a top level, all modules are flattened.
+#: A register gets an enable if the process that writes it has one; a reset becomes part of its next value.
 _PASSES = ("attrmap -modattr -remove top", "proc", "flatten", "opt_expr", "opt_clean", "opt_dff -nosdff", "opt_expr",
            "opt_merge", "opt_clean")
 _CLOCK = ("clk", "rst")
@@ -37,14 +36,14 @@ class Cell:
 
     name: str  # unique in the netlist, and a name in Verilog
     kind: str  # as Yosys has it, e.g. "$add"
-    signed: bool  # all operands are two's complement; of a shift, the one that is shifted
+    signed: bool  # all operands are two's complement; for a shift, the one that is shifted
     inputs: dict[str, list[Bit]]
     output: list[Bit]
 
 
 @dataclass(frozen=True)
 class Register:
-    """A register that takes ``data`` at the end of a cycle in which ``enable`` is 1, and else keeps its value."""
+    """A register that takes ``data`` at the end of a cycle in which ``enable`` is 1, and otherwise keeps its value."""
 
     name: str
     enable: Bit
@@ -54,17 +53,17 @@ class Register:
 
 @dataclass
 class Netlist:
-    """A lane: ports but for clock and reset, cells and registers. All words are lists of bits, the lowest first."""
+    """A lane: ports except for clock and reset, cells and registers. All words are lists of bits, the lowest first."""
 
     inputs: dict[str, list[Bit]]
     outputs: dict[str, list[Bit]]
     cells: dict[str, Cell] = field(default_factory=dict)
     registers: dict[str, Register] = field(default_factory=dict)
-    #: The net -> what drives it (the name of an input, a cell or a register), and which of its bits.
+    #: The net -> its driver (the name of an input, a cell or a register), and the index of the bit in that.
     drivers: dict[int, tuple[str, int]] = field(default_factory=dict)
 
     def driving(self, bits: list[Bit]) -> Iterator[str]:
-        """The names of what drives the bits that are not constant, each once."""
+        """The names of the drivers of the bits that are not constant, each once."""
         yield from dict.fromkeys(self.drivers[bit][0] for bit in bits if isinstance(bit, int))
 
 
@@ -112,7 +111,7 @@ def _netlist(module: dict[str, Any]) -> Netlist:
 
 
 def _require_drivers(netlist: Netlist) -> None:
-    """ValueError if something reads what nothing drives here, which is the reset."""
+    """Raise ValueError if something reads a net without a driver here, which is the reset."""
     words = [word for cell in netlist.cells.values() for word in cell.inputs.values()]
     words += [[register.enable, *register.data] for register in netlist.registers.values()]
     words += netlist.outputs.values()

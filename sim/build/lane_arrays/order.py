@@ -1,4 +1,4 @@
-"""When a cell of a lane is evaluated: under the enables of the registers that need it, in an order without waits."""
+"""The evaluation order of a lane's cells: under the enables of the registers that need them, inputs first."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from .netlist import WORD_BITS, Bit, Cell, Netlist
 
 __all__ = ["Block", "blocks", "idle_inputs"]
 
-#: Cells -> whether all bits that they read must be 0 for their output to be, or any: bit by bit, or of whole words.
+#: Cells -> whether their output is 0 if all bits that they read are, or if any is: bit by bit, or for whole words.
 _BITWISE: dict[str, Callable[[Iterable[bool]], bool]] = {"$and": any, "$or": all}
 _OF_WORDS: dict[str, Callable[[Iterable[bool]], bool]] = {
     "$reduce_or": all, "$reduce_bool": all, "$reduce_and": any, "$ne": all,
 }
 
-#: Enables of which one is 1 where the cells are needed, and the cells in the order of their evaluation. Without an
+#: Enables, one of which is 1 if the cells are needed, and the cells in the order of their evaluation. Without an
 #: enable they are needed whenever the lane is not idle.
 Block = tuple[frozenset[Bit], list[str]]
 
 
 def _sorted(netlist: Netlist) -> list[str]:
-    """The names of all cells; each stands behind those whose outputs it reads."""
+    """The names of all cells; each follows those whose outputs it reads."""
     done: dict[str, None] = {}
     for start in netlist.cells:
         waiting = [start]
@@ -41,7 +41,7 @@ def _read_by(netlist: Netlist, name: str) -> list[str]:
 
 
 def _enables(netlist: Netlist, in_order: list[str]) -> dict[str, frozenset[Bit]]:
-    """Cell -> the enables of all registers that need it; empty where an enable or an output does, too."""
+    """Cell -> the enables of all registers that need it; empty if an enable or an output needs it, too."""
     needed: dict[str, set[Bit]] = defaultdict(set)
     always: set[str] = set()
     for register in netlist.registers.values():
@@ -59,7 +59,7 @@ def _enables(netlist: Netlist, in_order: list[str]) -> dict[str, frozenset[Bit]]
 
 
 def blocks(netlist: Netlist) -> list[Block]:
-    """All cells, in few blocks: each runs on as long as there is a cell of its enables whose inputs are there."""
+    """Group all cells into few blocks: each grows as long as a cell of its enables has all its inputs available."""
     in_order = _sorted(netlist)
     enables = _enables(netlist, in_order)
     waits = {
@@ -70,7 +70,7 @@ def blocks(netlist: Netlist) -> list[Block]:
     left = dict.fromkeys(in_order)
     while left:
         ready = [name for name in left if not waits[name]]
-        # Those without a condition first: among them are the enables of others.
+        # Unconditional cells first: they include the enables of the others.
         chosen = min((enables[name] for name in ready), key=lambda bits: (len(bits) > 0, sorted(map(str, bits))))
         block: list[str] = []
         for name in in_order:
@@ -84,7 +84,7 @@ def blocks(netlist: Netlist) -> list[Block]:
 
 
 def idle_inputs(netlist: Netlist) -> list[Bit]:
-    """Bits of the inputs; while they are 0, no register is enabled. As few as can be dropped one by one.
+    """Return bits of the inputs; while they are 0, no register is enabled. No single bit can be dropped from them.
 
     Raises
     ------
@@ -107,7 +107,7 @@ def idle_inputs(netlist: Netlist) -> list[Bit]:
 
 
 class _Zeros:
-    """Which bits are 0 while some are, whatever the others."""
+    """The bits that are 0 while some given bits are, for any value of the others."""
 
     def __init__(self, netlist: Netlist, zeros: list[Bit]) -> None:
         self._netlist = netlist

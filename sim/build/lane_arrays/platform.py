@@ -18,12 +18,12 @@ __all__ = ["LaneArrays"]
 class LaneArrays(SharedModules):
     """As :class:`hdl.lib.shared.SharedModules`, with one instance in place of all lanes of a unit.
 
-    Its modules are SystemVerilog, for Verilator, and have no names for what is inside a lane.
+    Its modules are SystemVerilog, for Verilator, and have no names for signals inside a lane.
     """
 
     def __init__(self, *, prefix: str) -> None:
         super().__init__(prefix=prefix)
-        #: By module: the source of a lane, and how many there are.
+        #: By module: the source of a lane, and the number of lanes.
         self._lanes: dict[str, tuple[str, int]] = {}
 
     @property

@@ -17,16 +17,16 @@ _ONE = {"$not": "~", "$neg": "-", "$reduce_or": "|", "$reduce_bool": "|", "$redu
 
 
 def array_ports(name: str, width: int) -> list[tuple[str, int | None]]:
-    """The ports of the array for a lane's port: their names, and which bit of the lane's port each has (None: all).
+    """The ports of the array for a lane's port: their names, and the bit of the lane's port that each has (None: all).
 
     Data are one vector, with the words of all lanes side by side. Any other port is one vector for each of its bits,
-    with a bit for each lane: so enables are the masks that they come from.
+    with a bit for each lane: an enable thus has the form of the mask that it comes from.
     """
     return [(name, None)] if width == WORD_BITS else [(f"{name}__{bit}", bit) for bit in range(width)]
 
 
 class _Expressions:
-    """Text for words of a lane. ``register``: how the name of a register's variable begins."""
+    """Text for words of a lane. ``register``: the prefix of the name of a register's variable."""
 
     def __init__(self, netlist: Netlist, *, register: str) -> None:
         self._netlist = netlist
@@ -39,7 +39,7 @@ class _Expressions:
         self._widths |= {name: len(each.output) for name, each in netlist.registers.items()}
 
     def word(self, bits: list[Bit]) -> str:
-        """The bits, the lowest first, as one expression of so many bits."""
+        """The bits, the lowest first, as one expression of the same width."""
         pieces = list(self._pieces(bits))
         if len(pieces) == 1:
             return pieces[0]
@@ -94,7 +94,7 @@ class _Expressions:
         raise ValueError(f"no Verilog for a {cell.kind} in a lane")
 
     def _choice(self, cell: Cell) -> str:
-        """Word k of B where bit k of S is 1, A where none is; never are two."""
+        """Word k of B if bit k of S is 1, A if none is; two never are."""
         width, text = len(cell.output), self.word(cell.inputs["A"])
         for k, bit in enumerate(cell.inputs["S"]):
             text = f"{self.word([bit])} ? {self.word(cell.inputs['B'][k * width:(k + 1) * width])} : {text}"
@@ -117,7 +117,7 @@ def write_array(name: str, netlist: Netlist, lanes: int) -> str:
     ports += [(f"output reg [{lanes * len(bits) - 1}:0]", port) for port, bits in netlist.outputs.items()]
     lines = [f"module {name}(clk, {', '.join(port for _, port in ports)});", "  input clk;"]
     lines += [f"  {kind} {port};" for kind, port in ports]
-    # Verilator 5.48 made such an array a variable of the block, which forgets it. It does not for one that is public.
+    # Verilator 5.48 makes such an array a local variable of the block, which loses its value, unless it is public.
     lines += [f"  reg {_range(register)} {each} [{lanes}] /* verilator public_flat_rd */;"
               for each, register in netlist.registers.items()]
     lines += [f"  reg {_range(register)} new_{each};" for each, register in netlist.registers.items()]
@@ -131,10 +131,10 @@ def _range(driver: Register | Cell) -> str:
 
 
 def _function(netlist: Netlist) -> list[str]:
-    """One lane in one cycle. Its variables are those of a function in C++, too, and not members of the whole design."""
+    """One lane in one cycle. Its variables are locals of a C++ function, too, not members of the whole design."""
     say, after = _Expressions(netlist, register="old_"), _Expressions(netlist, register="")
     arguments = [f"input logic [{len(bits) - 1}:0] i_{port}" for port, bits in netlist.inputs.items()]
-    # Not inout: of an element of an array that Verilator checks the bounds of, 5.48 takes another value.
+    # Not inout: for an element of an array whose bounds Verilator checks, 5.48 takes a wrong value.
     arguments += [f"input logic {_range(register)} old_{name}" for name, register in netlist.registers.items()]
     arguments += [f"output logic {_range(register)} {name}" for name, register in netlist.registers.items()]
     arguments += [f"output logic [{len(bits) - 1}:0] o_{port}" for port, bits in netlist.outputs.items()]
@@ -159,7 +159,7 @@ def _under(condition: str, statements: list[str]) -> list[str]:
 
 
 def _loop(netlist: Netlist, lanes: int) -> list[str]:
-    """All lanes that are not idle, and the outputs, which others see in the next cycle only."""
+    """All lanes that are not idle, and the outputs, which other modules see only in the next cycle."""
     needed = [f"{port}__{bit}" for port, bit in (netlist.drivers[bit] for bit in idle_inputs(netlist)
                                                 if isinstance(bit, int))]
     arguments = []

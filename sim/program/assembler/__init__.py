@@ -1,1 +1,1 @@
-"""Instruction words from Python, and back."""
+"""An assembler and a disassembler in Python."""

@@ -1,9 +1,9 @@
-"""A small assembler in Python: one function an instruction, and :class:`Program` for labels.
+"""A small assembler in Python: one function for each instruction, and :class:`Program` for labels.
 
 Every function returns the 32-bit instruction word. Registers are numbers 0..31 (``x`` or ``f`` by the instruction);
 immediates are Python integers in the range of the instruction, offsets of branches and jumps in bytes from the
 instruction itself. Numbers out of range raise ``ValueError``. Written from the RISC-V unprivileged specification
-(20191213, chapter 24; Zicond 1.0) and isa.md, independent of ``hdl``, so that both can be tested with it.
+(20191213, chapter 24; Zicond 1.0) and isa.md, independently of ``hdl``, so that it can test ``hdl``, and vice versa.
 """
 
 from __future__ import annotations
@@ -263,18 +263,18 @@ class Program:
         Raises
         ------
         ValueError
-            If nothing has defined it yet.
+            If it is not defined yet.
         """
         if name not in self._labels:
             raise ValueError(f"label must be defined, not {name!r}")
         return self._labels[name]
 
     def branch(self, op: Callable[[int, int, int], int], rs1: int, rs2: int, label: str) -> None:
-        """A conditional branch to a label: ``p.branch(bne, 5, 0, "loop")``."""
+        """Add a conditional branch to a label: ``p.branch(bne, 5, 0, "loop")``."""
         self._words.append(lambda pc: op(rs1, rs2, self.address(label) - pc))
 
     def jal(self, rd: int, label: str) -> None:
-        """A jal to a label."""
+        """Add a jal to a label."""
         self._words.append(lambda pc: jal(rd, self.address(label) - pc))
 
     def li(self, rd: int, value: int) -> None:

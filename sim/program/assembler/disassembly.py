@@ -1,6 +1,6 @@
 """Instruction words as text: the mnemonics of the manual and of docs/isa.md, registers by their ABI names.
 
-One form for each instruction: no aliases such as ``li`` or ``ret``.
+Each instruction has one form: there are no aliases such as ``li`` or ``ret``.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ def _row_of(word: int) -> Instruction | None:
 
 
 def unit_of(word: int) -> Unit | None:
-    """The unit that executes it, or None: an illegal instruction."""
+    """The unit that executes it, or None for an illegal instruction."""
     row = _row_of(word)
     return None if row is None else row.unit
 
 
 @functools.cache
 def registers_of(word: int) -> tuple[int | None, tuple[int, ...]]:
-    """The register that it writes, or None, and those that it reads: 0 to 63, x0 left out."""
+    """The register that it writes, or None, and those that it reads: 0 to 63, without x0."""
     row = _row_of(word)
     if row is None:
         return None, ()
@@ -69,7 +69,7 @@ def _register(word: int, low: int, file: RegFile) -> str:
 
 @functools.cache
 def disassemble(word: int, pc: int) -> str:
-    """The instruction ``word`` at ``pc``, where branches and jumps start from; ``.word`` if it is none."""
+    """Disassemble ``word`` at ``pc``, from which branches and jumps are relative; ``.word`` if it is illegal."""
     row = _row_of(word)
     if row is None or (row.rm and _rounding(word) is None):
         return f".word {word:#010x}"
@@ -82,7 +82,7 @@ def disassemble(word: int, pc: int) -> str:
 
 
 def _rounding(word: int) -> str | None:
-    """The rounding mode: empty for that of frm, None for none."""
+    """The rounding mode: empty for that of frm, None if the instruction has none."""
     mode = word >> 12 & 7
     if mode == DYN:
         return ""
@@ -107,7 +107,7 @@ def _operands(word: int, row: Instruction, pc: int) -> list[str]:
 
 
 def _last(word: int, row: Instruction, pc: int) -> str | None:
-    """The operand behind the registers, if there is one: immediate, target or rounding mode."""
+    """The operand after the registers, if there is one: immediate, target or rounding mode."""
     if row.imm in (ImmFormat.B, ImmFormat.J):
         return f"{pc + _offset(word, row) & 0xFFFF_FFFF:#010x}"
     if row.imm is ImmFormat.U:

@@ -1,4 +1,4 @@
-"""The instruction formats that :mod:`.asm` writes its words in (unprivileged specification, chapter 2.2)."""
+"""Instruction formats in which :mod:`.asm` encodes its words (unprivileged specification, chapter 2.2)."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ __all__ = ["encode_b", "encode_i", "encode_r", "encode_s", "encode_u", "field", 
 
 
 def field(value: int, bits: int, name: str) -> int:
-    """An unsigned field, or ``ValueError``."""
+    """Check and return an unsigned field; ``ValueError`` if it is out of range."""
     if not 0 <= value < 1 << bits:
         raise ValueError(f"{name} must be between 0 and {(1 << bits) - 1}, not {value!r}")
     return value
 
 
 def signed(value: int, bits: int, name: str) -> int:
-    """A two's complement field, or ``ValueError``."""
+    """Check and return a two's complement field; ``ValueError`` if it is out of range."""
     if not -(1 << bits - 1) <= value < 1 << bits - 1:
         raise ValueError(f"{name} must be between {-(1 << bits - 1)} and {(1 << bits - 1) - 1}, not {value!r}")
     return value & (1 << bits) - 1

@@ -1,1 +1,1 @@
-"""The compiler: its command lines, what it refuses, and a cache of its products."""
+"""The compiler: its command lines, its refusals, and a cache of its products."""

@@ -1,4 +1,4 @@
-"""The cross compiler in the ziglang wheel: its flags for this machine, and one source through it."""
+"""The cross compiler in the ziglang wheel: its flags for this machine, and the compilation of one source."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["ARCH", "COMPILE_FLAGS", "DIVERGENCE_FLAGS", "MACHINE_FLAGS", "PASS_R
 
 RUNTIME = ROOT / "riscv_kernels" / "runtime"
 
-#: What the machine executes (isa.md).
+#: The instruction set of the machine (isa.md).
 ARCH = "rv32imf_zicond_zicsr_zifencei"
 
 MACHINE_FLAGS = ("--target=riscv32-unknown-elf", f"-march={ARCH}", "-mabi=ilp32f", "-mno-relax")
@@ -29,18 +29,18 @@ COMPILE_FLAGS = (
     *MACHINE_FLAGS,
     "-ffreestanding",
     "-fno-math-errno",
-    # a * b + c within one expression becomes one fused operation, across expressions never: host.py relies on it.
+    # a * b + c within one expression becomes one fused operation, but never across expressions: host.py relies on it.
     "-ffp-contract=on",
-    # SIMT_IF and SIMT_WHILE forbid jumps out of them with it (metronome.h).
+    # SIMT_IF and SIMT_WHILE use it to forbid jumps out of them (metronome.h).
     "-fdefer-ts",
-    # No copying of SIMT instructions, no branch threaded past them (metronome.h).
+    # No copying of SIMT instructions, and no jump threading past them (metronome.h).
     "-fconvergent-functions",
     # s2..s11 belong to the thread mapping (context.h).
     *(f"-ffixed-x{number}" for number in range(18, 28)),
     "-fomit-frame-pointer",
     "-fno-unwind-tables",
     "-fno-asynchronous-unwind-tables",
-    # Code size and thus the instruction cache stay predictable; a kernel may ask for unrolling by pragma.
+    # Code size and thus the instruction cache stay predictable; a kernel may request unrolling by pragma.
     "-fno-unroll-loops",
     "-ffile-compilation-dir=.",
     "-Wall",
@@ -48,21 +48,21 @@ COMPILE_FLAGS = (
     "-O2",
     "-g",
 )
-#: s0 and s1 are the pass's (places.py), in all that calls what it has changed.
+#: s0 and s1 belong to the pass (places.py), in all code that calls code it changed.
 PASS_REGISTERS = ("-ffixed-x8", "-ffixed-x9")
-#: What sim.program.divergence needs beside them.
+#: Further flags that sim.program.divergence needs.
 DIVERGENCE_FLAGS = (
     "-DMETRONOME_DIVERGENCE",
     *PASS_REGISTERS,
-    # It cannot follow jumps through a table, nor calls that are jumps.
+    # The pass cannot follow jumps through a table, or calls that are jumps.
     "-fno-jump-tables",
     "-fno-optimize-sibling-calls",
-    # -Oz would make functions of parts of others, that return by another register.
+    # -Oz would outline parts of functions, which return through another register.
     "-mno-outline",
-    # An instruction where nothing is reached, so that a function's text does not run on into the next one.
+    # Put an instruction at unreachable places, so that a function's text does not run on into the next one.
     "-mllvm",
     "-trap-unreachable",
-    # Copies of what stands behind a branch would let its lanes meet again later than need be.
+    # Copies of the code after a branch would make its lanes reconverge later than necessary.
     "-mllvm",
     "-tail-dup-placement=0",
     "-mllvm",
@@ -70,7 +70,7 @@ DIVERGENCE_FLAGS = (
     "-mllvm",
     "-disable-tail-duplicate",
 )
-#: Directives and attributes by which the text that is compiled names other files.
+#: Directives and attributes through which the compiled text names other files.
 _ASSEMBLER_READS = re.compile(rb"\.inc(bin|lude)\b|\bembed\b")
 
 
@@ -88,7 +88,7 @@ def compiler_version() -> str:
 
 @functools.cache
 def _wheel() -> Path:
-    """Where the package lies."""
+    """The folder of the package."""
     compiler_version()
     spec = importlib.util.find_spec("ziglang")
     assert spec is not None and spec.origin is not None, "the version check above found the package"
@@ -96,14 +96,14 @@ def _wheel() -> Path:
 
 
 def system_headers() -> list[str]:
-    """Flags by which the compiler finds its own headers, wherever they lie."""
+    """Flags with which the compiler finds its own headers, wherever they are."""
     include = _wheel() / "lib" / "include"  # stdint.h and so on
     return ["-isystem", str(include), f"-ffile-prefix-map={include}=compiler"]
 
 
 def run_wheel(arguments: Sequence[str], directory: Path, failure: Callable[[str], str]) -> str:
-    """Run a program of the wheel and return what it has to say; ToolchainError with ``failure`` of that if it fails."""
-    # The program itself: `python -m ziglang`, which would start it, takes longer than most of what it is called for.
+    """Run a program of the wheel and return its output; ToolchainError with ``failure`` of the output if it fails."""
+    # Run the program directly: starting it through `python -m ziglang` takes longer than most of its tasks.
     try:
         done = run([_wheel() / "zig", *arguments], cwd=directory, env=tool_environment(**_date()))
     except (FileNotFoundError, PermissionError) as error:
@@ -118,12 +118,12 @@ def run_wheel(arguments: Sequence[str], directory: Path, failure: Callable[[str]
 
 
 def _date() -> dict[str, str]:
-    """What ``__DATE__`` shall be, if the user says so: it is part of the preprocessed text."""
+    """The user's value of ``__DATE__``, if there is one: it is part of the preprocessed text."""
     return {name: os.environ[name] for name in ("SOURCE_DATE_EPOCH",) if name in os.environ}
 
 
 def relative(path: Path) -> str:
-    """The path as the debug information shall show it: relative to the repository where it lies inside."""
+    """The path as the debug information shows it: relative to the repository if it lies inside."""
     return _below(path, ROOT)
 
 
@@ -138,7 +138,7 @@ def headers(folders: Iterable[Path]) -> list[Path]:
 
 @dataclass(frozen=True)
 class Unit:
-    """One source, the folder in which the compiler runs (and in which the paths of its messages begin), its flags."""
+    """One source, its flags, and the folder in which the compiler runs (paths in messages are relative to it)."""
 
     source: Path
     directory: Path
@@ -146,12 +146,12 @@ class Unit:
 
     @property
     def name(self) -> str:
-        """The source as the compiler is told it."""
+        """The source as passed to the compiler."""
         return _below(self.source, self.directory)
 
     @property
     def machine_flags(self) -> tuple[str, ...]:
-        """Those of its flags that say what machine it is for."""
+        """The flags that select the machine."""
         return tuple(flag for flag in self.flags if flag.startswith(("-march=", "-mabi=", "-mcpu=", "-mattr=")))
 
     def compile(self, *arguments: str) -> str:
@@ -160,7 +160,7 @@ class Unit:
         return run_wheel(command, self.directory, lambda said: compile_failure(self.name, said))
 
     def assembly(self, work: Path) -> tuple[str, str]:
-        """The assembly of C, and the compiler's warnings; ``work`` is a folder for what is made on the way."""
+        """The assembly of C, and the compiler's warnings; ``work`` is a folder for intermediate files."""
         result = work / "unit.s"
         said = self.compile("-S", "-o", str(result))
         text = result.read_text(encoding="latin-1")
@@ -168,10 +168,10 @@ class Unit:
         return text, said
 
     def preprocessed(self, result: Path) -> list[bytes]:
-        """The text that is compiled, with all that it includes, and what the compiler reads besides.
+        """The preprocessed text with all its includes, and the other files that the compiler reads.
 
-        That are files that a flag names (``@options``, ``-fprofile-use=FILE``), and those that the assembler includes:
-        of these the result tells.
+        These are files that a flag names (``@options``, ``-fprofile-use=FILE``), and those that the assembler includes:
+        for the latter, the object file stands in.
         """
         self.compile("-E", "-w", "-o", str(result))
         texts = [result.read_bytes(), *_named(self.flags, self.directory)]
@@ -194,15 +194,15 @@ def _named(flags: Iterable[str], directory: Path) -> list[bytes]:
 
 
 def our_unit(source: Path, folders: Sequence[Path], flags: Sequence[str]) -> Unit:
-    """A source of this repository. The compiler runs there, so that the result does not depend on where that lies."""
+    """A source of this repository. The compiler runs there, so that the result does not depend on the location."""
     return Unit(source, ROOT, ("-Werror", *(f"-I{relative(folder)}" for folder in folders), *flags))
 
 
 def own_unit(source: Path, flags: Sequence[str]) -> Unit:
-    """A user's source: a warning does not stop it, and messages show its path from where the user is."""
+    """A user's source: a warning does not stop it, and messages show its path relative to the user's folder."""
     here = Path.cwd()
     return Unit(source, here, (
-        # A thread-local variable becomes a call of what is not there, so that the linker names the line that uses it.
+        # A thread-local variable becomes a call of a missing function, so that the linker names the line that uses it.
         "-femulated-tls", f"-ffile-prefix-map={ROOT}/=", f"-I{RUNTIME}", f"-I{_below(source.parent, here)}",
         *flags,
     ))

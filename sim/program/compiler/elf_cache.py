@@ -1,8 +1,8 @@
-"""Cross compiling kernels with the LLVM inside the ziglang wheel, and a cache of the results by content.
+"""Cross compilation of kernels with LLVM from the ziglang wheel, and a cache of the results by content.
 
-The cache key is the hash of everything a build depends on: what the preprocessor makes of each source, or, of our own
+The cache key is the hash of everything a build depends on: the preprocessed text of each source or, for our own
 kernels and the runtime, all sources and headers; the linker script, the flags and the compiler's version. There is no
-time stamp, so a stale build cannot be picked up.
+time stamp, so a stale build cannot be used by mistake.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from .refusals import compile_failure, link_failure
 
 __all__ = ["RUNTIME", "Parts", "ToolchainError", "build_elf", "compiler_version"]
 
-#: What a program gets only if it calls it: one object a source, in an archive.
+#: Code that a program gets only if it calls it: one object for each source, in an archive.
 LIBRARY = RUNTIME / "library"
 #: Flags such as -flto change it.
 _UNREADABLE = "what the compiler wrote is no assembly (do --cflags make it write something else? or try --no-simt)"
@@ -52,7 +52,7 @@ _LINK_FLAGS = ("--no-relax", "--discard-locals", "--fatal-warnings", "-z", "max-
 
 @dataclass(frozen=True, kw_only=True)
 class Parts:
-    """What a program consists of besides its sources.
+    """The parts of a program besides its sources.
 
     Attributes
     ----------
@@ -61,15 +61,15 @@ class Parts:
     runtime
         Link the start-up code and the C runtime too. Without it a source must define ``_start``.
     link_script
-        What lies where.
+        The linker script, which places everything.
     ours
         The sources are kernels of this repository: a warning is an error.
     unit
-        How a user's source is compiled, from its path and flags.
+        Makes the unit of a user's source from its path and flags.
     launcher
         Sources of the runtime that are part of this program.
     kernels
-        Functions that assembly of the launcher starts on all lanes, with one argument for all.
+        Functions that assembly of the launcher starts on all lanes, with the same argument for all.
     """
 
     defines: Mapping[str, str | int] = field(default_factory=dict)
@@ -87,8 +87,8 @@ def build_elf(
 ) -> Path:
     """Compile C and assembly sources into one ELF in the cache and return its path.
 
-    With ``simt`` a file beside it, of the same name with ``.s``, shows the code of the C sources; what has been added
-    ends with ``# added``.
+    With ``simt``, a file beside it, with the same name and ``.s``, shows the code of the C sources; lines that the pass
+    added end with ``# added``.
 
     Parameters
     ----------
@@ -99,9 +99,9 @@ def build_elf(
     flags
         Further compiler flags of ``sources``, after the standard ones.
     simt
-        Insert what divergent branches need (:mod:`sim.program.divergence`). Without it they are the source's business.
+        Insert the instructions for divergent branches (:mod:`sim.program.divergence`); else the source has them.
     memory_map
-        That of the machine: where the program starts, where stacks, console and exit code are. None: the usual one.
+        That of the machine: the program's start, stacks, console and exit code. None: the usual one.
     parts
         None: the usual ones.
     warn
@@ -111,7 +111,7 @@ def build_elf(
     Raises
     ------
     ToolchainError
-        A line that says what and where, then the compiler's or linker's message.
+        A line with the error and its place, then the compiler's or linker's message.
     """
     if refused := refused_flag(flags, simt):
         raise ToolchainError(f"a flag for the compiler that cannot be used: {refused}")
@@ -143,7 +143,7 @@ def build_elf(
 def _units(
     sources: Sequence[Path], machine: Sequence[str], flags: Sequence[str], parts: Parts
 ) -> tuple[list[Unit], list[Any]]:
-    """The sources as they are compiled, and all that their objects depend on besides the flags."""
+    """The sources as compiled, and everything that their objects depend on besides the flags."""
     own = [*machine, *(f"-D{key}={value}" for key, value in parts.defines.items()), *flags]
     paths = [_readable(Path(source)) for source in sources]
     if not parts.ours:
@@ -154,7 +154,7 @@ def _units(
 
 
 def _runtime(parts: Parts, flags: Sequence[str]) -> list[Unit]:
-    """What comes first in memory: the start-up code, the runtime, the launcher."""
+    """The code that comes first in memory: the start-up code, the runtime, the launcher."""
     if not parts.runtime:
         return []
     sources = [*(RUNTIME / source for source in ("crt0.S", "spawn.S", "runtime.c")), *parts.launcher]
@@ -179,7 +179,7 @@ def _library(flags: Sequence[str]) -> Path:
     sources = sorted(LIBRARY.glob("*.c"))
 
     def make(folder: Path) -> None:
-        # All in one call, since starting the compiler takes longer than compiling; it writes where it runs.
+        # All in one call, since starting the compiler takes longer than compiling; it writes to its working folder.
         names = [f"-I{RUNTIME}", *system_headers(), f"-ffile-prefix-map={ROOT}/="]
         run_wheel(["clang", *COMPILE_FLAGS, "-Werror", *flags, *names, "-c", *map(str, sources)], folder,
                   lambda said: compile_failure("the C library", said))
@@ -193,7 +193,7 @@ def _library(flags: Sequence[str]) -> Path:
 
 
 def _places(memory_map: MemoryMap) -> tuple[list[str], list[str]]:
-    """Flags for the compiler and the linker that tell them the places that are not the usual ones."""
+    """Flags that give the compiler and the linker the addresses that differ from the usual ones."""
     moved = [its.name for its in fields(MemoryMap) if getattr(memory_map, its.name) != its.default]
     defines = [f"-DMEMORY_{name.upper()}={getattr(memory_map, name):#x}" for name in moved if name != "start"]
     return defines, [f"--defsym=__start_address={memory_map.start:#x}"] if "start" in moved else []
@@ -232,11 +232,11 @@ def _key(inputs: object, units: Iterable[Unit]) -> str:
 def _assemble(
     work: Path, texts: Mapping[int, str], machine: Mapping[int, tuple[str, ...]], whole: bool, kernels: Sequence[str]
 ) -> dict[int, str]:
-    """Object files of the program's C, by number, with what divergent branches need; returns the assembly.
+    """Make object files of the program's C, by number, with support for divergent branches; return the assembly.
 
-    ``machine`` has the flags that say what machine it is for, ``whole``: no assembly of the user's calls into it.
+    ``machine`` has the flags that select the machine, ``whole``: no assembly of the user's calls into it.
     """
-    # Not for a program that is in the cache.
+    # Imported here: a program from the cache does not need it.
     from ..divergence import SimtError, insert_divergence
     from ..symbols import as_named, for_the_assembler, plain_names
 
@@ -247,7 +247,7 @@ def _assemble(
     final = dict(zip(texts, changed, strict=True))
     for number, text in final.items():
         (work / f"{number}.s").write_text(for_the_assembler(text), encoding="latin-1")
-    for flags in set(machine.values()):  # those for one machine in one call, which writes where it runs
+    for flags in set(machine.values()):  # those for one machine in one call, which writes to its working folder
         names = [f"{number}.s" for number in final if machine[number] == flags]
         if names:
             run_wheel(["clang", *MACHINE_FLAGS, *flags, "-c", *names], work, lambda said: f"{_UNREADABLE}:\n{said}")
@@ -257,9 +257,9 @@ def _assemble(
 
 
 def _part(unit: Unit, simt: bool) -> Path:
-    """What the compiler makes of a source of the runtime, which is the same for most programs: in the cache.
+    """The compiled form of a source of the runtime, which is the same for most programs: in the cache.
 
-    An object file, or of C the assembly that the pass goes through if there is one (``simt``).
+    An object file or, for C that goes through the pass (``simt``), the assembly.
     """
     name = "part.s" if simt and unit.source.suffix == ".c" else "part.o"
 
@@ -277,10 +277,10 @@ def _build_into(
     work: Path, name: str, before: Sequence[Unit], units: Sequence[Unit], link: Sequence[str],
     library: Sequence[str] | None, kernels: Sequence[str] | None,
 ) -> str:
-    """Compile and link in the folder ``work``, leave nothing but the result in it, and return the warnings.
+    """Compile and link in the folder ``work``, leave only the result in it, and return the warnings.
 
-    The runtime, ``before``, comes first in memory; it is compiled last, after what is more likely to be refused, as is
-    the C library with its flags ``library`` (None: without it). ``kernels`` is None without the pass.
+    The runtime, ``before``, comes first in memory. It is compiled last, after the sources that are more likely to be
+    refused; so is the C library, with its flags ``library`` (None: without it). ``kernels`` is None without the pass.
     """
     said = []
     texts: dict[int, str] = {}

@@ -1,4 +1,4 @@
-"""How a program is compiled: what a user can say of it."""
+"""The user's options for compiling a program."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NO_PROGRAM = "with it the compiler writes something else than a program"
 _NO_RUNTIME = "its code needs a runtime that the machine does not have"
 _OTHER_CALLS = "the runtime is built for rv32imf and ilp32f, and floats would be passed in other registers"
 _NO_FRAME_POINTER = "s0 is not free for a frame pointer; it is with --no-simt"
-#: Flags that clang would take, and why none of them makes a program that is right.
+#: Flags that clang accepts, and the reason why none of them gives a correct program.
 _REFUSED = (
     (re.compile(r"-[ESc]|-M(M|D|MD|G|P|F|T|Q)?|-d[A-Z]+|-o.*|-x.*|-###|--?(version|help)|-emit-\S*|-fsyntax-only|"
                 r"-save-temps.*|-gsplit-dwarf.*|-flto.*|"
@@ -37,24 +37,24 @@ class Compiling:
 
     #: The user's flags, after ours.
     flags: tuple[str, ...] = ()
-    #: Which kernel of an OpenCL source.
+    #: The kernel of an OpenCL source.
     function: str | None = None
-    #: Make branches right on which lanes disagree.
+    #: Make divergent branches correct.
     simt: bool = True
 
     def given(self) -> str | None:
-        """An option that has been given, if there is one: what is not compiled takes none."""
+        """An option that was given, if there is one: a program that is not compiled takes none."""
         if self.flags:
             return "--cflags"
         return None if self.simt else "--no-simt"
 
 
-#: Without options.
+#: The default: no options.
 AS_USUAL = Compiling()
 
 
 def refused_flag(flags: Sequence[str], simt: bool) -> str | None:
-    """Which of ``flags`` cannot be, and why, in words; None if clang may judge them."""
+    """The first of ``flags`` that must be refused, and the reason, in words; None if clang may judge them."""
     traps = any(flag.startswith("-fsanitize-trap") for flag in flags)
     words = iter(flags)
     for flag in words:
@@ -69,7 +69,7 @@ def refused_flag(flags: Sequence[str], simt: bool) -> str | None:
 
 
 def split_flags(text: str) -> tuple[str, ...]:
-    """The flags in ``text``, split as a shell does. Raises ValueError for a quotation mark without its second one."""
+    """The flags in ``text``, split as a shell does. Raises ValueError for an unmatched quotation mark."""
     try:
         return tuple(shlex.split(text))
     except ValueError as error:

@@ -1,7 +1,7 @@
-"""What the compiler and the linker say when they fail, with one line before it that names file, line and reason.
+"""Messages for failures of the compiler and the linker, preceded by one line that names file, line and reason.
 
-A program may use what the machine has no instruction for. The compiler then calls a function of its own runtime, which
-we do not have, and the linker reports a name that the user never wrote: the line says what that means here.
+A program may use an operation that the machine has no instruction for. The compiler then calls a function of its own
+runtime, which we do not have, and the linker reports a name that the user never wrote: the line explains it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _FRAME = (
     "frame's address, since there is no frame pointer. Take an array of fixed size"
 )
 
-#: Patterns of messages, and what they mean. compiler-rt names double "df", float "sf", 64-bit integers "di".
+#: Patterns of messages, and their meanings. compiler-rt names double "df", float "sf", 64-bit integers "di".
 _MEANINGS = (
     (re.compile(r"undefined symbol: __(\w*df\w*|powidf2)\b"), _DOUBLE),
     (re.compile(r"undefined symbol: (__\w*tf\w*)\b"), _DOUBLE.replace("double", "long double")),
@@ -52,7 +52,7 @@ _MEANINGS = (
     (re.compile(r"defer statement"), _JUMP),
     (re.compile(r"Frame pointer required, but has been reserved"), _FRAME),
 )
-#: What a message of the compiler's most often comes from, in words that the user may not think of.
+#: The most frequent cause of some of the compiler's messages, if it is not obvious to the user.
 _HINTS = (
     (re.compile(r"unknown type name 'TYPE'|undeclared identifier 'TYPE'"),
      "TYPE is defined where a host.py beside kernel.c has TYPES"),
@@ -67,7 +67,7 @@ _HINTS = (
      "is there a SIMT_ENDIF or SIMT_ENDWHILE for each block before?"),
     (re.compile(r"extraneous closing brace"), "is there a SIMT_ENDIF or SIMT_ENDWHILE too many?"),
 )
-#: The compiler's place is before the message, or before the error that a note belongs to; the linker's is below it.
+#: The compiler's place precedes the message, or the error that a note belongs to; the linker's is below it.
 _BEFORE = re.compile(r"^([^:\n]+:\d+):\d+: (?:fatal )?error: ")
 #: kernel.c:20 (./mine/kernel.c:20): the name alone, then with its folder, unless that is the same.
 _PLACE = re.compile(
@@ -80,12 +80,12 @@ _SHOWN = re.compile(r"^ *\d+ \| ")
 
 
 def _linked(place: re.Match[str]) -> str:
-    """The place as the compiler writes it."""
+    """The place in the compiler's form."""
     return place["path"] or place["name"]
 
 
 def _function(line: str, following: str) -> str:
-    """``in function: `` of an error that is a whole function's."""
+    """``in function: `` for an error about a whole function."""
     column, shown = _NAME.match(line), _SHOWN.match(following)
     if column is None or shown is None:
         return ""
@@ -94,7 +94,7 @@ def _function(line: str, following: str) -> str:
 
 
 def _unsupported(message: str) -> list[str]:
-    """One line for each thing in the message that the machine does not support, with the first place."""
+    """One line for each unsupported operation in the message, with its first place."""
     places: dict[str, str] = {}
     lines = message.splitlines()
     error = None
@@ -108,13 +108,13 @@ def _unsupported(message: str) -> list[str]:
     return [place + meaning for meaning, place in places.items()]
 
 
-#: clang: my.c:3:5: error: ... A name of ours that stands for what is not supported says so itself (opencl/refused.h).
+#: clang: my.c:3:5: error: ... One of our names for an unsupported feature explains itself (opencl/refused.h).
 _ERROR = re.compile(
     r"^(?P<file>[^:\n]+):(?P<line>\d+):(?:\d+:)? (?:fatal )?error: "
     r"(?:'__metronome_no_\w+' is unavailable: )?(?P<what>.*)$",
     re.MULTILINE,
 )
-#: Without a place: a flag that clang does not know, or what the linker says.
+#: Without a place: a flag that clang does not know, or a message of the linker.
 _PLAIN = re.compile(r"^(?:[\w.-]+: )?(?:fatal )?error: (?P<what>.*)$", re.MULTILINE)
 
 
@@ -126,7 +126,7 @@ def compile_failure(source: str, said: str) -> str:
     """The text of a refusal to compile ``source``."""
     found = list(_ERROR.finditer(said))
     if any(error["what"] == "expected '}'" for error in found):
-        # Behind a SIMT_IF that is not closed, every return is one out of it.
+        # After a SIMT_IF that is not closed, every return leaves it.
         found = [error for error in found if "defer statement" not in error["what"]]
     elif meanings := _unsupported(said):
         return "\n".join([*meanings, said])

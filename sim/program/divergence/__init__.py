@@ -1,4 +1,4 @@
-"""Ordinary C on a warp: splits, joins and masks for branches that lanes disagree about (docs/divergence.md)."""
+"""Compile ordinary C for warps: splits, joins and masks at branches that may diverge (docs/divergence.md)."""
 
 from .assembly import SimtError
 from .insert import insert_divergence

@@ -1,7 +1,7 @@
-"""Sums of multiples of values, modulo 2^32: what a value has in common with another one from which it has a distance.
+"""Sums of multiples of values, modulo 2^32: the common part of two values with a constant distance.
 
-A pointer that each lane begins at a place of its own and moves on by the same step is `4 * lane + something that is the
-same in all lanes`. So is the pointer at which it ends, and whether the two are equal is the same in all lanes.
+A pointer that starts at a different place in each lane and advances by the same step is `4 * lane + something uniform`.
+So is the pointer at which it ends, and whether the two are equal is therefore the same in all lanes.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ NOTHING: Affine = frozenset()
 
 
 class _Product(tuple[Hashable, ...]):
-    """The factors of a product that is no sum."""
+    """The factors of a product that is not a sum."""
 
     __slots__ = ()
 
 
-#: A sum of more parts is a value of its own.
+#: A sum with more terms counts as a value of its own.
 _MOST_PARTS = 12
 _CONSTANTS = {"li", "lui", "la", "lla"}
-#: These add at most a constant.
+#: Operations that add at most a constant.
 _KEEPS = {"addi", "mv", "fmv.s", "fmv.x.w", "fmv.w.x", "fmv.x.s", "fmv.s.x"}
 
 
 def alone(value: Hashable) -> Affine:
-    """A value that is no sum."""
+    """Return a value that is not a sum, as a sum."""
     return frozenset([(value, 1)])
 
 
 def computed(op: str, operands: Sequence[Affine | str]) -> Affine | None:
-    """What an operation makes of registers (sums) and constants (text); None if that is no sum, or a long one."""
+    """The result of an operation on registers (sums) and constants (text); None if it is no sum or too long."""
     known = [operand for operand in operands if not isinstance(operand, str)]
     result: Affine | None = None
     if op in _CONSTANTS:
@@ -51,12 +51,12 @@ def computed(op: str, operands: Sequence[Affine | str]) -> Affine | None:
 
 
 def multiplied(parts: Affine, value: Hashable) -> Affine:
-    """The product of a sum and a value: a sum of products."""
+    """Return the product of a sum and a value: a sum of products."""
     return frozenset((_product(part, value), times) for part, times in parts)
 
 
 def _product(*factors: Hashable) -> _Product:
-    """The product of values and products, the same in whatever order they come."""
+    """Return the product of values and products, the same for any order of the factors."""
     every = [one for factor in factors for one in (factor if isinstance(factor, _Product) else (factor,))]
     return _Product(sorted(every, key=repr))
 

@@ -1,4 +1,4 @@
-"""The compiler's assembly, taken apart into functions and blocks and put together again."""
+"""Split the compiler's assembly into functions and blocks, and write it back."""
 
 from __future__ import annotations
 
@@ -11,47 +11,47 @@ from .instructions import INVERSE, NAMES, Instruction, parse
 
 __all__ = ["ADDED", "Label", "Lines", "SimtError", "Source", "assembled", "split_source", "write"]
 
-#: The comment behind what the pass adds.
+#: The comment after each line that the pass adds.
 ADDED = "added"
 _LABEL = re.compile(r"^([\w.$]+):\s*(?:#(.*))?$")
 _FUNCTION = re.compile(r"^\s*\.type\s+([\w.$]+),@function")
 _FILE = re.compile(r'^\s*\.file\s+"((?:[^"\\]|\\.)*)"')
-#: Of data: the section that begins, nothing where that is not said.
+#: The section that a data directive begins, empty if it does not say.
 _SECTION = re.compile(r"^\s*\.(?:section\s+([\w.$]+)|(?:text|data|bss|pushsection|popsection|previous|subsection)\b)")
 _READ_ONLY = re.compile(r"\.s?rodata\b")
 _VISIBLE = re.compile(r"^\s*\.(?:globl|weak)\s+([\w.$]+)")
 _ALIAS = re.compile(r"^\s*(?:\.set\s+)?([\w.$]+)\s*(?:,|=)\s*([\w.$]+)\s*(?:#.*)?$")
 _CHAIN = re.compile(r"(?P<file>[^\s@\[\]][^@\[\]]*?):(?P<line>\d+):\d+")
-#: METRONOME_LOOP_BOUND (metronome.h), as the compiler writes it: a label that nothing jumps to, and another section.
+#: METRONOME_LOOP_BOUND (metronome.h) in the compiler's output: a label that no jump targets, and another section.
 _LOOP_LABEL, _LOOP_SECTION = ".Lmetronome_loop_", re.compile(r"\.section\s+\.metronome\.loops\b")
 _END = re.compile(r"^\.Lfunc_end\d+:")
 
 
 class SimtError(Exception):
-    """What the pass refuses: one line with source line, function and reason."""
+    """A program that the pass refuses: one line with source line, function and reason."""
 
 
 @dataclass
 class Lines:
-    """A function as it stands in the text: lines ``start`` (behind its label) to ``end``."""
+    """A function in the text: lines ``start`` (after its label) to ``end``."""
 
     name: str
     start: int
     end: int
     #: Instructions, labels and other lines, in order.
     items: list[Instruction | Label | str] = field(default_factory=list)
-    #: Files of the line table that are named inside it: they have to be known before the first line.
+    #: Files of the line table that are named inside it: they must be known before the first line.
     files: list[str] = field(default_factory=list)
-    #: Something that cannot be followed: the reason, and its source line.
+    #: Something that the pass cannot follow: the reason, and its source line.
     problems: list[tuple[str, str]] = field(default_factory=list)
-    #: Where the function begins: a ``.loc`` and a source line.
+    #: The beginning of the function: a ``.loc`` and a source line.
     place: str = ""
     source: str = ""
 
 
 @dataclass(frozen=True)
 class Label:
-    """``taken``: its address is taken, so an indirect jump may go there."""
+    """A label. ``taken``: its address is taken, so an indirect jump may go there."""
 
     name: str
     taken: bool = False
@@ -61,16 +61,16 @@ class Label:
 class Source:
     """One assembly file."""
 
-    #: The C file that it was made of.
+    #: The C file that it was compiled from.
     name: str
     lines: list[str]
     functions: list[Lines]
-    #: Symbols that other files see, and what other names stand for.
+    #: Symbols visible to other files, and aliases with the names they stand for.
     visible: set[str]
     aliases: dict[str, str]
-    #: Labels that stand before a function's own, and its name.
+    #: Labels before a function's own label, and the function's name.
     labels: dict[str, str] = field(default_factory=dict)
-    #: Labels of data, and whether they are in a section that nothing writes.
+    #: Labels of data, and whether their section is never written.
     constant: dict[str, bool] = field(default_factory=dict)
 
 
@@ -111,17 +111,17 @@ def split_source(text: str) -> Source:
 
 
 class _Reader:
-    """What holds at a line of a function."""
+    """The reader's state at a line of a function."""
 
     def __init__(self, function: Lines) -> None:
         self.function = function
         self.place, self.source, self.statement = "", "", "1"
         self.inline = False
-        #: In the section of METRONOME_LOOP_BOUND.
+        #: Whether the line is in the section of METRONOME_LOOP_BOUND.
         self.aside = False
 
     def read(self, lines: list[str]) -> Lines:
-        """All its lines."""
+        """Read all lines."""
         for line in lines[self.function.start : self.function.end]:
             stripped = line.strip()
             if stripped in ("#APP", "#NO_APP"):
@@ -142,14 +142,14 @@ class _Reader:
         self.function.problems.append((what, self.source))
 
     def _set_place(self, line: str) -> None:
-        """``file line column is_stmt n`` of a ``.loc``; is_stmt holds until another comes."""
+        """``file line column is_stmt n`` of a ``.loc``; is_stmt holds until the next one sets it."""
         text, comment = _parted(line)
         words = text.split()[1:]
         if "is_stmt" in words:
             self.statement = words[words.index("is_stmt") + 1]
         flags = [word for word in words[3:] if word in ("prologue_end", "epilogue_begin")]
         self.place = " ".join([*words[:3], *flags, "is_stmt", self.statement])
-        # a.h:3:1 @[ b.c:5:2 ]: inlined there. The lines of our own headers help nobody.
+        # a.h:3:1 @[ b.c:5:2 ]: inlined there. Lines of our own headers would not help the user.
         chain = [found for found in _CHAIN.finditer(comment) if found["line"] != "0"]
         own = [found for found in chain if not found["file"].startswith("riscv_kernels/runtime/")] or chain
         if own:
@@ -177,7 +177,7 @@ class _Reader:
         ))
 
     def _is_aside(self, text: str) -> bool:
-        """Whether a statement is of METRONOME_LOOP_BOUND: it adds nothing to the function."""
+        """Whether a statement belongs to METRONOME_LOOP_BOUND: it adds nothing to the function."""
         was = self.aside
         if self.inline and _LOOP_SECTION.match(text):
             self.aside = True
@@ -187,7 +187,7 @@ class _Reader:
 
 
 def _parted(line: str) -> tuple[str, str]:
-    """A line and its comment."""
+    """Split a line into code and comment."""
     if '"' in line:
         return line, ""
     text, _, comment = line.partition("#")
@@ -195,9 +195,9 @@ def _parted(line: str) -> tuple[str, str]:
 
 
 def write(function: Function, place_of: dict[Virtual, int]) -> list[str]:
-    """The lines of the function's body."""
+    """Return the lines of the function's body."""
     order = list(function.blocks.values())
-    # A jump to nothing but a return is a return.
+    # A jump to a block that only returns is a return.
     returns = {block.name for block in order if block.kind == "return" and not block.items}
     lines: list[str] = []
     place = ""
@@ -205,7 +205,7 @@ def write(function: Function, place_of: dict[Virtual, int]) -> list[str]:
         following = order[position + 1].name if position + 1 < len(order) else None
         lines.append(f"{block.name}:")
         ends = [*block.items, *_ending(block, following, returns)]
-        # Labels whose address is taken have been written as the block's name.
+        # Labels whose address is taken were written as the block's name.
         for item in ends:
             if item == f"{block.name}:":
                 continue
@@ -247,7 +247,7 @@ def _inverted(branch: Instruction | Made) -> Instruction | Made:
 
 
 def _aimed(branch: Instruction | Made, target: str) -> Instruction | Made:
-    """The branch with its target: a Made one has none in its text."""
+    """Return the branch with its target: a Made one has none in its text."""
     if isinstance(branch, Made):
         return Made(f"{branch.text}, {target}", branch.writes, branch.reads)
     return replace(branch, text=f"{branch.op}\t{', '.join([*branch.operands[:-1], target])}")
@@ -261,7 +261,7 @@ def _text(item: Instruction | Made, place_of: dict[Virtual, int]) -> str:
 
 
 def assembled(source: Source, bodies: Iterable[tuple[Lines, list[str]]]) -> str:
-    """The source with other bodies in place of these functions'."""
+    """Return the source with the given bodies in place of these functions' own."""
     lines = list(source.lines)
     for function, body in sorted(bodies, key=lambda pair: -pair[0].start):
         lines[function.start : function.end] = [*(f"\t{line}" for line in function.files), *body]

@@ -1,4 +1,4 @@
-"""The blocks of a function, from its lines."""
+"""Split a function's lines into basic blocks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["blocks_of"]
 
 
 def blocks_of(lines: Lines) -> Function:
-    """The function's blocks, with one return at their end and an entry that nothing jumps to.
+    """Return the function's blocks, with one return at their end and an entry that no jump targets.
 
     Raises
     ------
@@ -40,9 +40,9 @@ class _Builder:
             item.target for item in lines.items if isinstance(item, Instruction) and item.kind in ("jump", "branch")
         }
         self.taken = [item.name for item in lines.items if isinstance(item, Label) and item.taken]
-        #: The block that goes on, or None behind a jump.
+        #: The block being filled, or None after a jump.
         self.open: Block | None = self._begin(self.function.fresh("entry"))
-        #: Lines behind a jump that are no instructions: they belong to what comes next.
+        #: Lines after a jump that are not instructions: they belong to the next block.
         self.waiting: list[str] = []
         self._enter(self._begin(self.function.fresh("block")))
 
@@ -51,14 +51,14 @@ class _Builder:
         return self.function.blocks[name]
 
     def _enter(self, block: Block) -> None:
-        """Go on in another block."""
+        """Continue in another block."""
         if self.open is not None:
             self.open.targets.append(block.name)
         self.open = block
         block.items, self.waiting = [*self.waiting], []
 
     def take(self, item: Instruction | Label | str) -> None:
-        """The next line."""
+        """Read the next line."""
         if isinstance(item, Label) and (item.name in self.targets or item.taken):
             self._enter(self._begin(item.name))
             assert self.open is not None
@@ -94,14 +94,14 @@ class _Builder:
             block.targets = list(self.taken) if item.kind == "indirect" else []
 
     def finish(self) -> Function:
-        """The function, with its return."""
+        """Return the function, with its return."""
         self._enter(self.last)
         self.function.blocks[self.last.name] = self.last
         return self.function
 
 
 def _is_empty(function: Function, name: str) -> bool:
-    """Whether the block has only labels of the debugger and jumps on."""
+    """Whether the block has only debug labels and then jumps."""
     block = function.blocks[name]
     return block.kind == "jump" and name != function.entry and block.targets != [name] and all(
         isinstance(item, str) and item.endswith(":") and item != f"{name}:" for item in block.items
@@ -109,7 +109,7 @@ def _is_empty(function: Function, name: str) -> bool:
 
 
 def _thread(function: Function) -> None:
-    """Lead edges to empty blocks to where those jump, and drop them; their labels go to the next block."""
+    """Redirect edges past empty blocks, and drop these blocks; their labels go to the next block."""
     def goal(name: str) -> str:
         seen = {name}
         while _is_empty(function, name) and function.blocks[name].targets[0] not in seen:

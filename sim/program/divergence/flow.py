@@ -1,8 +1,8 @@
-"""What may differ between lanes at each place of a function, if lanes part and meet again where they are said to.
+"""Values that may differ between lanes, if lanes diverge and reconverge only where the analysis says so.
 
-Forward dataflow on registers and on words of the stack frame. A value differs between lanes if it comes from what
-differs: the lane's number, the stack's address, memory at an address that differs. Of two values that differ by the
-same sum the difference is the same in all lanes, and so is whether they are equal.
+Forward dataflow on registers and on words of the stack frame. A value differs between lanes if it derives from one
+that differs: the lane number, the stack's address, memory at an address that differs. If two values differ by the
+same sum, their difference is the same in all lanes, and so is whether they are equal.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from .values import Place, Value, Values, Written
 
 __all__ = ["Flow", "Shape", "State", "entry_state"]
 
-#: The same in all lanes at the entry: where it returns to, the global pointers, and what the runtime keeps (context.h).
+#: Uniform at the entry: the return address, the global pointers, and the registers that the runtime keeps (context.h).
 _UNIFORM_AT_ENTRY = mask("zero ra gp tp s9 s10 s11")
-#: Also those in which a block's number stands: they are in a block of several threads (context.h).
+#: Also those that hold a block's number: uniform in a block of several threads (context.h).
 _BLOCK_NUMBERS = mask("s2 s3 s4 s8")
 _ALL = (1 << 64) - 1
-#: The runtime's functions that load what they return from the first of the cells that are their argument.
+#: Runtime functions that load their result from the first of the cells in their argument.
 _SUMS = {"block_sum": (mask("a1"), mask("a0")), "block_sum_float": (mask("a0"), mask("fa0"))}
 #: More than enough for most functions.
 _FREE_TURNS = 30
@@ -31,24 +31,24 @@ _FREE_TURNS = 30
 
 @dataclass
 class State:
-    """What is known before an instruction: registers that may differ between lanes, and frame words that do not.
+    """The state before an instruction: registers that may differ between lanes, and frame words that do not.
 
-    Of what differs, ``parts`` has a sum (affine.py) that it differs by: less that sum it is the same in all lanes.
+    For a place that differs, ``parts`` has the sum (affine.py) that differs: the rest is the same in all lanes.
     """
 
     divergent: int
     #: Offsets from the stack pointer at the function's entry.
     slots: frozenset[int] = frozenset()
     parts: dict[Place, Affine] = field(default_factory=dict)
-    #: Registers that a branch has found zero, and their sums before it.
+    #: Registers that a branch has found to be zero, and their sums before it.
     were: dict[int, Affine] = field(default_factory=dict)
 
     def copy(self) -> State:
-        """The same, to be changed."""
+        """Return a copy to modify."""
         return State(self.divergent, self.slots, dict(self.parts), dict(self.were))
 
     def put(self, register: int, part: Affine) -> None:
-        """A register gets what differs by ``part``."""
+        """Write a value that differs by ``part`` to a register."""
         self.were.pop(register, None)
         if part:
             self.divergent |= 1 << register
@@ -58,7 +58,7 @@ class State:
             self.parts.pop(register, None)
 
     def save(self, register: int, slot: int) -> None:
-        """A register is stored in a frame word."""
+        """Store a register in a frame word."""
         if self.divergent >> register & 1:
             self.slots -= {slot}
             self.parts["word", slot] = self.parts[register]
@@ -68,14 +68,14 @@ class State:
 
 
 def entry_state(arguments: int, block_numbers: bool) -> State:
-    """The state at the entry where these argument registers are the same in all lanes."""
+    """The state at the entry, where these argument registers are the same in all lanes."""
     uniform = _UNIFORM_AT_ENTRY | arguments | (_BLOCK_NUMBERS if block_numbers else 0)
     divergent = _ALL & ~uniform
     return State(divergent, parts={number: alone(("", 0, number)) for number in range(64) if divergent >> number & 1})
 
 
 class Shape:
-    """What holds for a function whoever calls it: where it goes, its loops, its frame, where its values come from."""
+    """Facts about a function that hold for every caller: its graph, loops, frame, and the origins of its values."""
 
     def __init__(self, function: Function, constant: Callable[[str], bool]) -> None:
         self.function = function
@@ -110,22 +110,22 @@ class Flow:
     start
         The state at its entry.
     results
-        The registers that are the same in all lanes behind a call of a symbol.
+        The registers that are the same in all lanes after a call of a symbol.
     around_barriers
-        Look into products, too; and take it that no value which is compared has gone past the end of its range, so that
-        of two values that differ by the same sum the smaller one is the same in all lanes.
+        Look into products, too, and assume that no value that is compared has passed the end of its range: then, if two
+        values differ by the same sum, which one is smaller is the same in all lanes.
     """
 
     def __init__(self, shape: Shape, start: State, results: Callable[[str], int], around_barriers: bool) -> None:
         self.shape, self.function, self.around_barriers = shape, shape.function, around_barriers
         self.start, self.results = start, results
         self.sources = reverse(shape.edges)
-        #: Of the blocks that are reached: the states at their beginnings and ends.
+        #: The states at the beginnings and ends of the blocks that are reached.
         self.before: dict[str, State] = {}
         self.behind: dict[str, State] = {}
-        #: What lanes bring that were apart, and that differs for it: registers and words at a block's beginning.
+        #: Registers and words at a block's beginning that differ because diverged lanes bring different values.
         self.taints: dict[str, Written] = {}
-        #: Registers that have been values by themselves at a block's beginning.
+        #: Registers that have been independent values at a block's beginning.
         self._kept: dict[str, set[int]] = {}
 
     def _step(self, instruction: Instruction, state: State, pointer: int | None, name: str, number: int) -> None:
@@ -156,7 +156,7 @@ class Flow:
         state.put(instruction.writes.bit_length() - 1, part)
 
     def _sum(self, instruction: Instruction, state: State, name: str, number: int) -> Affine | None:
-        """The sum that the result differs by, from those of the operands."""
+        """Return the sum that the result differs by, from those of the operands."""
         if not instruction.is_computation:
             return None
         operands = [
@@ -172,13 +172,13 @@ class Flow:
 
     @staticmethod
     def _product(first: Affine, second: Affine, values: Sequence[Value]) -> Affine | None:
-        """The sum that a product differs by: each part of one factor, times the other if that is the same in all."""
+        """Return the sum that a product differs by: each part of one factor, times the other if that one is uniform."""
         if first and second:
             return None
         return multiplied(first or second, values[0 if second else 1])
 
     def run(self) -> None:
-        """States at the blocks' beginnings from the taints as they are."""
+        """Compute the states at the blocks' beginnings from the current taints."""
         self.before, self.behind, self._kept = {}, {}, {}
         turns: dict[str, int] = {}
         work = {self.function.entry: None}
@@ -194,10 +194,10 @@ class Flow:
             work |= dict.fromkeys(self.shape.edges[name])
 
     def _meet(self, name: str, keep: bool) -> State:
-        """The state at a block's beginning, from those that are known of the ways to it.
+        """Merge the known states of a block's predecessors into the state at its beginning.
 
-        Where they differ by different sums, what is there is a value by itself. ``keep``: what has once been such a one
-        stays it, so that the search ends.
+        If a register differs by different sums, it becomes a value by itself. With ``keep``, a register that once
+        became such a value remains one, so that the search ends.
         """
         known = [self.behind[source] for source in self.sources[name] if source in self.behind]
         if name == self.function.entry:
@@ -211,7 +211,7 @@ class Flow:
         for number in bits(divergent):
             own = self.shape.values.at_entry(name, number)
             brought = _brought(known, number)
-            # What comes round a loop as it was decides nothing.
+            # A value that comes round a loop unchanged decides nothing.
             if len(brought) > 1:
                 brought.discard(alone((name, -1, number)))
             if registers >> number & 1 or (keep and number in kept) or len(brought) > 1:
@@ -232,7 +232,7 @@ class Flow:
         return state
 
     def through(self, name: str, see: Callable[[Instruction, State], None] | None = None) -> State:
-        """The state at a block's end; ``see`` is called with each instruction and the state before it."""
+        """Return the state at a block's end; call ``see`` with each instruction and the state before it."""
         state, pointer = self.before[name].copy(), self.shape.frame.before.get(name)
         for number, instruction in enumerate(self.function.blocks[name].instructions):
             if see is not None:
@@ -243,7 +243,7 @@ class Flow:
 
 
 def _brought(ways: Sequence[State], number: int) -> set[Affine]:
-    """The sums that a register differs by on these ways: of zeros, what they were if that makes all the same."""
+    """The sums that a register differs by on these paths; for zeros, their earlier sums if all then agree."""
     parts = [one.parts.get(number, NOTHING) for one in ways]
     were = {one.were.get(number, part) for one, part in zip(ways, parts, strict=True)}
     return were if len(were) == 1 < len(set(parts)) else set(parts)

@@ -1,4 +1,4 @@
-"""A function's stack frame: which word a register is saved in or loaded from."""
+"""A function's stack frame: the words that registers are saved in and loaded from."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["Frame"]
 
 
 class Frame:
-    """The stack pointer at each instruction, counted from the function's entry."""
+    """The stack pointer at each instruction, relative to the function's entry."""
 
     def __init__(self, function: Function) -> None:
         self.before: dict[str, int | None] = {function.entry: 0}
@@ -29,7 +29,7 @@ class Frame:
 
     @staticmethod
     def after(instruction: Instruction, pointer: int | None) -> int | None:
-        """The stack pointer behind an instruction, None if it is not known."""
+        """The stack pointer after an instruction, None if unknown."""
         if not instruction.writes & 1 << SP:
             return pointer
         if instruction.op == "addi" and instruction.operands[1] == "sp" and pointer is not None:
@@ -40,7 +40,7 @@ class Frame:
     def word(instruction: Instruction, pointer: int | None) -> int | None:
         """The word that an instruction saves a register in or loads it from.
 
-        None for other loads and stores, and where the stack pointer is not known.
+        None for other loads and stores, and if the stack pointer is unknown.
         """
         base = instruction.base
         if not instruction.spill or pointer is None or base is None or base[0] != SP:

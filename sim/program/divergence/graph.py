@@ -1,4 +1,4 @@
-"""A function as a graph of blocks: order, dominators, loops."""
+"""Control-flow graph of a function: blocks, their order, dominators, loops."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Node = TypeVar("Node", bound=Hashable)
 
 @dataclass(eq=False)
 class Virtual:
-    """A register that the pass wants and that has no place yet."""
+    """A register that the pass needs and that is not yet placed."""
 
     name: str
 
@@ -32,30 +32,30 @@ class Made:
 
 @dataclass(eq=False)
 class Block:
-    """Straight code: instructions and lines that are none (labels of the debugger), then where it goes on.
+    """A basic block: instructions and other lines (debug labels), then its successors.
 
     ``branch`` is the conditional branch at its end: to ``targets[0]`` if it is taken, else to ``targets[1]``. Without
-    one there is one target, or several behind an indirect jump, or none behind a return.
+    one, there is one target, several after an indirect jump, or none after a return.
     """
 
     name: str
     items: list[Instruction | Made | str] = field(default_factory=list)
     branch: Instruction | Made | None = None
     targets: list[str] = field(default_factory=list)
-    #: ``jump``, ``branch``, ``return``, ``indirect`` or ``stop`` (behind it nothing is reached).
+    #: ``jump``, ``branch``, ``return``, ``indirect`` or ``stop`` (control never passes it).
     kind: str = "jump"
-    #: Its last instruction where it is neither a branch nor a jump.
+    #: Its last instruction, if that is neither a branch nor a jump.
     end: Instruction | None = None
-    #: The pass has made it to give a loop one header.
+    #: The pass added it to give a loop one header.
     made: bool = False
-    #: Lanes may disagree about the branch.
+    #: Lanes may diverge at the branch.
     divergent: bool = False
-    #: The ``.loc`` of what the pass adds.
+    #: The ``.loc`` of instructions that the pass adds.
     place: str = ""
 
     @property
     def instructions(self) -> Iterator[Instruction]:
-        """Those of the source, the branch too."""
+        """The source's instructions, including the branch."""
         for item in (*self.items, self.branch, self.end):
             if isinstance(item, Instruction):
                 yield item
@@ -63,7 +63,7 @@ class Block:
 
 @dataclass(eq=False)
 class Function:
-    """Blocks in the order of the text; the first is the entry, which nothing jumps to."""
+    """Blocks in the order of the text; the first is the entry, which no jump targets."""
 
     name: str
     blocks: dict[str, Block]
@@ -80,11 +80,11 @@ class Function:
         return next(name for name, block in self.blocks.items() if block.kind == "return")
 
     def fresh(self, what: str) -> str:
-        """A name for a new block."""
+        """Return a name for a new block."""
         return f".Lsimt_{self.name}_{what}_{next(self.numbers)}"
 
     def add(self, block: Block, after: str) -> None:
-        """Put a block behind another one."""
+        """Insert a block after another one."""
         order = list(self.blocks.items())
         place = [name for name, _ in order].index(after) + 1
         order.insert(place, (block.name, block))
@@ -95,16 +95,16 @@ class Function:
         return {name: list(dict.fromkeys(block.targets)) for name, block in self.blocks.items()}
 
     def lost(self, edges: Mapping[str, Sequence[str]]) -> set[str]:
-        """Blocks that the return is not reached from: they end the program, or run for ever."""
+        """Blocks that cannot reach the return: they end the program or run for ever."""
         before: dict[str, list[str]] = reverse(edges)
         found: set[str] = reach(before, [self.last])
         return set(self.blocks) - found
 
     def meetings(self, edges: Mapping[str, Sequence[str]]) -> dict[str, str]:
-        """Where lanes that part behind a block meet again: its immediate post-dominator.
+        """The block where lanes that diverge after a block reconverge: its immediate post-dominator.
 
-        Lanes that end the program need not be waited for, so their ways do not count, but for blocks from which all
-        ways end it. In an endless loop lanes meet at the end of its body at the latest (masks.one_header gives it one).
+        Lanes that end the program need not be waited for, so their paths do not count, except from blocks whose paths
+        all end it. In an endless loop, lanes reconverge at the end of its body at the latest (masks.one_header).
         """
         lost = self.lost(edges)
         kept = {name: [target for target in targets if target not in lost]
@@ -121,7 +121,7 @@ class Function:
         return post_dominators(ends, self.last) | post_dominators(kept, self.last)
 
     def redirect(self, source: str, old: str, new: str) -> None:
-        """Let the edge from ``source`` to ``old`` go to ``new``."""
+        """Redirect the edge from ``source`` to ``old`` to ``new``."""
         block = self.blocks[source]
         block.targets = [new if target == old else target for target in block.targets]
 
@@ -136,7 +136,7 @@ def reverse(edges: Mapping[Node, Sequence[Node]]) -> dict[Node, list[Node]]:
 
 
 def reach(edges: Mapping[Node, Sequence[Node]], starts: Iterable[Node], until: Collection[Node] = ()) -> set[Node]:
-    """What can be reached from ``starts``, them included, without going into ``until``."""
+    """The nodes reachable from ``starts``, which are included, without entering ``until``."""
     found: set[Node] = set()
     work = [start for start in starts if start not in until]
     while work:
@@ -148,7 +148,7 @@ def reach(edges: Mapping[Node, Sequence[Node]], starts: Iterable[Node], until: C
 
 
 def _postorder(edges: Mapping[Node, Sequence[Node]], root: Node, seen: set[Node]) -> list[Node]:
-    """What ``root`` reaches and is not in ``seen`` yet, in the order in which a search leaves it."""
+    """The nodes reachable from ``root`` and not yet in ``seen``, in postorder."""
     order: list[Node] = []
     seen.add(root)
     stack = [(root, iter(edges[root]))]
@@ -166,7 +166,7 @@ def _postorder(edges: Mapping[Node, Sequence[Node]], root: Node, seen: set[Node]
 
 
 def dominators(edges: Mapping[Node, Sequence[Node]], root: Node) -> dict[Node, Node]:
-    """The immediate dominator of each node that ``root`` reaches (Cooper 2001)."""
+    """Return the immediate dominator of each node reachable from ``root`` (Cooper 2001)."""
     order = _postorder(edges, root, set())
     number = {node: place for place, node in enumerate(order)}
     before = reverse(edges)
@@ -194,12 +194,12 @@ def dominators(edges: Mapping[Node, Sequence[Node]], root: Node) -> dict[Node, N
 
 
 def post_dominators(edges: Mapping[Node, Sequence[Node]], last: Node) -> dict[Node, Node]:
-    """The immediate post-dominator of each node from which ``last`` is reached."""
+    """Return the immediate post-dominator of each node that reaches ``last``."""
     return dominators(reverse(edges), last)
 
 
 def components(nodes: Collection[Node], edges: Mapping[Node, Sequence[Node]]) -> list[set[Node]]:
-    """The strongly connected components with a cycle of the graph on ``nodes`` (Kosaraju's two searches)."""
+    """Return the cyclic strongly connected components of the graph on ``nodes`` (Kosaraju's two searches)."""
     known = set(nodes)
     inside = {node: [target for target in edges[node] if target in known] for node in nodes}
     order: list[Node] = []
@@ -220,7 +220,7 @@ def components(nodes: Collection[Node], edges: Mapping[Node, Sequence[Node]]) ->
 
 @dataclass(eq=False)
 class Loop:
-    """A loop with its header; ``body`` has the header and all inner loops."""
+    """A loop with its header; ``body`` includes the header and all inner loops."""
 
     header: str
     body: set[str]
@@ -228,19 +228,19 @@ class Loop:
 
     @property
     def depth(self) -> int:
-        """1 for one that lies in no other."""
+        """Nesting depth: 1 for an outermost loop."""
         return 1 + (self.parent.depth if self.parent else 0)
 
     def inside(self, outer: Loop | None) -> bool:
-        """Whether it lies in ``outer``, or is it; all lie in None."""
+        """Whether it is ``outer`` or inside it; every loop is inside None."""
         return outer is None or self is outer or (self.parent is not None and self.parent.inside(outer))
 
 
 def loops(function: Function, several_entries: Callable[[set[str], list[str]], None] | None = None) -> list[Loop]:
-    """All loops, outer before inner.
+    """Return all loops, outer before inner.
 
-    ``several_entries`` is called with body and entries of one that has no single header; it must change the function
-    so that there is one, and the search begins anew.
+    ``several_entries`` is called with body and entries of a loop without a single header; it must change the function
+    so that there is one, and the search restarts.
     """
     while True:
         found: list[Loop] = []
@@ -254,7 +254,7 @@ def loops(function: Function, several_entries: Callable[[set[str], list[str]], N
 def _search(function: Function, found: list[Loop]) -> tuple[set[str], list[str]] | None:
     edges = function.edges()
     before = reverse(edges)
-    # What is not reached is no loop.
+    # Unreachable code is not a loop.
     work: list[tuple[set[str], Loop | None, str]] = [(reach(edges, [function.entry]), None, "")]
     while work:
         nodes, parent, header = work.pop(0)

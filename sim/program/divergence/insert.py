@@ -1,4 +1,4 @@
-"""The pass: assembly in, assembly with splits, joins and masks out."""
+"""The divergence pass: insert splits, joins and masks into assembly."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ _APART = "where lanes of a warp may have parted: all must reach it together"
 def insert_divergence(
     texts: Sequence[str], *, everything: bool = False, whole: bool = True, kernels: Collection[str] = ()
 ) -> list[str]:
-    """Make branches that lanes disagree about right, in all assembly files of a program.
+    """Make divergent branches correct in all assembly files of a program.
 
     Parameters
     ----------
     texts
-        What clang writes with the flags of ``sim.program.compiler.elf_cache``, a file each.
+        The output of clang with the flags of ``sim.program.compiler.elf_cache``, one text for each file.
     everything
-        Take every conditional branch for divergent (to test the pass).
+        Treat every conditional branch as divergent (to test the pass).
     whole
-        No other code calls functions in these files, but for the runtime, which calls ``main``.
+        No other code calls functions in these files, except for the runtime, which calls ``main``.
     kernels
-        Further functions that the runtime starts on all lanes, with one argument for all.
+        Further functions that the runtime starts on all lanes, with the same argument for all.
 
     Returns
     -------
-    The files in the same order. A function in which nothing is needed is as it was, and so is one with ``split``,
-    ``join``, ``pred``, ``tmc`` or ``wspawn`` of its own.
+    The files in the same order. A function is unchanged if it needs nothing, or if it has ``split``, ``join``,
+    ``pred``, ``tmc`` or ``wspawn`` of its own.
 
     Raises
     ------
     SimtError
-        For what cannot be made right: one line with source line and function.
+        For code that cannot be made correct: one line with source line and function.
     """
     sources = [split_source(text) for text in texts]
     program = Program(sources, everything=everything, whole=whole, kernels=kernels)
@@ -60,7 +60,7 @@ def insert_divergence(
 
 
 def _body(member: Member) -> list[str] | None:
-    """The lines of the function as it shall be, or None if nothing is needed."""
+    """Return the function's new lines, or None if it needs no change."""
     function, found = member.function, member.found
     assert function is not None
     made_header = any(block.made for block in function.blocks.values())
@@ -78,12 +78,12 @@ def _body(member: Member) -> list[str] | None:
 
 
 def _check(program: Program, member: Member) -> None:
-    """Refuse what goes wrong where lanes have parted."""
+    """Refuse instructions that fail after lanes have diverged."""
     function, found = member.function, member.found
     assert function is not None
     if member.barrier:
-        # Lanes of a warp are taken to be of one block, else a barrier means nothing. Where they are not, a jump that
-        # they disagree about is a fault of the machine.
+        # The lanes of a warp are assumed to be in one block, as barriers otherwise have no meaning. If they are not, a
+        # divergent jump is a fault of the machine.
         found = member.in_blocks
     differ = {id(call): divergent for call, divergent in found.calls}
     for name, block in function.blocks.items():
@@ -106,7 +106,7 @@ def _barrier(item: Instruction) -> str:
 
 
 def _where(block: Block) -> str:
-    """Where lanes part, and why as far as the block's own instructions tell."""
+    """Where lanes diverge, and why, as far as the block's own instructions show."""
     if not isinstance(block.branch, Instruction) or not block.branch.source:
         return ""
     wanted = block.branch.reads

@@ -1,4 +1,4 @@
-"""What an assembly instruction of the machine (isa.md) reads, writes and does, from its text."""
+"""Registers and effects of an assembly instruction of the machine (isa.md), from its text."""
 
 from __future__ import annotations
 
@@ -46,17 +46,17 @@ def bits(registers: int) -> Iterator[int]:
         registers -= last
 
 
-#: What a call may leave changed.
+#: Registers that a call may change.
 CALLER_SAVED = mask("ra t0 t1 t2 t3 t4 t5 t6 a0 a1 a2 a3 a4 a5 a6 a7 ft0 ft1 ft2 ft3 ft4 ft5 ft6 ft7 ft8 ft9 ft10 ft11 "
                     "fa0 fa1 fa2 fa3 fa4 fa5 fa6 fa7")
 _ARGUMENTS = mask("a0 a1 a2 a3 a4 a5 a6 a7 fa0 fa1 fa2 fa3 fa4 fa5 fa6 fa7")
 _RESULTS = mask("a0 a1 fa0 fa1")
 # s0, s1 and gp are not the function's (places.py).
 _CALLEE_SAVED = ((1 << 64) - 1) & ~CALLER_SAVED & ~mask("zero gp s0 s1")
-#: Where the pass may keep what it adds, if the function does not need the register there.
+#: Registers for values that the pass adds, wherever the function does not need them.
 FREE = tuple(_NUMBERS[name] for name in "t6 t5 t4 t3 t2 t1 t0 a7 a6 a5 a4 a3 a2 a1 a0".split())
 
-#: Conditional branches: what they compare, in the terms of the six with two operands.
+#: Conditional branches, and their comparison in terms of the six with two operands.
 CONDITIONS = {
     "beq": "eq", "bne": "ne", "blt": "lt", "bge": "ge", "bltu": "ltu", "bgeu": "geu",
     "beqz": "eq", "bnez": "ne", "bltz": "lt", "bgez": "ge",
@@ -72,7 +72,7 @@ INVERSE.update({value: key for key, value in INVERSE.items()})
 _STORES = {"sb": 1, "sh": 2, "sw": 4, "fsw": 4}
 _LOADS = {"lb": 1, "lbu": 1, "lh": 2, "lhu": 2, "lw": 4, "flw": 4}
 _NO_OPERANDS = {"nop", "fence", "fence.i", "fence.tso", "ecall", "ebreak", "wfi", "mret", "pause"}
-#: Of these the first operand is not written.
+#: Instructions that do not write their first operand.
 _CSR_ONLY_READ = {"csrw", "csrs", "csrc", "csrwi", "csrsi", "csrci"}
 _COMPUTATIONS = set(
     "add addi sub and andi or ori xor xori sll slli srl srli sra srai slt slti sltu sltiu mul mulh mulhu mulhsu "
@@ -86,10 +86,10 @@ _RESULT_FIRST = _COMPUTATIONS | set(
     "auipc csrr csrrw csrrs csrrc csrrwi csrrsi csrrci frcsr frrm frflags fsrmi fsflagsi "
     "rdcycle rdcycleh rdtime rdtimeh rdinstret rdinstreth".split()
 )
-#: Results that are 0 or 1.
+#: Instructions whose result is 0 or 1.
 _BOOLEAN = {"slt", "slti", "sltu", "sltiu", "seqz", "snez", "sltz", "sgtz", "feq.s", "flt.s", "fle.s", "fgt.s", "fge.s"}
 _MEMORY = re.compile(r"^(?P<offset>.*)\((?P<base>\w+)\)$")
-#: Lane and hart: what is another value in each lane.
+#: Lane and hart: CSRs with a different value in each lane.
 _LANE_CSRS = {"0xcc0", "3264", "0xf14", "3860", "mhartid"}
 
 
@@ -109,35 +109,35 @@ class Instruction:
     writes: int
     #: Bytes of a load or store.
     size: int = 0
-    #: What a call goes to: a symbol, or the register that has the address.
+    #: The target of a call: a symbol, or the register that holds the address.
     target: str = ""
-    #: Of a custom instruction (isa.md): its number, 4 for a barrier.
+    #: For a custom instruction (isa.md): its number, 4 for a barrier.
     simt: int | None = None
-    #: Another value in each lane, whatever it reads.
+    #: The result differs in each lane, whatever it reads.
     lanes: bool = False
-    #: It stands in inline assembly.
+    #: It is from inline assembly.
     inline: bool = False
-    #: It saves a register in the frame, or loads it again: no pointer leads to that word.
+    #: It saves a register in the frame, or reloads it: no pointer leads to that word.
     spill: bool = False
-    #: Its ``.loc``, without the word.
+    #: Its ``.loc``, without the directive's name.
     place: str = field(default="", compare=False)
     #: ``file:line`` of the source that it was written in or inlined into.
     source: str = field(default="", compare=False)
 
     @property
     def base(self) -> tuple[int, str] | None:
-        """Register and offset of a load's or store's address, if it is written so."""
+        """Register and offset of a load's or store's address, if it is written in that form."""
         found = _MEMORY.match(self.operands[-1]) if self.size else None
         return (register(found["base"]), found["offset"] or "0") if found and found["base"] in _NUMBERS else None
 
     @property
     def registers(self) -> tuple[int, ...]:
-        """The registers among its operands, in their order."""
+        """The registers among its operands, in order."""
         return tuple(_NUMBERS[operand] for operand in self.operands if operand in _NUMBERS)
 
     @property
     def is_computation(self) -> bool:
-        """Whether its result depends on its operands alone."""
+        """Whether its result depends only on its operands."""
         return self.kind == "plain" and self.op in _COMPUTATIONS
 
     @staticmethod
@@ -165,7 +165,7 @@ def _bits(operands: tuple[str, ...]) -> int:
 
 @functools.lru_cache(maxsize=1 << 16)
 def parse(text: str) -> Instruction | None:
-    """The instruction of a line without label and comment; None for one that the pass does not know."""
+    """Parse a line without label and comment; None for an instruction that the pass does not know."""
     op, *others = text.split(None, 1)
     rest = others[0].strip() if others else ""
     operands = tuple(operand.strip() for operand in rest.split(",")) if rest else ()
@@ -227,7 +227,7 @@ def _stop(text: str, op: str, operands: tuple[str, ...]) -> Instruction:
 
 
 def _set_flags(text: str, op: str, operands: tuple[str, ...]) -> Instruction:
-    """``fsrm`` and the like: one operand is read; of two the first gets the old value."""
+    """``fsrm`` and the like: a single operand is read; the first of two gets the old value."""
     two = len(operands) == 2
     return Instruction(text, op, operands, "plain", _bits(operands[-1:]), _bits(operands[:1]) if two else 0)
 

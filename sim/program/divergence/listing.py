@@ -1,4 +1,4 @@
-"""The code of an assembly file for people: functions with source lines, and what the pass has added marked as such."""
+"""A readable listing of an assembly file: functions with source lines, and marks on lines that the pass added."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _COLUMN = 40
 
 
 def listing(text: str) -> str:
-    """The instructions and labels of an assembly file, without data and what is for the debugger.
+    """Return the instructions and labels of an assembly file, without data and debug directives.
 
-    The source line stands before the instructions that come of it. A line that the pass has added ends with ``# added``
-    and, for an instruction of the machine's own, its name.
+    Each source line precedes the instructions compiled from it. A line that the pass added ends with ``# added``
+    and, for a custom instruction of the machine, its name.
     """
     files: dict[str, str] = {}
     for found in filter(None, map(_FILE.match, text.split("\n"))):

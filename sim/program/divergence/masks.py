@@ -1,10 +1,10 @@
-"""Loops: one header each, and lanes that are done wait for the others at the loop's end.
+"""Loops: give each one header, and make lanes that leave wait for the others at the loop's end.
 
-A loop that lanes leave at different times keeps the mask of its lanes in a register, from before its first turn. Where
-all lanes that are still in the loop come to a way out together, `pred` takes those out that are done; when none is left
-it brings all back, and they leave together (isa.md). If all ways out are of that kind, they stay where they are. Else a
-lane notes the number of its way out and goes to the loop's end, a new block, where `pred` stands. A chain of branches
-behind the loop sends each lane on its way, if there are several.
+A loop that lanes leave at different times keeps their mask in a register, from before its first iteration. If all lanes
+still in the loop reach an exit together, `pred` disables those that are done; when none is left, it enables all again,
+and they leave together (isa.md). If all exits are of that kind, they stay where they are. Otherwise, a lane notes the
+number of its exit and jumps to the loop's end, a new block with the `pred`. If there are several exits, a chain of
+branches after the loop sends each lane to its target.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from .predicates import Predicate, predicate
 __all__ = ["mask_loops", "one_header", "separate_loops"]
 
 _ACTIVE_THREADS = 0xCC4
-#: What a lane's number of its way out is while it stays; the ways out are 0, -2, -4, ..: pred looks at bit 0.
+#: The exit number of a lane that stays; exits are numbered 0, -2, -4, ..: pred looks at bit 0.
 _STAYS = 1
 
 
 def one_header(function: Function) -> list[Loop]:
-    """Give each loop with several entries a new header that they are reached through, and each endless one an end."""
+    """Give each loop with several entries a new header that all of them pass, and each endless loop an end."""
     found = loops(function, lambda body, entries: _add_header(function, entries))
     for loop in found:
         edges = function.edges()
@@ -36,10 +36,10 @@ def one_header(function: Function) -> list[Loop]:
 
 
 def separate_loops(function: Function, waits: Collection[str]) -> None:
-    """Give loops that begin at one block a header each, where only one of them has a block of ``waits`` inside.
+    """Give loops that share a header one each, if only one of them contains a block of ``waits``.
 
-    Clang lets an inner loop that is the first thing in another one share its header. To lanes that are in the inner one
-    it would look as if they were in another turn of the outer one than the others, which wait at a barrier there.
+    Clang lets an inner loop at the start of another one share its header. Lanes in the inner loop would then seem to be
+    in another iteration of the outer one than the other lanes, which wait there at a barrier.
     """
     done: set[str] = set()
     while True:
@@ -65,7 +65,7 @@ def separate_loops(function: Function, waits: Collection[str]) -> None:
 
 
 def _add_header(function: Function, entries: list[str]) -> None:
-    """All edges to the entries go through a new block, with the entry's number in a register."""
+    """Route all edges to the entries through a new block, with the entry's number in a register."""
     number = Virtual("entry")
     header = Block(function.fresh("dispatch"), place=function.blocks[entries[0]].place, made=True)
     sources = list(function.blocks)
@@ -86,7 +86,7 @@ def _before(function: Function, name: str) -> str:
 
 
 def _dispatch(function: Function, block: Block, number: Virtual, ways: list[tuple[int, str]], divergent: bool) -> None:
-    """Let ``block`` go on to the way whose value ``number`` has."""
+    """Branch from ``block`` to the target whose value ``number`` has."""
     while len(ways) > 1:
         (value, way), *ways = ways
         compared: Virtual = number
@@ -102,7 +102,7 @@ def _dispatch(function: Function, block: Block, number: Virtual, ways: list[tupl
 
 
 def mask_loops(function: Function, headers: set[str]) -> None:
-    """Add masks to the loops with these headers, inner ones first; their ways out become uniform."""
+    """Add masks to the loops with these headers, inner ones first; their exits become uniform."""
     left = set(headers)
     while left:
         found = loops(function)
@@ -120,7 +120,7 @@ def _mask(function: Function, loop: Loop, found: list[Loop]) -> None:
     lanes = Virtual("lanes")
     before = [Made(f"csrr\t{{0}}, {_ACTIVE_THREADS}", (lanes,))]
     around = {target: sum(target in one.body for one in found) for _, target in ways}
-    # Where the ways out lead: those that leave most loops first, so that the others are branches inside a loop.
+    # Exit targets: those that leave most loops first, so that the others are branches inside a loop.
     targets = sorted(around, key=around.__getitem__)
     inner = {name for one in found if one.parent is loop for name in one.body}
     if {name for name, _ in ways} <= _together(function, loop, ways, inner):
@@ -131,7 +131,7 @@ def _mask(function: Function, loop: Loop, found: list[Loop]) -> None:
 
 
 def _together(function: Function, loop: Loop, ways: list[tuple[str, str]], inner: set[str]) -> set[str]:
-    """Those blocks with a way out that all lanes still in the loop reach together, if lanes that leave there wait.
+    """The blocks with an exit that all lanes still in the loop reach together, if lanes that leave there wait.
 
     ``inner`` has the blocks of loops inside.
     """
@@ -159,7 +159,7 @@ def _together(function: Function, loop: Loop, ways: list[tuple[str, str]], inner
 
 
 def _where_they_stand(function: Function, ways: list[tuple[str, str]], targets: list[str], lanes: Virtual) -> None:
-    """Each way out is where it was: lanes that leave one by one wait there. Dispatch to ``targets`` in this order."""
+    """Keep each exit in place: lanes that leave one by one wait there. Dispatch to ``targets`` in this order."""
     way_out = Virtual("way_out")
     alone = sum(function.blocks[name].divergent for name, _ in ways) == 1
     going = Virtual("going")
@@ -171,7 +171,7 @@ def _where_they_stand(function: Function, ways: list[tuple[str, str]], targets: 
         note = [Made(f"li\t{{0}}, {-2 * targets.index(target)}", (way_out,))] if behind is not None else []
         goal = target if behind is None else behind.name
         if not block.divergent:
-            # All that are left leave together, and those that wait with them.
+            # All remaining lanes leave together, with those that wait.
             edge = Block(function.fresh("leave"), [*note, Made(".insn r 0x0B, 0, 0, x0, {0}, x0", (), (lanes,))],
                          targets=[goal], place=block.place)
             _put_edge(function, name, target, edge)
@@ -192,9 +192,9 @@ def _where_they_stand(function: Function, ways: list[tuple[str, str]], targets: 
 
 
 def _go_by(block: Block, added: list[Made], condition: Predicate, stay_where_taken: bool, going: Virtual) -> Predicate:
-    """Let ``going`` be 1 in the lanes that stay, and the branch look at it: those that wait elsewhere have 0 there.
+    """Set ``going`` to 1 in lanes that stay, and branch on it: in lanes that wait at another exit it is 0.
 
-    What they have in the registers that the branch looked at is of an earlier turn.
+    In waiting lanes, the registers that the branch tested are those of an earlier iteration.
     """
     swapped = {"seqz": "snez", "snez": "seqz"}
     right = condition.taken == stay_where_taken
@@ -210,7 +210,7 @@ def _go_by(block: Block, added: list[Made], condition: Predicate, stay_where_tak
 
 
 def _one_end(function: Function, loop: Loop, ways: list[tuple[str, str]], targets: list[str], lanes: Virtual) -> Made:
-    """Lead all ways out and all ways back to one new block; what to do before the loop."""
+    """Lead all exits and back edges to one new block; return the instruction to add before the loop."""
     way_out = Virtual("way_out")
     back = [name for name in function.blocks if name in loop.body and loop.header in function.blocks[name].targets]
     end = Block(function.fresh("end"), place=function.blocks[(back or [loop.header])[-1]].place)
@@ -231,7 +231,7 @@ def _one_end(function: Function, loop: Loop, ways: list[tuple[str, str]], target
 
 
 def _put_edge(function: Function, source: str, target: str, edge: Block) -> None:
-    """The block ``edge`` between two, where the fall through of its source is if it can be, else at the end."""
+    """Insert the block ``edge`` on an edge: at the fall-through of its source if possible, else at the end."""
     block = function.blocks[source]
     falls = block.kind == "jump" or (block.kind == "branch" and block.targets[1] == target)
     function.redirect(source, target, edge.name)
@@ -241,7 +241,7 @@ def _put_edge(function: Function, source: str, target: str, edge: Block) -> None
 def _add_preheader(function: Function, loop: Loop, items: list[Made]) -> None:
     block = Block(function.fresh("loop"), list(items), targets=[loop.header], place=function.blocks[loop.header].place)
     edges = function.edges()
-    # The blocks that the pass has put into the loop lie inside too.
+    # The blocks that the pass added to the loop lie inside too.
     (now,) = [one for one in loops(function) if one.header == loop.header]
     inside = loop.body | now.body
     for source in [name for name in function.blocks if name not in inside and loop.header in edges[name]]:

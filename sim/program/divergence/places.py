@@ -1,10 +1,10 @@
-"""A register or a word of memory for each value that the pass adds.
+"""Allocate a register or a word of memory for each value that the pass adds.
 
-A register will do that the function neither needs nor changes while the value is needed. Where there is none, as a
-call may change all of them, the value lies in memory: in a stack of the pass's own that grows upwards from
-the lowest address of each hart's stack, with its pointer in s0. s1 is for what is needed within a few
-instructions, and so is gp: without relaxation by the linker no code has a use for it. (It could not be a register of
-the function's, saved and loaded again: a lane that waits at one pred may go on behind another one.)
+A register is suitable if the function neither needs nor changes it while the value is needed. If there is none, as a
+call may change all registers, the value goes to memory: to a stack of the pass's own that grows upwards from
+the lowest address of each hart's stack, with its pointer in s0. s1 and gp hold values that are needed for only a few
+instructions: without relaxation by the linker, no code uses gp. (A callee-saved register of the function, saved and
+restored, would not do: a lane that waits at one pred may continue after another one.)
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ __all__ = ["TooManyValues", "place_values"]
 
 #: s1 and gp.
 _SCRATCH = (9, 3)
-#: What is needed within one block.
+#: Registers needed within one block.
 _SHORT = ("scratch", "condition", "difference")
-#: What the offset of a load or store reaches.
+#: The range of a load's or store's offset.
 _MOST_BYTES = 2044
 
 
 class TooManyValues(Exception):
-    """They do not fit into what one function may have of the pass's stack."""
+    """The values do not fit into one function's share of the pass's stack."""
 
 
 class _Live:
-    """Which registers and added values are needed at each place."""
+    """The registers and added values that are live at each place."""
 
     def __init__(self, function: Function) -> None:
         self.function = function
@@ -39,13 +39,13 @@ class _Live:
         self._solve()
 
     def bit(self, operand: Virtual | int) -> int:
-        """The bit of a register, or of an added value behind the 64 registers."""
+        """The bit of a register, or of an added value after the 64 registers."""
         if isinstance(operand, int):
             return 1 << operand
         return 1 << self.values.setdefault(operand, 64 + len(self.values))
 
     def effect(self, item: Instruction | Made) -> tuple[int, int]:
-        """What an instruction reads and writes."""
+        """The registers that an instruction reads and writes."""
         if isinstance(item, Instruction):
             return item.reads, item.writes
         reads = writes = 0
@@ -83,7 +83,7 @@ class _Live:
                     before[name], changed = new, True
 
     def conflicts(self) -> dict[Virtual, int]:
-        """What each added value may not share a register with."""
+        """The registers that each added value may not share."""
         result = dict.fromkeys(self.values, 0)
         names = {1 << number: value for value, number in self.values.items()}
         added = ((1 << len(self.values)) - 1) << 64
@@ -91,14 +91,14 @@ class _Live:
             live = self.after[name]
             for item in reversed(self.items(block)):
                 reads, writes = self.effect(item)
-                # What is written must not destroy what is needed behind; what is live together conflicts.
+                # A write must not destroy a value that is live after it; values live together conflict.
                 self._clash(result, names, (live | writes) & added, live | writes)
                 live = live & ~writes | reads
                 self._clash(result, names, live & added, live)
         return result
 
     def together(self) -> dict[Virtual, set[Virtual]]:
-        """The added values that each may not share a place with."""
+        """The added values with which each may not share a place."""
         conflicts = self.conflicts()
         return {
             value: {other for other, place in self.values.items() if taken >> place & 1}
@@ -114,7 +114,7 @@ class _Live:
 
 
 def place_values(function: Function) -> dict[Virtual, int]:
-    """A register for each added value; those that get none are moved to memory first.
+    """Return a register for each added value; values without one are moved to memory first.
 
     Raises
     ------
@@ -130,7 +130,7 @@ def place_values(function: Function) -> dict[Virtual, int]:
             break
         for value in homeless:
             assert value.name != "scratch", "an instruction needs two registers at most"
-            # Below the pointer, so that the place does not depend on how many there will be.
+            # Below the pointer, so that the place does not depend on their final number.
             taken = {words[other] for other in together[value] if other in words}
             words[value] = next(number for number in itertools.count(1) if number not in taken)
         _spill(function, {value: -4 * words[value] for value in homeless})
@@ -149,7 +149,7 @@ def _choose(live: _Live) -> tuple[dict[Virtual, int], list[Virtual]]:
     numbers = {number: value for value, number in live.values.items()}
     chosen: dict[Virtual, int] = {}
     homeless: list[Virtual] = []
-    # Those for a few instructions first: they have no other place.
+    # Values for a few instructions first: they have no other place.
     for value in sorted(conflicts, key=lambda one: (one.name != "scratch", live.values[one])):
         taken = conflicts[value]
         for place, other in numbers.items():
@@ -165,7 +165,7 @@ def _choose(live: _Live) -> tuple[dict[Virtual, int], list[Virtual]]:
 
 
 def _spill(function: Function, slots: dict[Virtual, int]) -> None:
-    """Load what is read of these before each instruction, store what is written behind it."""
+    """Load these before each instruction that reads them, store them after each that writes them."""
     for block in function.blocks.values():
         block.items = list(_spilled(block.items, slots))
         if isinstance(block.branch, Made) and any(value in slots for value in block.branch.reads):

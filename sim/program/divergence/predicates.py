@@ -1,4 +1,4 @@
-"""What lanes of a warp disagree about, as bit 0 of a register."""
+"""Conditions of divergent branches, as bit 0 of a register."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ __all__ = ["Predicate", "predicate"]
 
 @dataclass(frozen=True)
 class Predicate:
-    """A register whose bit 0 says where the branch is taken: 1 there if ``taken``, else 0 there."""
+    """A register whose bit 0 decides the branch: it is taken where the bit is 1 if ``taken``, else where it is 0."""
 
     register: Virtual | int
     taken: bool
 
 
 def predicate(block: Block) -> tuple[list[Made], Predicate]:
-    """The condition of the block's branch, and the instructions that compute it before the branch."""
+    """Return the condition of the block's branch, and the instructions that compute it before the branch."""
     condition, left, right = _condition(block.branch)
     if right == ZERO and condition in ("eq", "ne"):
         if _is_boolean(block, left):

@@ -1,4 +1,4 @@
-"""The functions of a program: who calls whom with what, who runs on one lane, where a barrier may be."""
+"""The functions of a program: their callers and arguments, which run on one lane, and which may wait at a barrier."""
 
 from __future__ import annotations
 
@@ -15,51 +15,51 @@ from .uniformity import Uniformity, analyse
 
 __all__ = ["Member", "Program"]
 
-#: Functions of the runtime that wait at a barrier.
+#: Runtime functions that wait at a barrier.
 _RUNTIME_BARRIERS = {"block_sum", "block_sum_float"}
 #: The runtime writes it before a kernel starts; kernels see a constant (workitem.h).
 _CONSTANTS = {"__opencl_range"}
-#: They start other functions on all lanes; the function is the fourth argument.
+#: They start another function, their fourth argument, on all lanes.
 _SPAWN = {"spawn_threads", "vx_spawn_threads"}
 _ARGUMENTS = mask("a0 a1 a2 a3 a4 a5 a6 a7 fa0 fa1 fa2 fa3 fa4 fa5 fa6 fa7")
 _RESULTS = mask("a0 a1 fa0 fa1")
-#: Custom instructions by number (isa.md): a function with one of these has been written for lanes by hand.
+#: Custom instructions by number (isa.md): a function with one of these was written for lanes by hand.
 _BY_HAND = {0, 1, 2, 3, 5}
 _SPLIT, _JOIN, BARRIER = 2, 3, 4
 
 
 @dataclass(eq=False)
 class Member:
-    """A function of the program, and what is known of it so far."""
+    """A function of the program, and the facts known about it so far."""
 
     source: Source
     lines: Lines
-    #: Symbols it calls, and registers that it calls through.
+    #: Symbols that it calls, and registers that it calls through.
     called: set[str]
     by_hand: bool
     barrier: bool
     function: Function | None = None
     shape: Shape | None = None
-    #: It has a barrier that it would be refused for, so it is looked at again (:meth:`Program._look_again`).
+    #: It would be refused for one of its barriers, so it is analysed again (:meth:`Program._look_again`).
     again: bool = False
-    #: One lane alone runs it.
+    #: Only a single lane runs it.
     single: bool = False
-    #: Its address is in other hands than the runtime's.
+    #: Code other than the runtime has its address.
     taken: bool = False
-    #: The runtime starts it on all lanes, with one argument for all.
+    #: The runtime starts it on all lanes, with the same argument for all.
     kernel: bool = False
     #: Argument registers that are the same in all lanes at every call.
     arguments: int = 0
     #: Registers that are the same in all lanes when it returns.
     results: int = 0
     found: Uniformity = field(default_factory=Uniformity)
-    #: What it has been found from: the registers that are the same at the entry, and behind each call.
+    #: The inputs of that analysis: the registers that are uniform at the entry, and after each call.
     basis: object = None
-    #: The same if lanes of a warp belong to one block, as they do where a barrier means something.
+    #: The result if all lanes of a warp are in one block, as they must be for a barrier to have a meaning.
     in_blocks: Uniformity = field(default_factory=Uniformity)
 
     def error(self, source: str, reason: str) -> SimtError:
-        """A refusal of something in this function."""
+        """Return an error for something in this function."""
         return SimtError(f"{source or self.lines.source or self.source.name}: in {self.lines.name}: {reason}")
 
 
@@ -71,16 +71,16 @@ class Program:
     sources
         The assembly files.
     everything
-        Take every conditional branch for divergent.
+        Treat every conditional branch as divergent.
     whole
-        There is no other code that may call these functions.
+        No other code may call these functions.
     kernels
-        Functions that code which is not here starts on all lanes, with one argument for all.
+        Functions that code outside these files starts on all lanes, with the same argument for all.
 
     Raises
     ------
     SimtError
-        For what the pass cannot follow.
+        For code that the pass cannot follow.
     """
 
     def __init__(
@@ -114,7 +114,7 @@ class Program:
         self._settle(in_blocks=False)
 
     def resolve(self, source: Source, symbol: str) -> list[Member]:
-        """What a symbol may stand for in a file."""
+        """Return the functions that a symbol may stand for in a file."""
         symbol = source.aliases.get(symbol, symbol)
         own = self._local.get((id(source), symbol))
         if own is not None and symbol not in source.visible:
@@ -160,7 +160,7 @@ class Program:
         return callers
 
     def _find_single(self) -> None:
-        """``main`` runs on one lane, and so does what only it calls."""
+        """Mark ``main``, which runs on one lane, and the functions that only it calls."""
         callers = self._callers()
         if self.everything:
             return
@@ -176,7 +176,7 @@ class Program:
                     member.single, changed = False, True
 
     def _find_started(self) -> None:
-        """Find kernels that are chosen at run time: no code on several lanes calls anything through a pointer."""
+        """Find kernels that are chosen at run time, if no code on several lanes calls through a pointer."""
         called = {symbol for member in self.members if not member.single for symbol in member.called}
         if self.whole and not called & INTEGER.keys() and not any(member.by_hand for member in self.members):
             for member in self.members:
@@ -184,15 +184,15 @@ class Program:
                     member.taken, member.kernel = False, True
 
     def _is_known(self, member: Member) -> bool:
-        """Whether all its callers are."""
+        """Whether all its callers are known."""
         return not member.taken and (self.whole or member.lines.name not in member.source.visible)
 
     def _look_again(self) -> None:
-        """Analyse functions with barriers that would be refused in another way, which is not worth it elsewhere.
+        """Reanalyse functions that would be refused for a barrier, in a way that costs too much for the others.
 
-        Loops that share a header get one each. Products are looked into, and constants that are loaded again. Values
-        that are compared are taken to be in their range: where they are not, lanes may disagree about a branch without
-        a split, which is a fault of the machine.
+        Loops that share a header get one each. Products are analysed, and constants that are loaded again. Compared
+        values are assumed to be in their range: if they are not, lanes may diverge at a branch without a split, which
+        is a fault of the machine.
         """
         refused = [] if self.everything else [
             member for member in self.members if member.function is not None and any(
@@ -207,7 +207,7 @@ class Program:
             self._settle(in_blocks=True)
 
     def is_barrier(self, member: Member, item: Instruction) -> bool:
-        """Whether an instruction waits at a barrier, or calls what may."""
+        """Whether an instruction waits at a barrier, or calls a function that may."""
         return item.simt == BARRIER or (item.kind == "call" and self.waits(member.source, item.target))
 
     def _graph(self, member: Member) -> None:
@@ -228,14 +228,14 @@ class Program:
         member.shape = Shape(member.function, lambda symbol: member.again and self._is_constant(member.source, symbol))
 
     def _is_constant(self, source: Source, symbol: str) -> bool:
-        """Whether nothing writes the object of this name while kernels run."""
+        """Whether the object of this name is never written while kernels run."""
         if symbol in source.constant:
             return source.constant[symbol]
         others = [one.constant[symbol] for one in self._sources if symbol in one.visible and symbol in one.constant]
         return symbol in _CONSTANTS or (bool(others) and all(others))
 
     def _settle(self, in_blocks: bool) -> None:
-        """Analyse until no argument and no result is known to differ that was not before."""
+        """Analyse until no further argument or result is found to differ."""
         callers = self._callers()
         for member in self.members:
             member.basis = None
@@ -244,7 +244,7 @@ class Program:
                 member.arguments = mask("a0") if self._is_known(member) and not callers[id(member)] else 0
             else:
                 member.arguments = _ARGUMENTS if self._is_known(member) and callers[id(member)] else 0
-        # What is not analysed may call with anything.
+        # A function that is not analysed may call with any arguments.
         for member in self.members:
             if member.function is None and not member.single:
                 for symbol in member.called:
@@ -278,7 +278,7 @@ class Program:
         return changed
 
     def _results(self, source: Source, symbol: str) -> int:
-        """Registers that are the same in all lanes behind a call."""
+        """Registers that are the same in all lanes after a call."""
         found = self.resolve(source, symbol)
         result = _RESULTS if found else 0
         for member in found:
@@ -295,14 +295,14 @@ def _member(source: Source, lines: Lines) -> Member:
     joins = [item for item in custom if item.simt == _JOIN]
     by_hand = bool(kinds & _BY_HAND)
     if by_hand and len(ones) + len(joins) == sum(item.simt in _BY_HAND for item in custom) == 2 * len(ones):
-        # SIMT_ONE_BY_ONE alone: its branch is one like any other without them, and may have others around and inside.
+        # Only SIMT_ONE_BY_ONE: without these its branch is an ordinary one, and may contain others or be inside them.
         by_hand = False
         lines.items = [item for item in lines.items if not isinstance(item, Instruction) or item not in [*ones, *joins]]
     return Member(source, lines, calls, by_hand, BARRIER in kinds)
 
 
 def _addresses(member: Member) -> Iterator[tuple[str, bool]]:
-    """The symbols whose address it takes, and whether the runtime's spawn functions alone get it."""
+    """The symbols whose address it takes, and whether only the runtime's spawn functions receive each."""
     fourth: str | None = None
     # Other labels are for the debugger.
     jumped_to = {item.target for item in member.lines.items if isinstance(item, Instruction)}
@@ -329,7 +329,7 @@ def _addresses(member: Member) -> Iterator[tuple[str, bool]]:
 
 
 def _symbols(item: Instruction) -> list[str]:
-    """Symbols whose address an instruction makes; ``lui`` makes half of one that ``addi`` completes."""
+    """Symbols whose address an instruction computes; ``lui`` computes half of one that ``addi`` completes."""
     if item.op in ("la", "lla"):
         return [item.operands[1].split("+")[0]]
     for part in ("%lo(", "%pcrel_hi(", "%got_pcrel_hi("):
@@ -339,7 +339,7 @@ def _symbols(item: Instruction) -> list[str]:
 
 
 def _in_data(source: Source) -> Iterator[str]:
-    """Symbols whose address stands in a table."""
+    """Symbols whose address is in a table."""
     for line in source.lines:
         words = line.split()
         if len(words) > 1 and words[0] in (".word", ".4byte", ".long") and not words[1][0].isdigit():

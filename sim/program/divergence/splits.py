@@ -1,9 +1,9 @@
-"""Divergent branches: a split before each, joins where its lanes meet again.
+"""Divergent branches: a split before each, joins where its lanes reconverge.
 
-Lanes meet at the branch's immediate post-dominator. All splits that meet at one place share one register with the depth
-of the warp's stack from before the first of them, and one chain of joins. `join` compares the register with the stack:
-while it is deeper, the entry on top is one of these splits. So a chain as long as there can be entries takes all of
-them, the innermost first, and a way with fewer splits comes into the chain farther behind.
+Lanes reconverge at the branch's immediate post-dominator. All splits that reconverge at one place share one register
+with the depth of the warp's stack before the first of them, and one chain of joins. `join` compares the register with
+the stack: while the stack is deeper, its top entry belongs to one of these splits. A chain with one join for each
+possible entry thus takes all of them, innermost first, and a path with fewer splits enters the chain farther down.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ __all__ = ["split_branches"]
 
 _SPLIT = ".insn r 0x0B, 2, 0, {0}, {1}, x0"
 _SPLIT_ONLY = ".insn r 0x0B, 2, 0, x0, {0}, x0"
-#: With the condition 0 in all lanes nothing is pushed: it only tells the depth.
+#: With the condition 0 in all lanes nothing is pushed: it only returns the depth.
 _DEPTH = ".insn r 0x0B, 2, 0, {0}, x0, x0"
 _JOIN = ".insn r 0x0B, 3, 0, x0, {0}, x0"
 
 
 @dataclass
 class _Meeting:
-    """A block where lanes meet again, the blocks that split, and all between: ``region`` (with the splits)."""
+    """A reconvergence point, the blocks that split, and all between: ``region`` (with the splits)."""
 
     place: str
     splits: list[str]
@@ -45,7 +45,7 @@ def split_branches(function: Function) -> None:
             meeting.splits.append(name)
             region = reach(edges, edges[name], (place,))
             assert name not in region, "a divergent branch that is reached again before its lanes have met"
-            # Lanes that end the program do not come back: the stack is of no use to them.
+            # Lanes that end the program do not come back: they do not need the stack.
             meeting.region |= {name} | (region if name in lost else region - lost)
     _grow(meetings)
     entries = {place: _entries(meeting, edges) for place, meeting in meetings.items()}
@@ -56,9 +56,9 @@ def split_branches(function: Function) -> None:
 
 
 def _grow(meetings: dict[str, _Meeting]) -> None:
-    """A region that another one's meeting place lies in has all of that one, or nothing.
+    """Grow each region that contains another's reconvergence point until it contains all of that region or none of it.
 
-    The depth is noted on the edges into a region; inside the other one the stack may be deeper already.
+    The depth is noted on the edges into a region; inside the other region the stack may already be deeper.
     """
     changed = True
     while changed:
@@ -84,7 +84,7 @@ def _entries(meeting: _Meeting, edges: dict[str, list[str]]) -> dict[str, list[s
 
 
 def _pushed(meeting: _Meeting, edges: dict[str, list[str]]) -> dict[str, int]:
-    """How many entries of this meeting there can be at most behind each block of its region."""
+    """The most entries of this reconvergence point that can be on the stack after each block of its region."""
     pushed = {name: int(name in meeting.splits) for name in meeting.region}
     work = list(meeting.region)
     while work:
@@ -100,7 +100,7 @@ def _pushed(meeting: _Meeting, edges: dict[str, list[str]]) -> dict[str, int]:
 
 
 def _chain(function: Function, meeting: _Meeting, edges: dict[str, list[str]]) -> tuple[Block, list[str]]:
-    """The joins before the meeting place, and the block behind the last one; what comes from the region goes there."""
+    """Add the joins before the reconvergence point; return the block after the last join, and the blocks redirected."""
     pushed = _pushed(meeting, edges)
     ways = {name: pushed[name] for name in function.blocks if name in meeting.region and meeting.place in edges[name]}
     place = function.blocks[meeting.place]
@@ -123,7 +123,7 @@ def _note_depth(
     function: Function, meeting: _Meeting, entries: dict[str, list[str]], chains: dict[str, tuple[Block, list[str]]],
     before: dict[str, list[str]], into: dict[tuple[str, str], Block],
 ) -> None:
-    """The splits, and the depth where the region is entered; ``into`` has the new blocks on edges."""
+    """Add the splits, and note the depth where the region is entered; ``into`` has the new blocks on edges."""
     noted = set()
     for target, sources in entries.items():
         block = function.blocks[target]
@@ -159,5 +159,5 @@ def _edge(function: Function, source: str, target: str, into: dict[tuple[str, st
 
 
 def _first(block: Block) -> int:
-    """Behind the labels that name the block."""
+    """The position after the labels that name the block."""
     return sum(isinstance(item, str) and item.endswith(":") for item in block.items[:1])

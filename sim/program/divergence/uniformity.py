@@ -1,12 +1,12 @@
-"""Which values are the same in all lanes that run together, and thus which branches lanes may disagree about.
+"""Values that are the same in all lanes that run together, and branches at which lanes may therefore diverge.
 
-A value differs between lanes if it comes from what differs (flow.py), or if lanes that were apart when it was written
-meet again: behind a divergent branch, at its immediate post-dominator; behind a loop that lanes leave at different
-times, at once.
+A value differs between lanes if it derives from one that differs (flow.py), or if it was written while lanes had
+diverged that now reconverge: after a divergent branch, at its immediate post-dominator; after a loop that lanes leave
+at different times, at once.
 
-Where lanes meet is judged as the machine will run the function (splits.py, masks.py). Lanes that leave a loop wait at
-its end for the others, so each loop is looked at by itself, with one end that all ways out lead to and an inner loop of
-that kind as one node: a level.
+Reconvergence follows the way the machine will run the function (splits.py, masks.py). Lanes that leave a loop wait at
+its end for the others, so each loop is analysed by itself, with one end for all exits, and with an inner loop of that
+kind as one node: a level.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ __all__ = ["Uniformity", "analyse"]
 
 @dataclass
 class Uniformity:
-    """What an analysis has found."""
+    """The result of an analysis."""
 
-    #: Blocks whose branch lanes may disagree about.
+    #: Blocks at whose branch lanes may diverge.
     divergent: set[str] = field(default_factory=set)
     #: Headers of the loops that lanes leave at different times.
     loops: set[str] = field(default_factory=set)
-    #: Blocks that lanes of a warp may run at different times, and the block whose branch they part at.
+    #: Blocks that lanes of a warp may run at different times, and the block whose branch diverges.
     apart: dict[str, str] = field(default_factory=dict)
     #: Each call, and the registers that may differ between lanes before it.
     calls: list[tuple[Instruction, int]] = field(default_factory=list)
@@ -45,7 +45,7 @@ class _Analysis:
         self.loops, self.innermost = shape.loops, shape.innermost
         self.values, self.written = shape.values, shape.written
         self.result = Uniformity()
-        #: The block whose branch lanes part at in a loop that they leave at different times, by its header.
+        #: The block whose branch makes lanes leave a loop at different times, by the loop's header.
         self._causes: dict[str, str] = {}
 
     def _disagree(self, name: str, block: Block) -> bool:
@@ -53,7 +53,7 @@ class _Analysis:
             return bool(self.flow.behind[name].divergent & block.end.reads)
         if block.branch is None or block.targets[0] == block.targets[1]:
             return False
-        # What one_header adds is taken for divergent.
+        # The branches that one_header adds are assumed to be divergent.
         if self.everything or not isinstance(block.branch, Instruction):
             return True
         state = self.flow.behind[name]
@@ -62,10 +62,10 @@ class _Analysis:
             return len(sums) > 1
         return bool(state.divergent & block.branch.reads)
 
-    # ---- where lanes are apart ----
+    # ---- where lanes have diverged ----
 
     def _node(self, name: str, level: Loop | None) -> str | Loop:
-        """The block, or the outermost loop around it within the level that lanes leave at different times."""
+        """The block, or the outermost loop around it, within the level, that lanes leave at different times."""
         found: str | Loop = name
         loop = self.innermost.get(name)
         while loop is not level and loop is not None:
@@ -76,7 +76,7 @@ class _Analysis:
 
     def _level(self, level: Loop | None) -> dict[object, list[object]]:
         edges: dict[object, list[object]] = {}
-        # Who leaves a loop to end the program need not be waited for.
+        # Lanes that leave a loop to end the program need not be waited for.
         lost = self.lost if level is not None and level.header not in self.lost else ()
         names: Iterable[str] = level.body if level else [one for one in self.function.blocks if one in self.flow.before]
         for name in names:
@@ -107,7 +107,7 @@ class _Analysis:
                 self._look_at_node(node, edges, meet, level)
 
     def _meetings(self, edges: Mapping[object, list[object]]) -> Mapping[object, object]:
-        """As Function.meetings, of the function's own level."""
+        """Like Function.meetings, for the function's own level."""
         last = self.function.last
         lost = set(edges) - reach(reverse(edges), [last]) if last in edges else set(edges)
         kept = {node: [one for one in targets if one not in lost]
@@ -157,7 +157,7 @@ class _Analysis:
         return result
 
     def _taint(self, name: str, blocks: set[str], sources: set[str]) -> None:
-        """Lanes that were apart in ``blocks`` come to block ``name`` from ``sources``."""
+        """Taint values at block ``name`` that lanes which diverged in ``blocks`` bring from ``sources``."""
         if name not in self.flow.before:
             return
         registers, slots = self.flow.taints.get(name, (0, frozenset()))
@@ -207,7 +207,7 @@ class _Analysis:
 
 
 class _Endless(Exception):
-    """Lanes part at this block, and some of them never come back."""
+    """Lanes diverge at this block, and some of them never come back."""
 
 
 def analyse(
@@ -223,9 +223,9 @@ def analyse(
     start
         The state at its entry (flow.py).
     results
-        The registers that are the same in all lanes behind a call of a symbol.
+        The registers that are the same in all lanes after a call of a symbol.
     everything
-        Take all branches for divergent: a test of the pass.
+        Treat all branches as divergent: a test of the pass.
     around_barriers
         See :class:`Flow`.
     refuse

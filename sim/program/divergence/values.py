@@ -1,7 +1,7 @@
-"""Where the value in a register or frame word comes from.
+"""Origins of the values in registers and frame words.
 
-A value stays the same in copies, and saved and loaded again. What is computed from the same values in the same way is
-the same value, wherever that is done.
+A value keeps its identity when it is copied, or saved and loaded again. Results of the same operation on the same
+values are the same value, wherever they are computed.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ __all__ = ["Place", "Value", "Values", "Written"]
 
 #: A register's number, or ("word", offset).
 Place = Hashable
-#: Where it was made: (block, number of the instruction or -1 where ways with different values meet, place). Block "" is
-#: the entry. Of a computation: ("", its number, "computed").
+#: Where it was made: (block, number of the instruction, or -1 where paths with different values merge, place). Block ""
+#: is the entry. For a computation: ("", its number, "computed").
 Value = tuple[str, int, Place]
 #: Registers (a bit each) and frame words that a block writes.
 Written = tuple[int, frozenset[int]]
@@ -36,8 +36,8 @@ _FREE_TURNS = 30
 class Values:
     """The origin of each value at the beginning and end of each block.
 
-    What is loaded from a symbol that is ``constant`` counts as computed from its address: the compiler loads it again
-    where it likes.
+    A value loaded from a ``constant`` symbol counts as computed from its address: the compiler reloads it wherever
+    it likes.
     """
 
     def __init__(self, function: Function, frame: Frame, constant: Callable[[str], bool]) -> None:
@@ -45,7 +45,7 @@ class Values:
         #: Addresses of constant objects.
         self._constants: set[Value] = set()
         self._computed: dict[Hashable, Value] = {}
-        #: The blocks in which the values were made that a computation begins with.
+        #: For each computation, the blocks in which the values that it starts from were made.
         self._origins: dict[Value, frozenset[str]] = {}
         self._met: dict[str, set[Place]] = {name: set() for name in function.blocks}
         self._before: dict[str, dict[Place, Value]] = {}
@@ -53,8 +53,8 @@ class Values:
         #: The result of each instruction, and the registers among its operands.
         self._results: dict[str, list[tuple[Value | None, list[Value]]]] = {}
         self._affine: dict[Value, Affine] = {_ZERO: affine.NOTHING}
-        #: The blocks that only one branch leads to, if a register is 0, and that register. Compilers take it for other
-        #: zeros, so it is one here; states keep the value that it was as ("was", register) until ways meet.
+        #: For each block reached only by one branch, and only if a register is 0: that register. Compilers use it for
+        #: other zeros, so here it counts as zero; states keep its earlier value as ("was", register) until paths merge.
         self.zeros = _zeros(function)
         self._solve()
 
@@ -81,10 +81,10 @@ class Values:
                     work |= set(edges[name])
 
     def _meet(self, name: str, known: list[dict[Place, Value]], keep: bool) -> dict[Place, Value]:
-        """What is at the beginning of a block that these ways lead to.
+        """Merge the values of a block's predecessors into those at its beginning.
 
-        Where they bring different values there is a new one. ``keep``: what has once been such a one stays it, so that
-        the search ends.
+        If the predecessors bring different values, the place gets a new one. With ``keep``, a place that once got a new
+        value keeps it, so that the search ends.
         """
         if not known:
             return {}
@@ -109,7 +109,7 @@ class Values:
         return state
 
     def _as_they_were(self, ways: Sequence[dict[Place, Value]]) -> list[dict[Place, Value]]:
-        """The ways to a block, with what a zero was in one of them if all bring that."""
+        """The predecessors' states, with a zero replaced by its earlier value if all predecessors bring that."""
         found = list(ways)
         for place in set(self.zeros.values()) if len(found) > 1 else ():
             were = {_was(way, place) for way in found}
@@ -149,7 +149,7 @@ class Values:
                 written, place = written >> 1, place + 1
 
     def _is_constant(self, state: Mapping[Place, Value], instruction: Instruction) -> bool:
-        """Whether it loads from an object that nothing writes."""
+        """Whether it loads from an object that is never written."""
         if instruction.kind != "load" or instruction.base is None:
             return False
         base, offset = instruction.base
@@ -184,11 +184,11 @@ class Values:
         return self._computed[key]
 
     def at_entry(self, name: str, place: Place) -> Affine:
-        """What stands at a place at the beginning of a block."""
+        """The value of a place at the beginning of a block."""
         return self.affine(_of(self._before.get(name, {}), place))
 
     def result(self, name: str, number: int) -> Affine:
-        """What the instruction of this number in a block leaves in the register that it writes."""
+        """The value that the instruction of this number in a block writes to its register."""
         value, _ = self._instructions(name)[number]
         assert value is not None, "it writes a register"
         return self.affine(value)
@@ -212,7 +212,7 @@ class Values:
         return self._results[name]
 
     def affine(self, value: Value) -> Affine:
-        """The value as a sum of multiples of values that are no sums, less what is constant."""
+        """The value as a sum of multiples of values that are not sums, without its constant."""
         return self._affine[value] if value in self._affine else affine.alone(value)
 
     def _made(self, value: Value) -> frozenset[str]:
@@ -220,7 +220,7 @@ class Values:
         return self._origins.get(value, frozenset([value[0]]))
 
     def differ(self, name: str, sources: Iterable[str], blocks: set[str], place: Place) -> bool:
-        """Whether lanes that come to a block from ``sources`` may have different values there, made in ``blocks``."""
+        """Whether lanes that reach a block from ``sources`` may have different values there, made in ``blocks``."""
         every = self.function.blocks
         ways = [self._behind[one] for one in sources if one in self._behind and name in every[one].targets]
         return all(
@@ -230,17 +230,17 @@ class Values:
 
 
 def _of(state: Mapping[Place, Value], place: Place) -> Value:
-    """What stands at a place; at first each has what it had at the entry."""
+    """The value of a place; at first each place has its value at the entry."""
     return state.get(place, ("", 0, place))
 
 
 def _was(state: Mapping[Place, Value], place: Place) -> Value:
-    """As _of, but for a zero what it was."""
+    """Like _of, but a zero has its earlier value."""
     return state.get(("was", place), _of(state, place))
 
 
 def _zeros(function: Function) -> dict[str, int]:
-    """The register that is 0 at the beginning of a block, for each block that follows from no other place."""
+    """The register that is 0 at the beginning of a block, for each block whose only predecessor branches on it."""
     found: dict[str, int] = {}
     for name, sources in reverse(function.edges()).items():
         branch = function.blocks[sources[0]].branch if len(sources) == 1 else None

@@ -1,4 +1,4 @@
-"""OpenCL C on the SM: how a kernel is compiled, and what a launch of it has in memory (docs/opencl.md)."""
+"""OpenCL C on the SM: compilation of a kernel, and the memory of its launch (docs/opencl.md)."""
 
 from .launch import launch_arguments
 from .unit import OpenClUnit

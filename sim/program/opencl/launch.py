@@ -21,15 +21,15 @@ __all__ = ["launch_arguments"]
 
 #: launch.h: dimension, sizes, groups, bytes of local memory, single, resident, address of the arguments.
 _HEADER = struct.Struct("<I3I3I3IIIII")
-#: Behind the header.
+#: The offset of the arguments, after the header.
 _ARGUMENTS_AT = 64
-#: A __local pointer is good for every type.
+#: A __local pointer is aligned for every type.
 _LOCAL_ALIGN = 64
 
 
 @dataclass(frozen=True)
 class _Built:
-    """What the program says of its kernel (source.py, local.py)."""
+    """The program's description of its kernel (source.py, local.py)."""
 
     name: str
     parameters: tuple[Parameter, ...]
@@ -63,12 +63,12 @@ def _built(image: ElfImage) -> _Built:
 
 
 def launch_arguments(image: ElfImage, problem: OpenCl, config: SmConfig, file: str) -> bytes:
-    """The argument block of ``problem`` for the program ``image``. ``file`` is the author's, for messages.
+    """Return the argument block of ``problem`` for the program ``image``. ``file`` is the author's, for messages.
 
     Raises
     ------
     KernelError
-        For what the kernel or the machine does not take: one line.
+        For arguments or sizes that the kernel or the machine does not accept: one line.
     """
     built = _built(image)
 
@@ -115,7 +115,7 @@ def _sizes(name: str, value: int | Sequence[int]) -> list[int]:
 
 
 def _local_size(problem: OpenCl, built: _Built, config: SmConfig, sizes: Sequence[int]) -> list[int]:
-    """The size that is asked for, by host.py or the kernel; else what fills a warp as far as it divides the range."""
+    """The local size from host.py or the kernel; else the one that fills a warp, as far as it divides the range."""
     given = problem.local_size
     required = None if built.required is None else list(built.required[: len(sizes)])
     if given is None:
@@ -148,7 +148,7 @@ def _filling(sizes: Sequence[int], lanes: int) -> list[int]:
 
 
 def _arguments(problem: OpenCl, built: _Built) -> tuple[bytes, int]:
-    """The bytes of all arguments, and the local memory of a work-group."""
+    """The bytes of all arguments, and of the local memory of a work-group."""
     block = bytearray(built.argument_bytes)
     local = _rounded(built.local_bytes, built.local_align)
     given = _in_order(problem.arguments, built.parameters)

@@ -1,7 +1,7 @@
 """``__local`` variables: each work-group has its own, so an address is an offset from a register.
 
-The compiler knows variables of that kind: those of threads, at an offset from tp. So a ``__local`` variable is made one
-in LLVM's intermediate language; in the assembly its offset becomes a number, and nothing is left for the linker.
+The compiler knows variables of that kind: thread-local ones, at an offset from tp. A ``__local`` variable is therefore
+made thread-local in LLVM IR; in the assembly its offset becomes a number, and nothing is left for the linker.
 entry.S sets tp to the local memory of the work-group.
 """
 
@@ -16,11 +16,11 @@ __all__ = ["TABLE", "as_threads", "named", "place_locals"]
 #: The table of :func:`place_locals`: bytes, alignment, whether the work-items of a group belong together.
 TABLE = "__metronome_local"
 _VARIABLE = re.compile(r"^(@[^ ]+ = )internal (?:unnamed_addr )?(global .* (?:undef|poison)(?:,|$))", re.MULTILINE)
-#: A function but for the entry; the bytes of a name beyond ASCII are written \\C3.
+#: A function except the entry; the bytes of a name beyond ASCII are written \\C3.
 _FUNCTION = re.compile(
     rf"^define (?:dso_local |available_externally )+(?=.*?@(?!{ENTRY}\()[\"\\\w.$]+\()", re.MULTILINE
 )
-#: A constant of the user's that other files would see; of ours the names begin with __metronome_.
+#: A user's constant that would be visible to other files; names of ours begin with __metronome_.
 _SEEN = re.compile(r"^(@(?!__metronome_)[^ ]+ = )dso_local (?=(?:\w*unnamed_addr )?constant )", re.MULTILINE)
 #: A variable of the whole program, which -cl-std=CL2.0 allows.
 _GLOBAL = re.compile(r"^(@[^ ]+ = )(?:dso_local |internal )(?:\w*unnamed_addr )?(?=global )", re.MULTILINE)
@@ -35,19 +35,19 @@ _WEAK = re.compile(r"^\s*\.weak\s")
 _FILE = re.compile(r"^\s*\.file\s+\d+ ")
 _HIGH_OR_LOW = re.compile(r"%tprel_(hi|lo)\(")
 _ADD = re.compile(r", %tprel_add\([^)]*\)")
-#: What a barrier is in clang's assembly.
+#: A barrier in clang's assembly.
 _BARRIER = re.compile(r"^\s*\.insn r 0x0B, 4,|^\s*\.insn r 11, 4,", re.MULTILINE)
 
 
 def as_threads(text: str) -> str:
-    """The intermediate language with ``__local`` variables at an offset from tp, and only what the kernel needs.
+    """Return the IR with ``__local`` variables at an offset from tp, and with only the code that the kernel needs.
 
-    Nobody but the kernel's own source sees its functions: those that it does not call, other kernels too, drop out. All
-    others become part of it.
+    Only the kernel's own source can call its functions: those that it does not call, including other kernels, drop out.
+    All others become part of it.
 
-    If a variable is internal, the compiler takes it for granted that one thread stores to it, and keeps it in a
-    register over a barrier: kernels never recurse. A ``linkonce`` variable is external, so a barrier may have changed
-    it. It still drops out where the kernel does not use it.
+    If a variable is internal, the compiler assumes that only one thread stores to it, and keeps it in a register
+    across a barrier: kernels never recurse. A ``linkonce`` variable is external, so a barrier may have changed
+    it. It still drops out if the kernel does not use it.
     """
     text = _FUNCTION.sub("define internal ", _VARIABLE.sub(r"\1linkonce thread_local(localexec) \2", text))
     text = _SEEN.sub(r"\1internal ", _GLOBAL.sub(r"\1linkonce ", text))
@@ -56,15 +56,15 @@ def as_threads(text: str) -> str:
 
 
 def place_locals(text: str, pointers: bool) -> str:
-    """The assembly with offsets for ``__local`` variables and a table of them for the host.
+    """Return the assembly with offsets for ``__local`` variables and a table of them for the host.
 
     ``pointers``: the kernel has ``__local`` pointers as parameters.
     """
     lines, inside, offset, most, align = [], False, 0, 16, 1
-    # The names of source files stand where the first one is used: before anything that may be moved.
+    # The names of source files are given where the first one is used: before anything that may be moved.
     names = [line for line in text.split("\n") if _FILE.match(line)]
     for line in text.split("\n"):
-        if _FILE.match(line) or _WEAK.match(line):  # no other file has to do with a ``linkonce`` variable
+        if _FILE.match(line) or _WEAK.match(line):  # no other file uses a ``linkonce`` variable
             continue
         section = _SECTION.match(line)
         if section:
@@ -87,9 +87,9 @@ def place_locals(text: str, pointers: bool) -> str:
 
 
 def named(text: str, kernel: str) -> str:
-    """The assembly in which the function that calls the kernel has the kernel's name, for messages.
+    """Return the assembly in which the function that calls the kernel has the kernel's name, for messages.
 
-    :data:`ENTRY` remains as a label. Where the name is taken, all is as it was.
+    :data:`ENTRY` remains as a label. If the name is taken, the assembly is unchanged.
     """
     if re.search(rf"^{re.escape(kernel)}:|\bcall\s+{re.escape(kernel)}$", text, re.MULTILINE):
         return text

@@ -1,4 +1,4 @@
-"""Options of the compiler for an OpenCL source: its macros are none of the built-in header's business."""
+"""Compiler options for an OpenCL source: the user's macros do not affect the built-in header."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from ..compiler.options import WITH_VALUE
 
 __all__ = ["macros_file", "split_macros"]
 
-#: Macros that this project defines itself, and that its headers may ask for.
+#: Macros that this project defines itself, and that its headers may test.
 _OURS = ("-DMETRONOME_", "-DMEMORY_")
 
 
 def split_macros(flags: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The lines of preprocessor that ``-D`` and ``-U`` in ``flags`` stand for, and the other flags."""
+    """The preprocessor lines equivalent to ``-D`` and ``-U`` in ``flags``, and the other flags."""
     lines: list[str] = []
     others: list[str] = []
     words = iter(flags)
@@ -25,13 +25,13 @@ def split_macros(flags: Sequence[str]) -> tuple[list[str], list[str]]:
             others.append(word)
         elif word.startswith(("-D", "-U")):
             text = word[2:] or next(words, "")
-            # As the compiler does: without a value it is 1, and nothing counts behind the end of a line.
+            # As the compiler does: without a value it is 1, and text after a line's end is ignored.
             name, equals, value = text.partition("=")
             lines.append(f"#define {name} {value if equals else 1}" if word[1] == "D" else f"#undef {name}")
             lines[-1] = lines[-1].split("\n")[0]
         elif word in WITH_VALUE:
             others += [word, next(words, "")]
-        elif word == "-cl-opt-disable":  # clang takes it for the level where there is none else
+        elif word == "-cl-opt-disable":  # clang would take it for the optimisation level if there is no other
             others.append("-O0")
         else:
             others.append(word)
@@ -39,7 +39,7 @@ def split_macros(flags: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def macros_file(lines: Sequence[str]) -> Path:
-    """A header with these lines, in the cache; messages show them as the command line's."""
+    """A header with these lines, in the cache; messages attribute them to the command line."""
     text = "\n".join(['# 1 "<command line>"', *lines, ""])
 
     def make(folder: Path) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 __all__ = ["ENTRY", "Kernel", "Parameter", "find_kernels", "launcher"]
 
-#: What entry.S calls, with the address of the arguments.
+#: The function that entry.S calls with the address of the arguments.
 ENTRY = "__opencl_kernel"
 _SPACES = {"0": "value", "1": "global", "2": "constant", "3": "local"}
 _DEFINITION = re.compile(r"^define .*?spir_kernel void @(\"[^\"]*\"|[\w.$]+)\(.*$", re.MULTILINE)
@@ -19,7 +19,7 @@ _TEXT = re.compile(r'!"((?:[^"\\]|\\.)*)"')
 
 @dataclass(frozen=True)
 class Parameter:
-    """``kind`` is ``value``, or the address space that a pointer leads to: ``global``, ``constant`` or ``local``."""
+    """A parameter. ``kind`` is ``value``, or a pointer's address space: ``global``, ``constant`` or ``local``."""
 
     name: str
     type: str
@@ -32,12 +32,12 @@ class Kernel:
 
     name: str
     parameters: tuple[Parameter, ...]
-    #: ``reqd_work_group_size``, if it has that.
+    #: ``reqd_work_group_size``, if it has one.
     required: tuple[int, ...] | None
 
 
 def find_kernels(text: str) -> list[Kernel]:
-    """The kernels in LLVM's intermediate language, in the order of the source."""
+    """The kernels in LLVM IR, in the order of the source."""
     nodes = {number: content for number, content in _NODE.findall(text)}
     found = []
     for match in _DEFINITION.finditer(text):
@@ -56,7 +56,7 @@ def find_kernels(text: str) -> list[Kernel]:
 
 
 def _unquoted(name: str) -> str:
-    """A name of LLVM's as the source has it: between quotation marks, bytes of UTF-8 are written in hexadecimal."""
+    """A name in LLVM IR as the source has it: between quotation marks, bytes of UTF-8 are written in hexadecimal."""
     plain = re.sub(r"\\([0-9A-Fa-f]{2})", lambda found: chr(int(found[1], 16)), name.strip('"'))
     return plain.encode("latin-1").decode("utf-8")
 
@@ -66,7 +66,7 @@ def _kind(space: str, name: str) -> str:
 
 
 def launcher(kernel: Kernel) -> str:
-    """OpenCL C behind the kernel's source: the function of :data:`ENTRY`, and what the host has to know of the kernel.
+    """OpenCL C to append to the kernel's source: the function of :data:`ENTRY`, and a kernel description for the host.
 
     The arguments are a struct in memory. For a ``__local`` pointer it has an offset from the work-group's local memory.
     """

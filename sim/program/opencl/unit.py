@@ -22,9 +22,9 @@ __all__ = ["LAUNCHER", "OpenClUnit"]
 LAUNCHER = tuple(RUNTIME / "opencl" / name for name in ("launch.c", "entry.S"))
 _LANGUAGE = (
     "-x", "cl", "-cl-std=CL1.2", "-cl-no-stdinc", "-cl-single-precision-constant", "-cl-kernel-arg-info",
-    # The arguments of printf are promoted as in C; refused.h sees to it that nobody uses double.
+    # The arguments of printf are promoted as in C; refused.h rejects every other use of double.
     "-Xclang", "-cl-ext=+cl_khr_fp64",
-    # Common: parameters that a kernel has for others' sake, and extensions that are asked for and not needed.
+    # Common: parameters that a kernel has only for a common interface, and extensions requested but not needed.
     "-Wno-unused-parameter", "-Wno-ignored-pragmas",
     # A __local variable is set by one work-item, and read by others.
     "-Wno-sometimes-uninitialized",
@@ -36,26 +36,26 @@ _LAUNCHER_NAME = "opencl_launcher.cl"
 
 @dataclasses.dataclass(frozen=True)
 class OpenClUnit(Unit):
-    """A ``.cl`` source of a user, of which one kernel is built."""
+    """A user's ``.cl`` source, from which one kernel is built."""
 
-    #: The kernel's name; None: the only one that there is.
+    #: The kernel's name; None: the only kernel in the source.
     kernel: str | None = None
-    #: The flags of the program, without the user's macros: what becomes of the translation obeys them, too.
+    #: The flags of the program, without the user's macros: they also apply to the later steps of the translation.
     given: tuple[str, ...] = ()
 
     @classmethod
     def parts(cls, kernel: str | None) -> Parts:
-        """What a program with ``kernel`` of an OpenCL source consists of."""
+        """The parts of a program with ``kernel`` of an OpenCL source."""
         return Parts(unit=functools.partial(cls.make, kernel), launcher=LAUNCHER, kernels=[ENTRY])
 
     @classmethod
     def make(cls, kernel: str | None, source: Path, flags: Sequence[str]) -> OpenClUnit:
-        """The source with the flags of every user's source, and ``flags`` behind them.
+        """Make the unit of a source with the flags of every user's source, followed by ``flags``.
 
         Macros of ``flags`` are defined after the built-in header, which may use the same names for something else.
         """
         usual = own_unit(source, ())
-        # Its name is in the flags for the sake of the key in the cache.
+        # The name is in the flags so that it is part of the cache key.
         name = [] if kernel is None else [f"-DMETRONOME_KERNEL={kernel}"]
         macros, others = split_macros(flags)
         header = ["-include", str(macros_file(macros))] if macros else []
@@ -64,7 +64,7 @@ class OpenClUnit(Unit):
         )
 
     def assembly(self, work: Path) -> tuple[str, str]:
-        """See :class:`Unit`. Besides the kernel it has a function that calls it, and tables for the host.
+        """See :class:`Unit`. Besides the kernel, it has a function that calls it, and tables for the host.
 
         Raises
         ------
@@ -74,7 +74,7 @@ class OpenClUnit(Unit):
         code = work / "unit.ll"
         said = self.compile(*_WITHOUT_PASSES, "-o", str(code))
         kernel = self._chosen(find_kernels(code.read_text("latin-1")))
-        # Behind the source, in the same translation, so that the kernel becomes part of the function that calls it.
+        # After the source, in the same translation, so that the kernel becomes part of the function that calls it.
         (work / _LAUNCHER_NAME).write_text(launcher(kernel), "utf-8")
         behind = Unit(work / _LAUNCHER_NAME, self.directory, (
             *self.flags, "-include", self.name, "-w", f"-ffile-prefix-map={work}/=",
@@ -87,7 +87,7 @@ class OpenClUnit(Unit):
         for name in (_LAUNCHER_NAME, "unit.ll", "unit.s"):
             (work / name).unlink()
         text = place_locals(text, any(one.kind == "local" for one in kernel.parameters))
-        # As it stands in assembly.
+        # The name's form in assembly.
         name = kernel.name if re.fullmatch(r"[\w.$]+", kernel.name, re.ASCII) else f'"{kernel.name}"'
         return named(text, name.encode("utf-8").decode("latin-1")), said
 

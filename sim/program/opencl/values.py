@@ -1,4 +1,4 @@
-"""An argument that is no pointer, as the bytes that the kernel reads."""
+"""Encode an argument that is not a pointer as the bytes that the kernel reads."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _VECTOR = re.compile(r"([a-z]+?)(2|3|4|8|16)")
 
 
 def packed(what: str, value: object, kind: str, size: int) -> bytes:
-    """``value`` as an argument of the OpenCL type ``kind``, which has ``size`` bytes.
+    """Return ``value`` as an argument of the OpenCL type ``kind``, which has ``size`` bytes.
 
     Raises
     ------
@@ -50,5 +50,5 @@ def _scalar(what: str, value: object, kind: str) -> bytes:
 
 
 def short(value: object) -> str:
-    """A wrong value as a message shows it: one line, not too long."""
+    """Return a wrong value for a message: one line, not too long."""
     return " ".join(repr(value).split())[:80]

@@ -1,4 +1,4 @@
-"""The memory checker (docs/memcheck.md): what a program's accesses may not do, found in lock step."""
+"""The memory checker (docs/memcheck.md): finds a program's forbidden memory accesses in lock step."""
 
 from .areas import Area, Declared, declared
 from .checker import MemCheck

@@ -1,4 +1,4 @@
-"""One access that is looked at."""
+"""One memory access under check."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["Access"]
 
 
 class Access:
-    """One warp's load or store, or what is left of it to be looked at."""
+    """One warp's load or store, or the part of it that is still to be checked."""
 
     __slots__ = ("addresses", "common", "data", "lanes", "pc", "places", "size", "store", "warp")
 
@@ -21,16 +21,16 @@ class Access:
         self.lanes = lanes
         self.addresses = addresses
         self.size = size
-        #: What a store is going to store, in the low bytes.
+        #: The data of a store, in the low bytes.
         self.data = data
         self.store = data is not None
-        #: In the shadow; where they are asked for they have been found.
+        #: Their places in the shadow, once these have been looked up.
         self.places = addresses if places is None else places
-        #: The lanes where other warps may come too; None: all.
+        #: The lanes whose addresses other warps may use too; None: all.
         self.common = common
 
     def where(self, kept: np.ndarray) -> Access:
-        """The lanes in ``kept``."""
+        """The access restricted to the lanes in ``kept``."""
         if kept.all():
             return self
         return Access(

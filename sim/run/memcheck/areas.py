@@ -1,4 +1,4 @@
-"""What memory a program has: declared by its launch, or by the software interface (docs/isa.md)."""
+"""The memory areas of a program: declared by its launch, or by the software interface (docs/isa.md)."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from typing import TYPE_CHECKING
 from metronome.hdl.config import SmConfig
 from metronome.riscv_kernels.host import UNWRITTEN
 
-if TYPE_CHECKING:  # the simulation process compiles no kernels: a fifth of its start
+if TYPE_CHECKING:  # the simulation process compiles no kernels: saves a fifth of its start
     from ...program.kernels import Launch
 
 __all__ = ["HEAP_BYTES", "Area", "Declared", "declared"]
 
-#: Vortex's runtime writes 32 counters of 64 bits a core there.
+#: Vortex's runtime writes 32 counters of 64 bits for each core there.
 _COUNTER_DUMP_BYTES = 256
-#: Bytes: further away it does not help to know what is nearest.
+#: Bytes: farther away, naming the nearest area does not help.
 _NEAR = 1 << 20
-#: A heap that nobody declares may be so large.
+#: The size allowed for an undeclared heap.
 HEAP_BYTES = 64 << 20
-#: What the host fills an output with.
+#: The value that the host fills an output with.
 _UNWRITTEN = UNWRITTEN.to_bytes(4, "little")
 
 
 @dataclass(frozen=True, slots=True)
 class Area:
-    """``size`` bytes from ``address``; ``written``: they hold something from the start."""
+    """``size`` bytes from ``address``; ``written``: they hold data from the start."""
 
     name: str
     address: int
@@ -40,13 +40,13 @@ class Area:
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """The areas that a program may use, in ascending order; none overlap. ``named``: those that a report names."""
+    """The areas that a program may use, in ascending order, without overlap. ``named``: those that a report names."""
 
     areas: tuple[Area, ...]
     named: tuple[Area, ...]
 
     def where(self, address: int) -> str:
-        """Where an ``address`` outside of everything is, in words: beside the nearest area."""
+        """Describe an ``address`` outside all areas, in words: relative to the nearest area."""
         nearest = min(self.named, key=lambda area: max(area.address - address, address - area.end + 1))
         if max(nearest.address - address, address - nearest.end) > _NEAR:
             return "in nothing that the program has"
@@ -57,11 +57,11 @@ class Declared:
 
 
 def declared(launch: Launch, config: SmConfig) -> Declared:
-    """The areas of a program on a machine.
+    """Return the areas of a program on a machine.
 
-    A launch with buffers names all that it has. One without (``--elf``, ``--bin``) may have a heap that nobody
-    declares: HEAP_BYTES from the user area's start, and as many from the image's end, are its own, but not written.
-    So is memory above local memory, where there is some. Behind a raw image its .bss begins: it counts as written.
+    A launch with buffers names all its areas. One without (``--elf``, ``--bin``) may have an undeclared heap:
+    HEAP_BYTES from the user area's start, and as many from the image's end, are allowed but unwritten. So is any memory
+    above local memory. The memory after a raw image may be its .bss: it counts as written.
     """
     memory_map = config.memory_map
     stacks = memory_map.stack_bytes_per_hart * config.harts * config.cores
@@ -92,7 +92,7 @@ def declared(launch: Launch, config: SmConfig) -> Declared:
 
 
 def _with_heap(areas: list[Area], first: int, end: int, written: bool = False) -> list[Area]:
-    """``areas`` (ascending) and, between them, all that is left of [first, end)."""
+    """Return ``areas`` (ascending) and, between them, the rest of [first, end)."""
     found, place = [], first
     for area in areas:
         if place < min(area.address, end):

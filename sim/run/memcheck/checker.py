@@ -1,4 +1,4 @@
-"""The memory checker itself: watches the golden model in lock step, access by access."""
+"""The memory checker: watches the golden model in lock step, access by access."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ from .values import Values
 
 __all__ = ["MAX_FINDINGS", "ORDERING", "STACK_POINTER", "MemCheck"]
 
-#: Defects that are kept; what comes behind is not told any more.
+#: The most defects that are kept; later ones are not reported.
 MAX_FINDINGS = 1000
-#: The register that :meth:`MemCheck.commit` wants to know all writes of.
+#: The register whose writes :meth:`MemCheck.commit` must see.
 STACK_POINTER = 2
 _FENCE, _SYSTEM, _IMMEDIATE, _REGISTER = 0x0F, 0x73, 0x13, 0x33
 _ACTIVE_WARPS = 0xCC3
-#: The opcodes that it wants to know: what they do orders accesses.
+#: The opcodes that it must see: they order accesses.
 ORDERING = frozenset((_FENCE, _SYSTEM))
 _ALL = {size: (spread(DECLARED, size), spread(WRITTEN, size)) for size in (1, 2, 4)}
 
-#: Of a byte that is declared and written.
+#: The flags of a byte that is declared and written.
 _DEFINED = {size: spread(DECLARED | WRITTEN, size) for size in (1, 2, 4)}
 
 
 class MemCheck:
-    """Watches one program on the golden model ``state`` (a ``Watch`` of it); ``findings``: what it finds.
+    """Watch one program on the golden model ``state`` (a ``Watch`` of it); ``findings``: the defects found.
 
-    Whoever steps the model sets ``cycle`` before each step, and tells :meth:`commit` of what was executed. What it
-    finds, and what it lets pass, is in docs/memcheck.md. ``strict``: stores of the same value are races like others.
+    The caller sets ``cycle`` before each step of the model, and passes each executed instruction to :meth:`commit`.
+    docs/memcheck.md lists the defects found and those missed. ``strict``: stores of the same value are races, too.
     """
 
     def __init__(self, state: State, declared: Declared, *, strict: bool = False) -> None:
@@ -57,17 +57,17 @@ class MemCheck:
         self._values = Values(config, self._decided)
         self._plan: Plan | None = None
         self._stacks = Stacks(config)
-        # Below it the console and the counters are: nobody races there.
+        # The console and the counters lie below this address: accesses there never race.
         self._io_end = config.memory_map.user
         self._lanes = np.arange(config.threads)
-        # Warps whose next access, if it is a store, is a flag for others.
+        # Warps whose next access, if it is a store, is a flag for other warps.
         self._fenced: set[int] = set()
 
     def leftovers(self) -> list[Leftover]:
-        """What the program has left in memory that depends on what nobody has written."""
+        """The bytes left in memory that depend on uninitialised values."""
         return leftovers(self._flags.stored(), self._origins)
 
-    # What the golden model tells.
+    # Callbacks from the golden model.
 
     def before(self, view: View, pc: int, word: int) -> None:
         """See :class:`sim.machine.golden.watch.Watch`."""
@@ -82,7 +82,7 @@ class MemCheck:
         self._order.meet(warps)
 
     def spawn(self, issuer: int, mask: int, warps: list[int]) -> None:
-        """See :class:`sim.machine.golden.watch.Watch`. The issuer is alone: all others have ended before."""
+        """See :class:`sim.machine.golden.watch.Watch`. The issuer is alone: all other warps ended before."""
         if warps:
             self._stacks.share(issuer, mask)
         self._order.meet([issuer, *warps], list(range(self._config.warps)))
@@ -90,7 +90,7 @@ class MemCheck:
     def commit(self, warp: int, pc: int, mask: int, word: int, rd: int | None) -> None:
         """``warp`` has executed ``word``, and written ``rd``.
 
-        Nothing is done unless the opcode is in ORDERING or ``rd`` is STACK_POINTER: others need not be told.
+        Does nothing unless the opcode is in ORDERING or ``rd`` is STACK_POINTER: callers may omit other instructions.
         """
         opcode = word & 0x7F
         if opcode == _FENCE:
@@ -101,7 +101,7 @@ class MemCheck:
             self._move(warp, pc, mask, word)
 
     def _move(self, warp: int, pc: int, mask: int, word: int) -> None:
-        """A new stack pointer."""
+        """Handle a new stack pointer."""
         lanes = self._lanes[mask >> self._lanes & 1 == 1]
         values = self._state.lanes_of(warp)[STACK_POINTER, lanes].astype(np.int64)
         harts = lanes + warp * self._config.threads
@@ -130,7 +130,7 @@ class MemCheck:
         stacks, active = self._stacks, None
         on_stack = low < stacks.top and high >= stacks.bottom
         if low == high and not on_stack and not stacks.overflows:
-            # Of several that store to one place the highest wins.
+            # If several lanes store to one place, the highest lane wins.
             one = slice(0, 1) if data is None else slice(-1, None)
             active = lanes
             lanes, addresses, data = lanes[one], addresses[one], data if data is None else data[one]
@@ -147,10 +147,10 @@ class MemCheck:
         self._fenced.discard(warp)
 
     def _is_plain(self, warp: int, pc: int, lane: int, address: int, size: int) -> bool:
-        """Whether a load of all lanes from one address, the lowest of them ``lane``, has nothing that is to be told.
+        """Whether a load of all lanes from one address, the lowest of them ``lane``, has nothing to report.
 
-        Then it is noted. This is most of the loads of many programs, done by numbers instead of arrays; of others
-        nothing is noted.
+        If so, it is noted. This covers most loads of many programs, with numbers instead of arrays; other loads are
+        not noted.
         """
         stacks, order, cells = self._stacks, self._order, self._cells
         if stacks.bottom <= address < stacks.top or stacks.overflows:
@@ -167,10 +167,10 @@ class MemCheck:
         self._fenced.discard(warp)
         return True
 
-    # Its parts. Each hands on what the next is to look at.
+    # The steps of a check. Each returns the part of the access that the next step checks.
 
     def _behind_stack(self, access: Access) -> Access:
-        """Accesses to what a stack that has overflown covers behind its end."""
+        """Report accesses to memory that an overflown stack covers beyond its end."""
         harts = access.lanes + access.warp * self._config.threads
         bad = self._stacks.below(harts, access.addresses)
         if not bad.any():
@@ -180,7 +180,7 @@ class MemCheck:
         return access.where(~bad)
 
     def _check_flags(self, access: Access, low: int, high: int, active: np.ndarray | None) -> Access:
-        """Declared; notes what is written, and takes undefined bits along. ``active``: it is one for all of these."""
+        """Check for undeclared bytes; note writes, propagate undefined bits. ``active``: one access for all these."""
         if not len(access.addresses):
             return access
         known, size = self._flags, access.size
@@ -199,7 +199,7 @@ class MemCheck:
         return access
 
     def _note_load(self, access: Access, active: np.ndarray | None) -> None:
-        """A load of bytes of which some are undefined."""
+        """Note a load of bytes that are partly undefined."""
         plan = self._plan
         assert plan is not None
         if plan.rd is None:
@@ -216,7 +216,7 @@ class MemCheck:
         self._values.write(access.warp, plan.rd, access.lanes if active is None else active, bits, origins)
 
     def _note_store(self, access: Access, flags: np.ndarray) -> None:
-        """A store: what is undefined of its data goes with it, or leaves the machine."""
+        """Note a store: its undefined bits go with the data, or leave the machine."""
         plan, values, warp, size = self._plan, self._values, access.warp, access.size
         assert plan is not None
         source = plan.sources[1]
@@ -234,13 +234,13 @@ class MemCheck:
         self._flags.write(access.places, size, flags)
 
     def _decided(self, warp: int, pc: int, verb: str, lanes: np.ndarray, origins: np.ndarray) -> None:
-        """What ``lanes`` do, whose values come from ``origins``, depends on what nobody has written."""
+        """Report that an action of ``lanes``, on values from ``origins``, depends on uninitialised memory."""
         side = Side(warp, int(lanes[0]), pc, self.cycle, verb)
         other, address, size = self._origins.of(int(origins[0]), "loads")
         self._report("unwritten", address, size, side, "not written when", other, len(lanes))
 
     def _first_outside(self, address: int, size: int) -> int:
-        """The first byte of an access that is not declared."""
+        """Return the first byte of an access that is not declared."""
         for byte in range(address, address + size):
             places = self._flags.places(np.array([byte], np.uint32), byte, byte)
             if not self._flags.read(places, 1)[0] & DECLARED:
@@ -248,7 +248,7 @@ class MemCheck:
         raise AssertionError("every byte of an access outside is declared")
 
     def _check_stacks(self, access: Access) -> Access:
-        """Stacks of others; notes what several warps may use."""
+        """Check for accesses to other lanes' stacks; note the lanes whose memory several warps may use."""
         harts = access.lanes + access.warp * self._config.threads
         forbidden, common, owner = self._stacks.judge(harts, access.addresses)
         if forbidden.any():
@@ -258,7 +258,7 @@ class MemCheck:
         return access.where(~forbidden)
 
     def _check_order(self, access: Access) -> None:
-        """Two warps, one of them writing, and nothing that orders them."""
+        """Check for races: two warps, at least one of them writing, and nothing that orders them."""
         order, known, warp, store = self._order, self._cells, access.warp, access.store
         if order.count == MAX_ACCESSES - 1:
             order.forget()
@@ -285,7 +285,7 @@ class MemCheck:
             known.reads[cells, warp] = entries
 
     def _check_readers(self, access: Access, cells: np.ndarray) -> None:
-        """A store behind loads of other warps."""
+        """Check a store against earlier loads of other warps."""
         rows = self._cells.reads.take(cells, axis=0)
         if not rows.any():
             return
@@ -295,7 +295,7 @@ class MemCheck:
             self._race(access, races, int(rows[row, reader]), "loads")
 
     def _race_of_stores(self, access: Access, races: np.ndarray, other: int) -> None:
-        """Two stores: those that leave what is there already are a note, unless they are to be failures."""
+        """Report two racing stores: a store that changes nothing is only a note, unless ``strict``."""
         same = np.zeros(len(access.lanes), bool) if self._strict else self._same(access)
         racing = races.reshape(len(access.lanes), -1)
         for part, note in ((racing & ~same[:, None], False), (racing & same[:, None], True)):
@@ -303,12 +303,12 @@ class MemCheck:
                 self._race(access, part, other, "stores", note)
 
     def _same(self, access: Access) -> np.ndarray:
-        """The lanes of a store after which memory is as before."""
+        """The lanes of a store that leave memory unchanged."""
         assert access.data is not None
         old = loaded(self._state, access.addresses, access.size)
         same = old == access.data & np.uint32((1 << 8 * access.size) - 1)
         if not same.all():
-            # Of several lanes that store to one place the highest wins.
+            # If several lanes store to one place, the highest lane wins.
             _, last = np.unique(access.addresses[::-1], return_index=True)
             wins = np.zeros(len(same), bool)
             wins[len(same) - 1 - last] = True
@@ -316,7 +316,7 @@ class MemCheck:
         return np.broadcast_to(same, access.lanes.shape)
 
     def _race(self, access: Access, races: np.ndarray, other: int, verb: str, note: bool = False) -> None:
-        """``races``: what is true of the cells of each lane, one lane after the other."""
+        """Report a race. ``races``: whether each cell of each lane races, lane by lane."""
         bad = np.asarray(races.reshape(len(access.lanes), -1).any(axis=1))
         warp, pc, cycle = self._order.of(other >> LANE_BITS)
         lane = other & (1 << LANE_BITS) - 1
@@ -335,7 +335,7 @@ class MemCheck:
         self, kind: str, address: int, size: int, side: Side, what: str, other: Side | None, count: int = 1,
         note: bool = False,
     ) -> None:
-        """One finding a defect: a kind and a pair of instructions; what a stack covers that is too large is one."""
+        """Report one finding for each defect: a kind and a pair of instructions; an oversized stack is one defect."""
         key = (kind + note * " note", -1 if kind == "stack" and other else side.pc, -1 if other is None else other.pc)
         known = self._found.get(key)
         if known is not None:

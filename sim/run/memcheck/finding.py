@@ -1,4 +1,4 @@
-"""What the memory checker reports."""
+"""Findings of the memory checker."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 
 __all__ = ["KINDS", "SAME_VALUE", "Finding", "Place", "Side"]
 
-#: Outside everything declared; in a stack that is not the lane's, or below the end of its own; something decided by
-#: what nobody has written; two warps without a barrier between them.
+#: Outside all declared areas; in another lane's stack, or below the end of its own; a decision on
+#: uninitialised memory; two warps without a barrier between them.
 KINDS = ("outside", "stack", "unwritten", "race")
 
-#: What is wrong with a race of two stores that is a note.
+#: The explanation for a race of two stores that is only a note.
 SAME_VALUE = "the same value, no barrier since"
 
 #: (function, source line) of a pc, each None if unknown.
@@ -21,9 +21,9 @@ Place = Callable[[int], tuple[str | None, str | None]]
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One access, or the instruction that moved a stack pointer or was decided by an undefined value.
+    """One access, or the instruction that moved a stack pointer or decided on an undefined value.
 
-    ``verb`` says which: "loads", "stores", "moves"; of a decision, up to the value: "branches on".
+    ``verb`` says which: "loads", "stores", "moves"; for a decision, the text up to the value: "branches on".
     """
 
     warp: int
@@ -33,7 +33,7 @@ class Side:
     verb: str
 
     def as_json(self, place: Place) -> dict[str, Any]:
-        """Its fields, with the place of the pc."""
+        """Return its fields, with the place of the pc."""
         function, source = place(self.pc)
         return {
             "warp": self.warp, "lane": self.lane, "pc": self.pc, "cycle": self.cycle, "access": self.verb,
@@ -49,12 +49,12 @@ class Side:
 
 @dataclass(slots=True)
 class Finding:
-    """One defect: all accesses of one ``kind`` by one instruction (and, if there is one, one other) are one.
+    """One defect: all accesses of one ``kind`` by one instruction (or by one pair, if a second takes part) are one.
 
-    ``side``, ``other``, ``address`` are those of the first, ``count`` says how many lanes did it in all. ``what`` says
-    what is wrong, in words. ``other``: the access that races, the instruction that moved the stack pointer too far, or
-    the load that has brought what nobody has written: then ``address`` and ``size`` are what it has loaded, unless
-    ``side`` stores. A ``note`` is told, and fails no run.
+    ``side``, ``other``, ``address`` are those of the first, ``count`` is the number of lanes in all. ``what`` describes
+    the defect in words. ``other``: the access that races, the instruction that moved the stack pointer too far, or
+    the load of the uninitialised value: then ``address`` and ``size`` are those of the load, unless ``side`` stores.
+    A ``note`` is reported, but does not fail the run.
     """
 
     kind: str
@@ -67,7 +67,7 @@ class Finding:
     note: bool = False
 
     def as_json(self, place: Place) -> dict[str, Any]:
-        """Its fields, with function and source line of each side."""
+        """Return its fields, with the function and source line of each side."""
         return {
             "kind": self.kind, "address": self.address, "size": self.size, "what": self.what, "count": self.count,
             "note": self.note,
@@ -75,7 +75,7 @@ class Finding:
         }
 
     def describe(self, place: Place) -> str:
-        """One line."""
+        """Return one line."""
         bytes_ = f"{self.size} byte{'s' if self.size > 1 else ''} at {self.address:#010x}"
         what = f"sp to {self.address:#010x}" if self.side.verb == "moves" else bytes_
         text = f"{self.kind}: {self.side.describe(what, place)}: {self.what}"

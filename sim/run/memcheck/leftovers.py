@@ -1,4 +1,4 @@
-"""What a program leaves in memory that depends on what nobody has written."""
+"""Bytes that a program leaves in memory and that depend on uninitialised values."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ __all__ = ["Leftover", "leftovers", "results"]
 
 @dataclass(frozen=True, slots=True)
 class Leftover:
-    """Undefined bytes that one instruction has stored, of values that one other has loaded: a finding if they are read.
+    """Undefined bytes that one instruction stored, from values that another one loaded: a finding if they are read.
 
-    ``places``: (n, 2), first and end of each piece. ``computed``: of some the value has been calculated with.
-    ``whole``: of some nothing was defined as it was loaded, or as it was stored.
+    ``places``: (n, 2), first and end of each piece. ``computed``: some bytes were calculated from the value.
+    ``whole``: some bytes had no defined bit when the value was loaded, or when it was stored.
     """
 
     finding: Finding
@@ -33,12 +33,12 @@ class Leftover:
     whole: bool
 
     def touches(self, first: int, end: int) -> bool:
-        """Whether a byte of [first, end) is among them."""
+        """Whether any byte of [first, end) is among them."""
         return bool(np.any((self.places[:, 0] < end) & (self.places[:, 1] > first)))
 
 
 def leftovers(stored: tuple[np.ndarray, np.ndarray, np.ndarray], origins: Origins) -> list[Leftover]:
-    """``stored`` is what :meth:`.shadow.Flags.stored` tells."""
+    """Group the bytes in ``stored``, the result of :meth:`.shadow.Flags.stored`."""
     addresses, sources, stores = stored
     pairs = np.stack([origins.pcs(stores), origins.pcs(sources)], axis=1)
     found = []
@@ -61,11 +61,11 @@ def leftovers(stored: tuple[np.ndarray, np.ndarray, np.ndarray], origins: Origin
 def results(
     found: Iterable[Leftover], read: Iterable[tuple[int, int]], launch: Launch, config: SmConfig
 ) -> list[Finding]:
-    """Those that are results: where the host has ``read``, a list of (first, end).
+    """Return those that are results: the host has ``read`` them, a list of (first, end).
 
-    A program without buffers has no host. Its results are what it has calculated and left outside of stacks and local
-    memory; what it has only copied there may be the padding of a structure. For a host, too, a copied word of which a
-    part is defined counts as a structure's member with the padding beside it.
+    A program without buffers has no host. Its results are the values it calculated and left outside stacks and local
+    memory; a value that it only copied there may be the padding of a structure. With a host, too, a partly defined word
+    that was only copied counts as a structure's member with its padding.
     """
     places = list(read)
     stacks = config.memory_map.stack_top - config.memory_map.stack_bytes_per_hart * config.harts * config.cores

@@ -1,4 +1,4 @@
-"""Which accesses undefined values come from, and went through."""
+"""Accesses that undefined values come from, and passed through."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from .finding import Side
 __all__ = ["COMPUTED", "MAX_ORIGINS", "WHOLE", "Origins"]
 
 _LANE_BITS = 5
-#: Accesses that are kept. Later ones share a number with all others by the same instruction, which says the last.
+#: The most accesses that are kept. Later ones share a number by instruction, which names the last of them.
 MAX_ORIGINS = 1 << 20
-#: Beside the number of an origin: the value has been calculated with since then, not only moved.
+#: A flag beside an origin's number: the value has since been used in a calculation, not only moved.
 COMPUTED = 1 << 31
-#: Likewise: no bit of it was defined as it was loaded, or it is a part of what was loaded.
+#: Likewise: no bit of it was defined when it was loaded, or it is a part of the loaded value.
 WHOLE = 1 << 30
 _NUMBER = WHOLE - 1
 
 
 class Origins:
-    """Numbers accesses from 1 on: a lane of one is its number above LANE_BITS, which hold the lane. 0: none."""
+    """Numbers accesses from 1: a lane's number is the access's number above LANE_BITS, which hold the lane. 0: none."""
 
     def __init__(self, threads: int) -> None:
         self._count = 0
@@ -31,7 +31,7 @@ class Origins:
         self._addresses = np.zeros((16, threads), np.uint32)
 
     def note(self, warp: int, pc: int, cycle: int, lanes: np.ndarray, addresses: np.ndarray, size: int) -> np.ndarray:
-        """An access of ``size`` bytes at each of ``addresses`` by ``lanes``: a number for each lane (uint32)."""
+        """Return a number for each lane (uint32) for an access of ``size`` bytes at ``addresses`` by ``lanes``."""
         number = self._later.get(pc)
         if number is None:
             self._count += 1
@@ -47,11 +47,11 @@ class Origins:
         return (number << _LANE_BITS | lanes).astype(np.uint32)
 
     def of(self, origin: int, verb: str) -> tuple[Side, int, int]:
-        """The access, with its address and size."""
+        """Return the access, with its address and size."""
         number, lane = (origin & _NUMBER) >> _LANE_BITS, origin & (1 << _LANE_BITS) - 1
         side = Side(int(self._warp[number]), lane, int(self._pc[number]), int(self._cycle[number]), verb)
         return side, int(self._addresses[number, lane]), int(self._size[number])
 
     def pcs(self, origins: np.ndarray) -> np.ndarray:
-        """The pc of each."""
+        """Return the pc of each."""
         return self._pc.take((origins & _NUMBER) >> _LANE_BITS)

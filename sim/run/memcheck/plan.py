@@ -1,4 +1,4 @@
-"""Where an instruction takes its operands from, and what it does with them: as the memory checker follows values."""
+"""Operand sources and uses of an instruction, as the memory checker follows values."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SIGNED_LOADS = {0: np.int8, 1: np.int16}
 
 
 class Use(enum.Enum):
-    """What becomes of the operands."""
+    """How an instruction uses its operands."""
 
     NOTHING = enum.auto()
     RESULT = enum.auto()
@@ -39,10 +39,10 @@ class Use(enum.Enum):
 class Plan:
     """One instruction word.
 
-    ``sources``: registers 0 to 63 in the order of the operands, ``read`` the same as a bit mask; a store's data is the
-    second. ``touched``: those and ``rd``. ``immediate`` stands for the second operand. ``rule``: of two operands, None:
-    a result is undefined altogether if any operand is. ``moves``: the result is an operand's bits; ``copies``: all of
-    them, in their places. ``signed``: a load extends its value by the sign, of this type.
+    ``sources``: registers 0 to 63 in operand order, ``read`` the same as a bit mask; a store's data is the second.
+    ``touched``: those and ``rd``. ``immediate`` replaces the second operand. ``rule``: for two operands; None: the
+    whole result is undefined if any operand is. ``moves``: the result consists of an operand's bits; ``copies``: of all
+    its bits, in place. ``signed``: the type by which a load extends its value by the sign.
     """
 
     word: int
@@ -60,7 +60,7 @@ class Plan:
 
 
 def _operands(instruction: Instruction) -> tuple[Use, tuple[int, ...]]:
-    """The use and the sources; x0 is among these."""
+    """Return the use and the sources, including x0."""
     word, name = instruction.word, instruction.name
     rs1, rs2, rs3 = word >> 15 & 31, word >> 20 & 31, word >> 27
     opcode = word & 0x7F
@@ -83,14 +83,14 @@ def _operands(instruction: Instruction) -> tuple[Use, tuple[int, ...]]:
 
 
 def _operation(instruction: Instruction) -> str:
-    """The name of the rule: that of an immediate's instruction is the one of registers."""
+    """Return the name of the rule: an immediate instruction has that of its register form."""
     if instruction.word & 0x7F != _IMMEDIATE:
         return instruction.name
     return "sltu" if instruction.name == "sltiu" else instruction.name.removesuffix("i")
 
 
 def plan_of(instruction: Instruction) -> Plan:
-    """The plan of a decoded word."""
+    """Return the plan of a decoded word."""
     word, rd = instruction.word, instruction.rd
     use, sources = _operands(instruction)
     read = sum(1 << register for register in set(sources) - {0})

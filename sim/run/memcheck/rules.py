@@ -1,8 +1,8 @@
-"""Undefined bits through the instructions, as valgrind's memcheck has them (Seward 2005, section 2).
+"""Propagation of undefined bits through instructions, after valgrind's memcheck (Seward 2005, section 2).
 
-A set bit in ``va`` says that this bit of ``a`` is undefined: it comes from memory that nobody has written. All arrays
-are uint32 of one shape (lanes,), or broadcast to it. A result bit is undefined if it could be another one with other
-values in the undefined bits of the operands; where that is costly to say, more bits are.
+A set bit in ``va`` means that this bit of ``a`` is undefined: it comes from uninitialised memory. All arrays
+are uint32 of one shape (lanes,), or broadcast to it. A result bit is undefined if other values of the operands'
+undefined bits could change it; where that is costly to compute, more bits count as undefined.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _NONE = np.uint32(0)
 
 
 def everywhere(bits: np.ndarray) -> np.ndarray:
-    """All bits of the lanes in which one is set."""
+    """Set all bits of the lanes in which any bit is set."""
     return np.where(bits != 0, _ALL, _NONE)
 
 
@@ -81,7 +81,7 @@ def _below_signed(a: np.ndarray, va: np.ndarray, b: np.ndarray, vb: np.ndarray) 
 
 
 def _equal(a: np.ndarray, va: np.ndarray, b: np.ndarray, vb: np.ndarray) -> np.ndarray:
-    """Bit 0: whether a == b is undefined; it is not where a defined bit differs."""
+    """Bit 0: whether a == b is undefined; it is defined if any defined bit differs."""
     undefined = va | vb
     return ((undefined != 0) & ((a ^ b) & ~undefined == 0)).astype(np.uint32)
 
@@ -105,7 +105,7 @@ def _sign_both(a: np.ndarray, va: np.ndarray, b: np.ndarray, vb: np.ndarray) -> 
     return va | (vb & _SIGN)
 
 
-#: Of two operands, by the name that sim.machine.golden.decode gives the instruction, without the i of an immediate.
+#: Rules for two operands, by the name in sim.machine.golden.decode, without the i of an immediate.
 RULES: dict[str, Rule] = {
     "add": _add, "sub": _sub, "xor": _xor, "and": _and, "or": _or, "slt": _below_signed, "sltu": _below,
     "sll": _shift(np.left_shift), "srl": _shift(np.right_shift),
@@ -118,7 +118,7 @@ RULES: dict[str, Rule] = {
     "feq.s": _truth, "flt.s": _truth, "fle.s": _truth, "fmv.x.w": _first, "fmv.w.x": _first,
 }  # fmt: skip
 
-#: Those that a compiler also moves bits with, unchanged; add only with 0.
+#: Operations that a compiler also uses to move bits unchanged; add only with 0.
 MOVES = frozenset(("xor", "and", "or", "sll", "srl", "sra", "czero.eqz", "czero.nez", "fsgnj.s", "fmv.x.w", "fmv.w.x"))
 
 _COMPARED: dict[str, Rule] = {
@@ -127,5 +127,5 @@ _COMPARED: dict[str, Rule] = {
 
 
 def compared(name: str, a: np.ndarray, va: np.ndarray, b: np.ndarray, vb: np.ndarray) -> np.ndarray:
-    """In which lanes the condition of the branch ``name`` is undefined (bool)."""
+    """Return the lanes in which the condition of the branch ``name`` is undefined (bool)."""
     return _COMPARED[name](a, va, b, vb) != 0

@@ -1,4 +1,4 @@
-"""What is known of each byte of memory."""
+"""The shadow of memory: flags, undefined bits and last accesses of each byte."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _DTYPES = {1: np.uint8, 2: np.uint16, 4: np.uint32}
 
 
 class Flags(Pages):
-    """Of each byte whether it is declared, and whether it is defined: WRITTEN, with nothing undefined.
+    """For each byte, whether it is declared, and whether it is defined: WRITTEN, with no undefined bits.
 
-    Of a byte that is not WRITTEN all bits are undefined, unless somebody has stored some that are: then it has its
+    All bits of a byte that is not WRITTEN are undefined, unless a store wrote undefined bits there: then it has its
     undefined bits, their origin, and the store (both as :class:`.origins.Origins` numbers them; 0: none).
     """
 
@@ -30,7 +30,7 @@ class Flags(Pages):
         self._starts = [area.address for area in declared.areas]
         self._flags = np.zeros(0, np.uint8)
         self._views: dict[int, np.ndarray] = {}
-        #: Undefined bits, origins and stores, from the first store of something undefined on.
+        #: Undefined bits, origins and stores, allocated by the first store of an undefined value.
         self._stored: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
         super().__init__()
 
@@ -43,7 +43,7 @@ class Flags(Pages):
             self._stored = self._nothing_stored(self._stored)
 
     def _nothing_stored(self, old: tuple[np.ndarray, ...] = ()) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Of every byte that all of it is undefined, but of those before its end as ``old`` has them."""
+        """All bits of every byte undefined, except for the bytes that ``old`` covers."""
         size = len(self._flags)
         bits, origins, stores = np.full(size, _ALL_BITS, np.uint8), np.zeros(size, np.uint32), np.zeros(size, np.uint32)
         if old:
@@ -62,15 +62,15 @@ class Flags(Pages):
                 self._flags[start + low : start + high] = DECLARED | (WRITTEN if area.written else 0)
 
     def read(self, places: np.ndarray, size: int) -> np.ndarray:
-        """The flags of ``size`` bytes at each place, side by side in one number."""
+        """Return the flags of ``size`` bytes at each place, side by side in one number."""
         return self._views[size].take(places if size == 1 else places >> size // 2)
 
     def read_one(self, address: int, size: int) -> int:
-        """As :meth:`read`, of one address."""
+        """Like :meth:`read`, for one address."""
         return self._views[size].item(self.place(address) >> size // 2)
 
     def undefined(self, places: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
-        """The undefined bits of ``size`` bytes at each place, and where the first that are come from (uint32)."""
+        """Return the undefined bits of ``size`` bytes at each place, and the origin of the first of them (uint32)."""
         bits, origins = np.zeros(len(places), np.uint32), np.zeros(len(places), np.uint32)
         for byte in range(size):
             at = places + byte
@@ -84,7 +84,7 @@ class Flags(Pages):
         return bits, origins
 
     def write(self, places: np.ndarray, size: int, flags: np.ndarray) -> None:
-        """Note a write of ``size`` bytes at each place, of which these were the ``flags``."""
+        """Note a write of ``size`` bytes at each place, whose ``flags`` were read before."""
         self._views[size][places if size == 1 else places >> size // 2] = flags | spread(WRITTEN, size)
 
     def write_undefined(
@@ -100,7 +100,7 @@ class Flags(Pages):
                 array[at] = values
 
     def forget(self, first: int, end: int) -> None:
-        """The bytes of [first, end) are as if nobody had written them."""
+        """Mark the bytes of [first, end) as never written."""
         while first < end:
             stop = min(end, (first | PAGE_BYTES - 1) + 1)
             start = (self._slot(first >> PAGE_BITS) << PAGE_BITS) + (first & PAGE_BYTES - 1)
@@ -111,7 +111,7 @@ class Flags(Pages):
             first = stop
 
     def stored(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The bytes that have been stored undefined and still are: addresses, ascending, origins, stores (uint32)."""
+        """Return the bytes that still hold stored undefined bits: addresses, ascending, origins, stores (uint32)."""
         if self._stored is None:
             return tuple(np.zeros((3, 0), np.uint32))  # type: ignore[return-value]
         _, origins, stores = self._stored
@@ -125,10 +125,10 @@ class Flags(Pages):
 
 
 class Cells(Pages):
-    """A cell a word: in ``writes`` who wrote it last, in ``reads`` (cells, warps) who of each warp read it last.
+    """A cell for each word: ``writes`` has its last writer, ``reads`` (cells, warps) its last reader of each warp.
 
-    A cell holds a number that the caller chooses, 0 at first. There is one a byte, for good, from the first access on
-    that is asked for by less than a word: most programs have none.
+    A cell holds a number that the caller chooses, 0 at first. From the first access of less than a word that is asked
+    for, there is permanently a cell for each byte instead: most programs need none.
     """
 
     def __init__(self, warps: int) -> None:
@@ -145,10 +145,10 @@ class Cells(Pages):
         self.writes, self.reads = writes, reads
 
     def _fill(self, slot: int, page: int) -> None:
-        """Nobody has been there."""
+        """Fill a page with cells that nothing has accessed."""
 
     def of(self, addresses: np.ndarray, size: int) -> tuple[np.ndarray, int]:
-        """The cells of ``size`` bytes at each of ``addresses``, one after the other, and how many each has."""
+        """Return the cells of ``size`` bytes at each of ``addresses``, one after the other, and the number for each."""
         places = self.places(addresses, int(addresses.min()), int(addresses.max()))
         if size < WORD_BYTES and not self._bytewise:
             self._bytewise = True
@@ -160,15 +160,15 @@ class Cells(Pages):
         return (places[:, None] + np.arange(size)).reshape(-1), size
 
     def word(self, address: int) -> int | None:
-        """The cell of the word at ``address``; None if there is one a byte."""
+        """Return the cell of the word at ``address``; None if each byte has one."""
         return None if self._bytewise else self.place(address) >> 2
 
     def clear(self) -> None:
-        """Every cell is 0 again."""
+        """Reset every cell to 0."""
         self.writes[:] = 0
         self.reads[:] = 0
 
 
 def spread(flag: int, size: int) -> int:
-    """``flag`` in each of ``size`` bytes."""
+    """Return ``flag`` in each of ``size`` bytes."""
     return int.from_bytes(bytes([flag]) * size, "little")

@@ -1,4 +1,4 @@
-"""Whose stack an address is in, and where each lane's stack pointer is."""
+"""The stacks of all lanes: owners of addresses, and stack pointers."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from .finding import Side
 
 __all__ = ["Moved", "Stacks"]
 
-#: Bytes: as far as an array whose size is a variable may move a stack pointer.
+#: Bytes: the farthest that a variable-length array may move a stack pointer.
 _NEAR = 1 << 20
-#: (first, end): bytes of a stack that are given up.
+#: (first, end): the bytes of a stack that are released.
 Freed = tuple[int, int]
-#: A stack pointer that has left its stack: position in the lanes, its value, the end of the stack.
+#: A stack pointer that has left its stack: position in the lanes, value, end of the stack.
 Moved = tuple[int, int, int]
 
 
 class Stacks:
-    """The stacks of isa.md, hart by hart downwards; arrays are indexed by hart of this core.
+    """The stacks of isa.md, growing down by hart; arrays are indexed by hart of this core.
 
-    A hart has a stack pointer as soon as x2 has pointed into its stack, its upper end included. ``shared``: the harts
-    that have started others with wspawn, who may use what lies on their stacks.
+    A hart has a stack pointer once x2 has pointed into its stack, whose upper end counts. ``shared``: the harts
+    that have started other harts with wspawn, which may use the data on their stacks.
     """
 
     def __init__(self, config: SmConfig) -> None:
@@ -32,13 +32,13 @@ class Stacks:
         self._own = np.arange(config.harts) + config.harts * config.core_id
         self.top = memory_map.stack_top
         self.bottom = self.top - self._each * config.harts * config.cores
-        #: Stack pointers; 0: has none. Those above their own stack's lower end, while it is too low.
+        #: Stack pointers; 0: none. While one is below its own stack's lower end, the last one above it.
         self._pointers = np.zeros(config.harts, np.int64)
         self._shared = np.zeros(config.harts, bool)
         self.overflows: dict[int, tuple[Side, int]] = {}
 
     def ends(self, harts: np.ndarray) -> np.ndarray:
-        """The lowest address of each hart's stack."""
+        """Return the lowest address of each hart's stack."""
         return self.top - self._each * (self._own[harts] + 1)
 
     def share(self, warp: int, mask: int) -> None:
@@ -48,10 +48,10 @@ class Stacks:
             self._shared[first + lane] |= bool(mask >> lane & 1)
 
     def move(self, harts: np.ndarray, values: np.ndarray, relative: bool) -> tuple[list[Freed], Moved | None]:
-        """x2 of ``harts`` becomes ``values`` (int64), ``relative`` to what it was.
+        """Set x2 of ``harts`` to ``values`` (int64), ``relative`` to its old value or not.
 
-        Returns what is freed, and the first that leaves its stack at the lower end now. A move that is not relative
-        overflows only if it stays near: a program may well use x2 for something else, or have a stack elsewhere.
+        Returns the freed bytes, and the first pointer that now leaves its stack at the lower end. A move that is not
+        relative overflows only if it stays near: a program may use x2 for another purpose, or have a stack elsewhere.
         """
         ends, old = self.ends(harts), self._pointers[harts]
         inside = (values >= ends) & (values <= ends + self._each)
@@ -75,13 +75,13 @@ class Stacks:
         return freed, (first, int(values[first]), int(ends[first]))
 
     def overflow(self, harts: np.ndarray, values: np.ndarray, side: Side) -> None:
-        """Those of ``harts`` whose new x2, ``values``, is below their stack have been moved there by ``side``."""
+        """Note that ``side`` moved those of ``harts`` whose new x2, ``values``, is below their stack."""
         for hart, value, end in zip(harts.tolist(), values.tolist(), self.ends(harts).tolist(), strict=True):
             if self._pointers[hart] and value < end and hart not in self.overflows:
                 self.overflows[hart] = (side, value)
 
     def below(self, harts: np.ndarray, addresses: np.ndarray) -> np.ndarray:
-        """Which accesses of lanes whose stack has overflown go to what it covers behind its end."""
+        """Return which accesses of lanes with an overflown stack go to memory that it covers beyond its end."""
         found = np.zeros(len(harts), bool)
         ends = self.ends(harts).tolist()
         for position, hart in enumerate(harts.tolist()):
@@ -90,9 +90,9 @@ class Stacks:
         return found
 
     def judge(self, harts: np.ndarray, addresses: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Of accesses by ``harts`` at ``addresses``: (forbidden, of use to other warps, whose stack it is).
+        """Judge accesses by ``harts`` at ``addresses``: (forbidden, usable by other warps, owner of the stack).
 
-        The last is a hart of all cores; it means nothing outside of the stacks, where nothing is forbidden.
+        The owner is a hart of all cores; it is meaningless outside the stacks, where nothing is forbidden.
         """
         stack = (addresses >= self.bottom) & (addresses < self.top)
         owner = (self.top - 1 - addresses.astype(np.int64)) // self._each
@@ -102,7 +102,7 @@ class Stacks:
         pointer, shared = self._pointers[index], self._shared[index] & known
         foreign = stack & (owner != self._own[harts])
         lives = shared & (addresses >= pointer)
-        # Where neither has a stack pointer, the program uses this memory for something else.
+        # If neither hart has a stack pointer, the program uses this memory for another purpose.
         used = (pointer != 0) | (self._pointers[harts] != 0)
         forbidden = foreign & ~lives & used
         return forbidden, ~stack | shared | ~used, owner

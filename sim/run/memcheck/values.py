@@ -1,4 +1,4 @@
-"""Undefined bits in registers: carried along by copies and arithmetic, reported where they decide something."""
+"""Undefined bits in registers: carried along by copies and arithmetic, reported where they affect a decision."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .rules import compared, everywhere
 
 __all__ = ["Values"]
 
-#: Called with warp, pc, what is done with the value, the lanes that do it, and the origin of what each has.
+#: Called with warp, pc, the use of the value, the lanes that use it, and the origin of each lane's value.
 Decided = Callable[[int, int, str, np.ndarray, np.ndarray], None]
 
 _REGISTERS = 64
@@ -28,12 +28,12 @@ _ALL = 0xFFFF_FFFF
 
 
 class Values:
-    """The undefined bits of every register, and what they decide.
+    """The undefined bits of every register, and the decisions that depend on them.
 
-    ``bits`` and ``origins`` are uint32 (warps, 64, threads): which bits, and where they are from
-    (:class:`.origins.Origins`). ``marked``: by warp, a bit mask of the registers that have any in some lane.
+    ``bits`` and ``origins`` are uint32 (warps, 64, threads): the undefined bits, and their origins
+    (:class:`.origins.Origins`). ``marked``: for each warp, a bit mask of the registers that have any in some lane.
 
-    A value that has been reported counts as defined from then on, so that one mistake is not told again and again.
+    A value counts as defined once it has been reported, so that one mistake is reported only once.
     """
 
     def __init__(self, config: SmConfig, decided: Decided) -> None:
@@ -42,7 +42,7 @@ class Values:
         self.origins = np.zeros(shape, np.uint32)
         self.marked = [0] * config.warps
         self._decided = decided
-        #: By instruction word; one is added by :meth:`before`.
+        #: Plans by instruction word, added by :meth:`before`.
         self.plans: dict[int, Plan] = {}
         self._lanes = np.arange(config.threads)
         self._lane_mask = (1 << config.threads) - 1
@@ -52,9 +52,9 @@ class Values:
         }  # fmt: skip
 
     def before(self, view: View, pc: int, word: int) -> Plan:
-        """The warp of ``view`` is going to execute the instruction ``word``.
+        """Handle the instruction ``word`` that the warp of ``view`` is about to execute.
 
-        Nothing is done if none of the registers that it touches is ``marked``, and its plan is in ``plans``.
+        Does nothing if none of the registers that it touches is ``marked`` and its plan is in ``plans``.
         """
         plan = self.plans.get(word)
         if plan is None:
@@ -69,7 +69,7 @@ class Values:
         return plan
 
     def write(self, warp: int, register: int, lanes: np.ndarray, bits: np.ndarray, origins: np.ndarray) -> None:
-        """The undefined ``bits`` of ``lanes`` of a register."""
+        """Set the undefined ``bits`` of ``lanes`` of a register."""
         self.bits[warp, register, lanes] = bits
         self.origins[warp, register, lanes] = origins
         self._mark(warp, register)
@@ -109,7 +109,7 @@ class Values:
         self.write(warp, plan.rd, lanes, result[lanes], origin[lanes])
 
     def _report(self, view: View, pc: int, verb: str, bad: np.ndarray, sources: tuple[int, ...]) -> None:
-        """The lanes in ``bad`` (threads,) do something by the values of ``sources``."""
+        """Report that the lanes in ``bad`` (threads,) use the values of ``sources``."""
         if not bad.any():
             return
         warp, lanes = view.first_row, np.flatnonzero(bad)
@@ -152,7 +152,7 @@ class Values:
             self._clear(view.first_row, plan.rd, view.index)
 
     def _of(self, view: View, register: int, lane: int, used: int) -> np.ndarray:
-        """``lane``, if one of the ``used`` bits of its register is undefined."""
+        """Return ``lane`` as a mask if one of the ``used`` bits of its register is undefined."""
         return (self.bits[view.first_row, register] & np.uint32(used) != 0) & (self._lanes == lane)
 
     def _simt(self, view: View, pc: int, plan: Plan) -> None:
@@ -163,13 +163,13 @@ class Values:
             self._report(view, pc, verb, bad, sources[:1])
             if plan.rd is not None:
                 self._clear(view.first_row, plan.rd, view.index)
-            # pred: where no lane is left, its second operand is the mask.
+            # pred: if no lane is left, its second operand is the mask.
             sources = () if name == "split" or self._keeps(view, plan) else sources[1:]
         used = self._lane_mask if name in ("tmc", "pred") else _ALL
         for source in sources:
             self._report(view, pc, verb, self._of(view, source, leader, used), (source,))
 
     def _keeps(self, view: View, plan: Plan) -> bool:
-        """Whether the predicate of a pred keeps a lane."""
+        """Return whether the predicate of a pred keeps a lane."""
         negate = plan.word >> 7 & 1
         return bool(self._active(view, view.flat[plan.sources[0]] & 1 != negate).any())
