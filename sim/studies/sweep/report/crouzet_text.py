@@ -1,4 +1,4 @@
-"""The numbers in the running text of Crouzet 2024, section VI.B, beside ours."""
+"""The numbers in the text of Crouzet 2024, section VI.B, compared with ours."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["text_table"]
 
 
 def _latencies(rows: Sequence[Row], kernels: Sequence[str]) -> list[float]:
-    """Mean latencies of the loads, with LRR-GTLRR."""
+    """Mean latencies of loads, with LRR-GTLRR."""
     return [
         row["load_latency.mean"] for row in rows
         if (row.fetch, row.issue) == ("lrr", "gtlrr") and row.kernel in kernels and row["load_latency.mean"] is not None
