@@ -46,7 +46,7 @@ class Bitstream:
         return self.fmax_mhz is not None and 1e6 * self.fmax_mhz >= ulx3s.CLOCK_HZ
 
     def as_json(self) -> dict[str, Any]:
-        """The figures."""
+        """Return the figures as JSON."""
         return {
             "luts": self.area.luts, "ffs": self.area.ffs, "brams": self.area.brams, "dsps": self.area.dsps,
             "seed": self.seed, "problem": self.problem, "fmax_mhz": self.fmax_mhz,

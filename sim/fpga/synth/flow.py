@@ -106,7 +106,7 @@ def netlist(text: str, progress: Progress) -> Path:
     Raises
     ------
     SynthesisError
-        If yosys refuses it.
+        If yosys rejects it.
     """
     def make(folder: Path) -> None:
         progress("synthesize")

@@ -1,4 +1,4 @@
-"""Cycles, with facts that are known only later: which instruction was issued, and what caused a NOP.
+"""Cycles, with facts that are known only later: the instruction that was issued, and the cause of a NOP.
 
 A selection shows its pc, word and lanes in stage X, two cycles later. A NOP replaces an instruction whose fetch
 failed d = 4 selections of its warp earlier (docs/design.md section 3).

@@ -119,7 +119,7 @@ class _Code:
 
 
 def _inside(issues: np.ndarray, code: _Code) -> np.ndarray:
-    """Return which issues count: those after a last write of mregion that was not zero."""
+    """Return which issues count: those whose latest earlier write of mregion was not zero."""
     wrote = {pc: value for pc in np.unique(issues["pc"]).tolist() if (value := _written(code(pc))) is not None}
     writes = issues[np.isin(issues["pc"], list(wrote))]
     values = np.array([False, *(wrote[pc] for pc in writes["pc"].tolist())])

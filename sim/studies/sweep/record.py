@@ -44,7 +44,7 @@ class Run:
     kernel: str
     config: SmConfig
     issue: str
-    #: The kernel's folder, relative to the command's working folder; None: ``kernel`` identifies it.
+    #: The kernel's path, relative to the command's working folder; None: ``kernel`` identifies it.
     place: str | None = None
     compiling: Compiling = AS_USUAL
     dtype: str | None = None

@@ -60,7 +60,7 @@ class Results:
         return results
 
     def _others_here(self) -> str:
-        """Name the results beside this folder, for a user who meant another folder or the results of another engine."""
+        """Name the results beside this folder, in case the user meant another folder or another engine's results."""
         with contextlib.suppress(OSError):
             found = sorted(path.parent.name for path in self.folder.parent.glob(f"*/{_ABOUT}"))
             found = [name for name in found if name.startswith(self.folder.name)] or found

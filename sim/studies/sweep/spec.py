@@ -256,7 +256,7 @@ def _run(kernel: str, host: Host, values: Mapping[str, Any], axes: Mapping[str, 
 
 
 def _beside(policy: str | None, folder: Path) -> str | None:
-    """Make the path of a policy's file, relative to the experiment's folder, relative to the working folder."""
+    """Convert a policy file's path from relative to the experiment's folder to relative to the working folder."""
     if policy is None or not is_file(policy):
         return policy
     return str(folder / Path(policy).expanduser())

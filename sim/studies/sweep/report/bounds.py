@@ -94,7 +94,7 @@ def _figure(documents: Sequence[Mapping[str, Any]]) -> list[Figure]:
 
 
 def _ratio(document: Mapping[str, Any]) -> Cell:
-    """A ratio below 1 is a defect of Metronome."""
+    """The ratio, marked as bad if it is below 1, which is a defect of Metronome."""
     ratio = document.get("ratio")
     return Cell(ratio, f"{ratio:.3f}", "bad") if ratio is not None and ratio < 1 else cells.ratio(ratio, 3)
 

@@ -28,7 +28,7 @@ def ratio(value: float | None, digits: int = 2) -> Cell:
 
 
 def share(part: float | None, whole: float | None) -> Cell:
-    """A part in %; the value is the ratio in % too."""
+    """A part in %; the cell's value is also in %."""
     if part is None or not whole:
         return UNKNOWN
     return Cell(100 * part / whole, f"{100 * part / whole:.2f} %")

@@ -49,7 +49,7 @@ def _ours(pairs: Pairs, prediction: str) -> dict[str, Callable[[], Cell]]:
 
 
 def text_table(pairs: Pairs, name: str) -> Table:
-    """The table."""
+    """The table of these numbers."""
     ours = {prediction: _ours(pairs, prediction) for prediction in pairs.predictions}
     rows = []
     for key, statement in papers()["crouzet"]["text"].items():
