@@ -161,7 +161,7 @@ def _panel_size(names: Sequence[str]) -> tuple[int, int]:
 def stacks(values: Values, *, names: Mapping[str, str], title: str) -> dict[str, Any]:
     """Horizontal stacked bars of shares: ``values`` have ``panel``, ``bar``, ``part``, ``order``, ``value``, ``said``.
 
-    ``names`` maps each colour of :data:`PART_COLOURS` to its part.
+    ``names`` maps the columns of :data:`PART_COLOURS` to the names of the parts.
     """
     parts = {value["part"] for value in values}
     columns, width = _panel_size(_order(values, "bar"))

@@ -150,7 +150,7 @@ def _flat(axes: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _values(name: str, given: Any) -> list[Any]:
-    """Return the values of an axis. A field whose value is a list (of names) is not allowed: see :data:`_INSTEAD`."""
+    """Return the values of an axis. A field whose value is a list (of names) is not an axis: see :data:`_INSTEAD`."""
     values = given if isinstance(given, list) else [given]
     if not values:
         raise ConfigError(f"{name} has no values: " + ("name one" if name == "kernel" else "leave it out, or give one"))
