@@ -1,1 +1,1 @@
-"""Area, clock rate, and boards."""
+"""FPGA support: area, clock rate, and boards."""

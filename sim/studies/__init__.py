@@ -1,1 +1,1 @@
-"""Many runs, and what follows from them."""
+"""Studies that need many runs."""

@@ -1,1 +1,1 @@
-"""The host's side of a board: programs are loaded, started and checked over its serial line; and bitstreams."""
+"""The host's side of a board: loads, starts and checks programs over its serial line, and makes bitstreams."""

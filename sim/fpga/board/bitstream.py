@@ -1,4 +1,4 @@
-"""A board's design as a bitstream: synthesised, placed and routed, packed; each step cached by what goes into it."""
+"""A board's design as a bitstream: synthesised, placed and routed, packed; each step is cached by its inputs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NETLIST = "netlist.v"
 
 @dataclass(frozen=True)
 class Bitstream:
-    """What has come of a design. ``file`` and all behind it are None, or empty, if it was not routed: see ``problem``.
+    """The result for a design. If it was not routed, ``file`` and later fields are None or empty: see ``problem``.
 
     ``fmax_mhz`` is after routing, for the slowest process, voltage and temperature of the speed grade.
     """
@@ -42,11 +42,11 @@ class Bitstream:
 
     @property
     def in_time(self) -> bool:
-        """Whether the board's clock is slow enough."""
+        """Whether the design meets the board's clock rate."""
         return self.fmax_mhz is not None and 1e6 * self.fmax_mhz >= ulx3s.CLOCK_HZ
 
     def as_json(self) -> dict[str, Any]:
-        """The figures."""
+        """Return the figures as JSON."""
         return {
             "luts": self.area.luts, "ffs": self.area.ffs, "brams": self.area.brams, "dsps": self.area.dsps,
             "seed": self.seed, "problem": self.problem, "fmax_mhz": self.fmax_mhz,
@@ -59,7 +59,7 @@ class Bitstream:
 
 
 def options_of(*, seed: int = 1, minutes: float = 180.0) -> Options:
-    """How the board's designs are placed and routed."""
+    """Return the options for placing and routing the board's designs."""
     return Options(
         freq=ulx3s.CLOCK_HZ / 1e6, speed=ulx3s.SPEED_GRADE, seed=seed, minutes=minutes, device=ulx3s.DEVICE,
         placer="static",
@@ -68,14 +68,14 @@ def options_of(*, seed: int = 1, minutes: float = 180.0) -> Options:
 
 
 def synthesized(design: BoardDesign, progress: Progress) -> Path:
-    """The folder in the cache with the netlist (:func:`sim.fpga.synth.flow.netlist`). Raises SynthesisError."""
+    """Return the cache folder with the netlist (:func:`sim.fpga.synth.flow.netlist`). Raises SynthesisError."""
     progress("elaborate")
     top = ulx3s.Ulx3s(design.config, design.regions, divisor=design.divisor, patience=design.patience)
     return netlist(rtlil_text(top, TOP), progress)
 
 
 def bitstream(design: BoardDesign, options: Options, progress: Progress) -> Bitstream:
-    """Make the bitstream. That it is not routed is no error: the result says so.
+    """Make the bitstream. A design that cannot be routed is not an error: the result reports it.
 
     Raises
     ------
@@ -96,7 +96,7 @@ def bitstream(design: BoardDesign, options: Options, progress: Progress) -> Bits
 
 def _packed(textcfg: Path, progress: Progress) -> Path:
     text = textcfg.read_bytes()
-    # As the board's own makefiles have it: what is in the flash is loaded at 62 MHz.
+    # As in the board's own makefiles: the FPGA loads the flash's content at 62 MHz.
     arguments = ["--compress", "--freq", "62.0", "top.config", BITSTREAM]
 
     def make(folder: Path) -> None:
@@ -108,7 +108,7 @@ def _packed(textcfg: Path, progress: Progress) -> Path:
 
 
 def netlist_texts(design: BoardDesign, progress: Progress) -> dict[str, str]:
-    """The netlist that is placed and routed as Verilog, module ``top``, and the models of its cells: name -> text.
+    """Return name -> text: the placed and routed netlist as Verilog, module ``top``, and the models of its cells.
 
     Raises
     ------
@@ -116,7 +116,7 @@ def netlist_texts(design: BoardDesign, progress: Progress) -> dict[str, str]:
         If yosys fails.
     """
     content = (synthesized(design, progress) / "top.json").read_bytes()
-    # Nets of one bit: a vector of which some bits depend on others is a loop to a simulator. The rest are black boxes.
+    # Nets of one bit: if some bits of a vector depend on others, a simulator sees a loop. The rest are black boxes.
     script = f"read_json top.json; select {TOP} {TOP}.{INNER}; splitnets; write_verilog -noattr -selected {_NETLIST}"
 
     def make(folder: Path) -> None:

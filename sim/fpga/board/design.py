@@ -1,4 +1,4 @@
-"""A board's design: the machine that was asked for, its memory and its serial line."""
+"""A board's design: the requested machine, its memory and its serial line."""
 
 from __future__ import annotations
 
@@ -14,44 +14,44 @@ from ...machine.settings import ConfigError, parse
 
 __all__ = ["BAUD", "SIMULATED_BAUD", "BoardDesign", "DesignError", "design_of"]
 
-#: Bits a second on the serial line: 25 cycles each, exactly.
+#: Bits per second on the serial line: exactly 25 cycles each.
 BAUD = 1_000_000
-#: In simulation each cycle costs: 8 for a bit.
+#: The rate in simulation, where each cycle costs time: 8 cycles per bit.
 SIMULATED_BAUD = 3_125_000
-#: The board takes a request for broken off after so many seconds of silence.
+#: The seconds of silence after which the board treats a request as aborted.
 _PATIENCE_SECONDS = 0.04
-#: By so much of itself the rate of the line may differ from what was asked for.
+#: The relative difference allowed between the line's rate and the requested one.
 _BAUD_TOLERANCE = 0.02
 
 
 class DesignError(Exception):
-    """A board cannot be built like this; the text is one clear line."""
+    """The board cannot be built with these settings; the text is one clear line."""
 
 
 @dataclass(frozen=True)
 class BoardDesign:
-    """What a bitstream is of. ``config`` is that of a chip (:meth:`SmConfig.for_chip`)."""
+    """The design in a bitstream. ``config`` is that of a chip (:meth:`SmConfig.for_chip`)."""
 
     config: SmConfig
     regions: Regions
-    #: Cycles of a bit on the serial line.
+    #: Cycles per bit on the serial line.
     divisor: int = CLOCK_HZ // BAUD
-    #: Cycles of silence after which a request is broken off.
+    #: Cycles of silence after which a request is treated as aborted.
     patience: int = int(CLOCK_HZ * _PATIENCE_SECONDS)
 
     @classmethod
     def usual(cls, config: SmConfig) -> BoardDesign:
-        """With the usual memory and baud rate."""
+        """Make the design with the usual memory and baud rate."""
         return cls(config, regions_of(config))
 
     @property
     def baud(self) -> int:
-        """Bits a second."""
+        """Bits per second."""
         return round(CLOCK_HZ / self.divisor)
 
     @property
     def clock_mhz(self) -> float:
-        """Of the board's clock."""
+        """The board's clock rate in MHz."""
         return CLOCK_HZ / 1e6
 
 
@@ -59,14 +59,14 @@ def design_of(
     config: SmConfig, *, baud: int | None = None, buffers: str = "64K", program: str = "32K",
     label: Callable[[str], str] = str,
 ) -> BoardDesign:
-    """The design with this baud rate, and so much memory for buffers and for the program (``64K``).
+    """Return the design with this baud rate and this much memory for buffers and for the program (``64K``).
 
-    ``label`` makes of a parameter's name what the message calls it.
+    ``label`` converts a parameter's name to its name in messages.
 
     Raises
     ------
     DesignError
-        For a rate that the clock does not give, or a size that is none.
+        If the clock cannot produce the rate, or a size is invalid.
     """
     rate = BAUD if baud is None else baud
     divisor = round(CLOCK_HZ / rate) if rate > 0 else 0
@@ -78,7 +78,7 @@ def design_of(
     sizes: dict[str, int] = {}
     for name, text in (("buffers", buffers), ("program", program)):
         try:
-            sizes[name] = int(str(parse("dcache_bytes", text)))  # a field with bytes
+            sizes[name] = int(str(parse("dcache_bytes", text)))  # parsed as a field that holds bytes
         except ConfigError:
             raise DesignError(f"{label(name)} must be a number of bytes, perhaps with K, and not {text!r}") from None
     try:

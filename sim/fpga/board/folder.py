@@ -1,4 +1,4 @@
-"""The folder of a bitstream: what to load into the board, what it was made of, and what it is."""
+"""The folder of a bitstream: the file to load into the board, its sources, and its description."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ INDEX = "board.json"
 
 
 def board_files(design: BoardDesign, made: Bitstream, launch: Launch | None, *, preset: str) -> dict[str, bytes]:
-    """Name -> content of every file: bitstream, constraints, Verilog, the image of ``launch``, and the list of them.
+    """Return name -> content of every file: bitstream, constraints, Verilog, the image of ``launch``, and their list.
 
     Raises
     ------
     OSError
-        If the bitstream is gone from the cache.
+        If the bitstream is no longer in the cache.
     """
     assert made.file is not None, "there is no bitstream"
     with children_ended(b"yosys"):

@@ -28,17 +28,17 @@ __all__ = ["Board", "BoardMemory", "Facts"]
 
 _RUNS, _FAULT, _RESETS = 1, 2, 4
 _START, _RESET = 1, 2
-#: Words of the console that are asked for at a time.
+#: Console words requested at a time.
 _CONSOLE_WORDS = 16
-#: Regions that a board may have: what says more is none.
+#: The maximum number of regions of a board; a larger number is invalid.
 _MOST_REGIONS = 16
-#: A board that is looked at all the time has no slower program: it looks at nothing but registers.
+#: Polling does not slow a program down, because it reads only registers.
 _POLL_SECONDS = 0.005
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What a board says of itself."""
+    """Facts that a board reports about itself."""
 
     clock_hz: int
     machine: int
@@ -46,7 +46,7 @@ class Facts:
 
     @classmethod
     def of(cls, link: Link) -> Facts:
-        """Ask for it. Raises BoardError if it is no board of ours, or one of another version."""
+        """Read them from the board. Raises BoardError if it is not a Metronome board, or has another version."""
         version, clock, machine, count = link.read(Space.INFO, 0, len(Info))
         if version != PROTOCOL_VERSION or count > _MOST_REGIONS:
             raise BoardError(
@@ -64,7 +64,7 @@ class Facts:
 
 
 class BoardMemory(SparseMemory):
-    """A board's memory as a program sees it: what is read comes from the board, once."""
+    """A board's memory as a program sees it: each word is read from the board, once."""
 
     def __init__(self, link: Link, config: SmConfig) -> None:
         super().__init__(config.memory_map)
@@ -72,7 +72,7 @@ class BoardMemory(SparseMemory):
         self._known: set[int] = set()
 
     def read(self, addr: int, n: int) -> bytes:
-        """See :meth:`SparseMemory.read`. Raises BoardError where the board has no memory."""
+        """See :meth:`SparseMemory.read`. Raises BoardError if the board has no memory there."""
         self._check(addr, n)
         lines = [line for line in range(addr // LINE_BYTES, -(-(addr + n) // LINE_BYTES)) if line not in self._known]
         for first, count in _runs(lines):
@@ -84,14 +84,14 @@ class BoardMemory(SparseMemory):
         inside = self._config.interleaved_stacks
         if address + size <= inside.start or inside.stop <= address:
             words = self._link.read(Space.MEMORY, address, size // 4)
-        else:  # word by word: it lies elsewhere
+        else:  # word by word: it is not contiguous
             places = [to_bus(self._config, each) for each in range(address, address + size, 4)]
             words = [self._link.read(Space.MEMORY, place, 1)[0] for place in places]
         self.write(address, np.array(words, "<u4").tobytes())
 
 
 def _runs(numbers: list[int]) -> Iterator[tuple[int, int]]:
-    """First and count of what follows one another in an ascending list."""
+    """Return the start and length of each run of consecutive numbers in an ascending list."""
     start = 0
     for place in range(1, len(numbers) + 1):
         if place == len(numbers) or numbers[place] != numbers[place - 1] + 1:
@@ -100,12 +100,12 @@ def _runs(numbers: list[int]) -> Iterator[tuple[int, int]]:
 
 
 class Board:
-    """A board with a machine of ``config``.
+    """A board that has a machine with ``config``.
 
     Raises
     ------
     BoardError
-        If what answers is no board of ours, has another version, or another machine.
+        If the device is not a Metronome board, has another version, or another machine.
     """
 
     def __init__(self, link: Link, config: SmConfig) -> None:
@@ -126,15 +126,15 @@ class Board:
         self, request: RunRequest, *, on_console: Callable[[str], None] | None = None,
         progress: Callable[[str], None] = lambda step: None,
     ) -> RunResult:
-        """Load a program, run it to its end, and return what came of it.
+        """Load a program, run it to its end, and return the result.
 
-        Of the request ``launch``, ``policy``, ``fetch_policy`` and ``max_cycles`` count. The result's memory is read
-        from the board when it is looked at.
+        Of the request only ``launch``, ``policy``, ``fetch_policy`` and ``max_cycles`` are used. The result's memory is
+        read from the board on access.
 
         Raises
         ------
         BoardError
-            If the program does not fit, or the board ceases to answer.
+            If the program does not fit, or the board stops answering.
         """
         launch = request.launch
         assert isinstance(launch, Launch), "what has no image cannot be loaded"
@@ -167,11 +167,11 @@ class Board:
         return self._result(status, in_time, "".join(lines), seconds)
 
     def close(self) -> None:
-        """Give the line back."""
+        """Close the line."""
         self._link.close()
 
     def _image(self, launch: Launch) -> list[tuple[int, list[int]]]:
-        """Address and words of all that is not 0 at the start."""
+        """Return the address and words of all memory that is not 0 at the start."""
         places = [(segment.address, segment.end - segment.address) for segment in launch.image.segments]
         places += [(address, len(data)) for address, data in (launch.buffers | launch.loads).values()]
         places.append((launch.argument_address, len(launch.arguments)))
@@ -193,7 +193,7 @@ class Board:
         return found
 
     def _load(self, image: list[tuple[int, list[int]]]) -> None:
-        """Memory as at the start of a simulation: 0 but for the image."""
+        """Set memory as at the start of a simulation: 0 except for the image."""
         for region in self.facts.regions.parts:
             self._link.clear(region.first, region.size)
             rest = region.size % (4 * FILL_WORDS)
@@ -209,15 +209,15 @@ class Board:
         return self._link.read(Space.REGISTERS, self._places[register], count)
 
     def _settle(self) -> None:
-        """Wait for the end of a reset, which needs the end of what is under way only."""
+        """Wait for the end of a reset, which only has to wait until operations in progress end."""
         for _ in range(100):
             if not self._read("status")[0] & (_RESETS | _RUNS):
                 return
         raise BoardError(f"{self._link.name}: the board's machine does not come to the end of a reset")
 
     def _drain(self, console: Console) -> None:
-        """Take what the console has."""
-        count = 1  # mostly there is nothing
+        """Read all words from the console."""
+        count = 1  # usually there is nothing
         while True:
             words = [word for word in self._link.read(Space.CONSOLE, 0, count) if word >> 31]
             for word in words:
@@ -228,7 +228,7 @@ class Board:
             count = _CONSOLE_WORDS
 
     def _wait(self, console: Console, max_cycles: int) -> tuple[int, bool]:
-        """The status at the end of the program, and whether it came before so many cycles."""
+        """Return the status at the end of the program, and whether it ended within ``max_cycles``."""
         low = self._places["total_cycles_low"]
         while True:
             status = self._read("status")[0]
@@ -256,9 +256,9 @@ class Board:
         )
 
     def _counters(self) -> dict[str, Any]:
-        """As a simulation gives them."""
+        """Return the counters in the form that a simulation gives."""
         found, places = no_counts(), counter_places()
-        # In one go: the high half is that of the low one before it.
+        # In one request: the high half belongs to the low half read just before it.
         words = self._link.read(Space.REGISTERS, COUNTERS_OFFSET, 2 * len(places))
         for place, (counter, reason) in enumerate(places):
             value = words[2 * place] | words[2 * place + 1] << 32

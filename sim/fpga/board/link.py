@@ -10,64 +10,64 @@ from metronome.hdl.board.protocol import CRC_START, FILL_WORDS, MAX_WORDS, Flag,
 
 __all__ = ["BoardError", "BoardRefused", "Link", "NoAnswer", "Transport"]
 
-#: A request is sent so often before it is given up.
+#: The number of attempts to send a request.
 _TRIES = 3
-#: Behind the words of an answer: flags and CRC.
+#: After the words of an answer: flags and CRC.
 _TAIL_BYTES = 3
 
 
 class BoardError(Exception):
-    """A board cannot be used, or does not answer as it should; the text is one clear line."""
+    """The board cannot be used, or its answer is wrong; the text is one clear line."""
 
 
 class BoardRefused(BoardError):
-    """The board has understood, and cannot do it."""
+    """The board has understood the request, but cannot execute it."""
 
 
 class NoAnswer(BoardError):
-    """Nothing came, or not all of it."""
+    """No answer, or an incomplete one."""
 
 
 class Transport(Protocol):
-    """A serial line, whatever it is made of."""
+    """A serial line of any kind."""
 
-    #: What a message calls it.
+    #: Its name in messages.
     name: str
 
     def write(self, content: bytes) -> None:
-        """Send. Raises BoardError if the line is gone."""
+        """Send bytes. Raises BoardError if the line is gone."""
 
     def read(self, count: int, seconds: float) -> bytes:
-        """So many bytes, or fewer if they have not come after ``seconds``. Raises BoardError if the line is gone."""
+        """Read ``count`` bytes, or fewer if ``seconds`` pass first. Raises BoardError if the line is gone."""
 
     def seconds(self, count: int) -> float:
-        """How long so many bytes may take, the board's and the computer's delays included."""
+        """The maximum time for ``count`` bytes, including the delays of the board and the computer."""
 
     def rest(self) -> None:
-        """Wait until the board takes what it has got for broken off, and throw away what it has sent."""
+        """Wait until the board treats an incomplete request as aborted, and discard the bytes that it has sent."""
 
     def close(self) -> None:
-        """Give the line back."""
+        """Close the line."""
 
 
 class Link:
-    """Words of a board's spaces. What is damaged on its way is sent again, as far as that does no harm."""
+    """Words of a board's spaces. Damaged requests and answers are repeated if that is harmless."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
         self.name = transport.name
 
     def read(self, space: Space, address: int, count: int) -> list[int]:
-        """``count`` words from the byte address on.
+        """Read ``count`` words from a byte address.
 
         Raises
         ------
         NoAnswer
-            If the board says nothing.
+            If the board does not answer.
         BoardRefused
-            If it says that there is no such word.
+            If it reports that a word does not exist.
         BoardError
-            If what is said is damaged again and again.
+            If the answer is damaged repeatedly.
         """
         words: list[int] = []
         while len(words) < count:
@@ -78,16 +78,16 @@ class Link:
         return words
 
     def write(self, space: Space, address: int, words: list[int]) -> None:
-        """Write words from the byte address on; a register one at a time. Errors as of :meth:`read`."""
+        """Write words from a byte address; registers one at a time. Raises as :meth:`read`."""
         most = MAX_WORDS if space is Space.MEMORY else 1
         for first in range(0, len(words), most):
             part = words[first : first + most]
             header = struct.pack("<BBI", operation(space, True), len(part) % MAX_WORDS, address + 4 * first)
-            # A register that is written a second time may start a second run.
+            # Writing a register a second time may start a second run.
             self._ask(header, struct.pack(f"<{len(part)}I", *part), 0, again=space is Space.MEMORY)
 
     def clear(self, address: int, size: int) -> None:
-        """Fill memory with 0. ``size``, in bytes, is rounded down to whole pieces. Errors as of :meth:`read`."""
+        """Fill memory with 0. ``size``, in bytes, is rounded down to whole pieces. Raises as :meth:`read`."""
         piece = 4 * FILL_WORDS
         pieces = size // piece
         while pieces > 0:
@@ -98,11 +98,11 @@ class Link:
             address += part * piece
 
     def close(self) -> None:
-        """Give the line back."""
+        """Close the line."""
         self._transport.close()
 
     def _ask(self, header: bytes, data: bytes, expected: int, *, again: bool) -> bytes:
-        """Send a request; the words of its answer. ``again``: it may be carried out more than once."""
+        """Send a request and return the words of its answer. ``again``: it may be executed more than once."""
         frame = _with_crc(bytes([Mark.REQUEST]) + header) + (_with_crc(data) if data else b"")
         problem: BoardError = NoAnswer("")
         for _ in range(_TRIES):
@@ -122,7 +122,7 @@ class Link:
         raise problem
 
     def _answer(self, sent: int, expected: int) -> bytes | None:
-        """The words of an answer; None if the board wants the request to be repeated."""
+        """Return the words of an answer; None if the board asks for the request to be repeated."""
         seconds = self._transport.seconds(sent + expected + _TAIL_BYTES + 1)
         mark = self._transport.read(1, seconds)
         if not mark:

@@ -1,4 +1,4 @@
-"""A board in simulation, as a serial line: a process that talks over pipes."""
+"""A simulated board as a serial line: a process that communicates over pipes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class PipeTransport:
 
     def __init__(self, command: list[str], name: str, patience: float) -> None:
         self.name = name
-        #: Seconds for which an answer is waited for.
+        #: Seconds to wait for an answer.
         self.patience = patience
         with undisturbed():
             self._process = start(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, process_group=0)
@@ -33,7 +33,7 @@ class PipeTransport:
             raise self._gone() from None
 
     def read(self, count: int, seconds: float) -> bytes:
-        """So many bytes, or fewer."""
+        """Read ``count`` bytes, or fewer."""
         end, content = time.monotonic() + seconds, b""
         while len(content) < count:
             ready, _, _ = select.select([self._output], [], [], max(0.0, end - time.monotonic()))
@@ -46,11 +46,11 @@ class PipeTransport:
         return content
 
     def seconds(self, count: int) -> float:
-        """The same for all: it ends sooner if the simulation does."""
+        """The same time for any number of bytes: the read ends sooner if the simulation does."""
         return self.patience
 
     def rest(self) -> None:
-        """Nothing is lost in a pipe; what is left of an answer is thrown away."""
+        """Discard the rest of an answer; a pipe loses nothing."""
         while self.read(4096, 0.2):
             pass
 

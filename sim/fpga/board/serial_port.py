@@ -1,4 +1,4 @@
-"""A board at a serial port of this computer, by way of pyserial."""
+"""A board at a serial port of this computer, through pyserial."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from .link import BoardError
 
 __all__ = ["SerialTransport"]
 
-#: What the computer, the USB and the board may add to the time on the line.
+#: Extra time for the computer, the USB and the board.
 _DELAY_SECONDS = 1.0
-#: Longer than a board's patience (:class:`sim.fpga.board.design.BoardDesign`).
+#: Longer than the board's timeout (:class:`sim.fpga.board.design.BoardDesign`).
 _REST_SECONDS = 0.1
 _BITS_PER_BYTE = 10
 
@@ -51,7 +51,7 @@ class SerialTransport:
             raise self._gone(error) from None
 
     def read(self, count: int, seconds: float) -> bytes:
-        """So many bytes, or fewer."""
+        """Read ``count`` bytes, or fewer."""
         try:
             self._line.timeout = seconds
             return bytes(self._line.read(count))
@@ -59,11 +59,11 @@ class SerialTransport:
             raise self._gone(error) from None
 
     def seconds(self, count: int) -> float:
-        """On the line, and a second."""
+        """The time on the line plus one second."""
         return _DELAY_SECONDS + _BITS_PER_BYTE * count / self._baud
 
     def rest(self) -> None:
-        """Wait, and throw away what has come."""
+        """Wait, then discard the received bytes."""
         time.sleep(_REST_SECONDS)
         try:
             self._line.reset_input_buffer()

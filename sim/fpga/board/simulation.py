@@ -1,4 +1,4 @@
-"""A board in simulation: the same top level, its serial line as the pipes of a process (tb/board/serial.cpp)."""
+"""A simulated board: the same top level, with the pipes of a process as its serial line (tb/board/serial.cpp)."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ _FLAGS = (
     "-CFLAGS", "-std=c++20", "-Wno-fatal", "-Wno-lint", "-Wno-style", "--output-split", "20000",
 )
 
-#: An answer is waited for so long: a simulation is slow, that of cells a hundred times slower, and its machine busy.
+#: Seconds to wait for an answer: a simulation is slow, one of cells a hundred times slower, and its host may be busy.
 _SECONDS, _NETLIST_SECONDS = 120.0, 3600.0
 
 
 def simulation(top: str, texts: dict[str, str], progress: Progress) -> Path:
-    """The executable of the Verilog files ``texts`` with the module ``top``, which has the ports of a ULX3S.
+    """Return the executable for the Verilog files ``texts``, whose module ``top`` has the ports of a ULX3S.
 
     Raises
     ------
@@ -63,9 +63,9 @@ def simulation(top: str, texts: dict[str, str], progress: Progress) -> Path:
 def simulated(
     design: BoardDesign, progress: Progress = lambda step: None, *, netlist: bool = False, max_cycles: int = 0,
 ) -> PipeTransport:
-    """The board's design as a running simulation; with ``netlist`` the cells that are placed and routed.
+    """Return the board's design as a running simulation; with ``netlist``, of the cells that are placed and routed.
 
-    ``max_cycles``: it ends itself when a program runs for longer; 0: never.
+    ``max_cycles``: the simulation ends itself if a program runs longer; 0: never.
 
     Raises
     ------
@@ -88,8 +88,8 @@ def simulated(
 def launched(
     executable: Path, design: BoardDesign, max_cycles: int, name: str, *, patience: float = _SECONDS,
 ) -> PipeTransport:
-    """The simulation as a process; an answer is waited for ``patience`` seconds."""
-    # Of all that passes without a word on the line, filling memory takes longest: 3 cycles a word.
+    """Start the simulation as a process that has ``patience`` seconds for each answer."""
+    # The longest operation without any word on the line is filling memory: 3 cycles per word.
     silence = max(2 * design.patience, 4 * MAX_WORDS * FILL_WORDS)
     command = [str(executable), str(design.divisor), str(silence), str(max_cycles)]
     return PipeTransport(command, name, patience)

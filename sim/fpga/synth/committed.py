@@ -1,7 +1,7 @@
-"""The committed figures: area and clock rate of units, in ``figures.json``, and how what is measured now differs.
+"""The committed figures for units, area and clock rate, in ``figures.json``, and their comparison with new results.
 
-``python -m tests.docs.tables`` makes the tables of docs/fpga.md of them, and ``python -m
-tests.sim.fpga.synth.measure_synth --write`` measures all of them anew.
+``python -m tests.docs.tables`` makes the tables of docs/fpga.md from them, and ``python -m
+tests.sim.fpga.synth.measure_synth --write`` measures all of them again.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ __all__ = ["FIGURES", "TOLERANCE", "BreakdownRow", "Difference", "UnitRow", "com
            "other_tools", "read_figures", "write_figures"]
 
 FIGURES = Path(__file__).with_name("figures.json")
-#: Per cent by which an area may exceed the committed one. It is the same in every run: nothing of it is noise.
+#: Per cent by which an area may exceed the committed one. The area is the same in every run, so none of it is noise.
 TOLERANCE = 2.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Row:
-    """A unit of a machine, as the options of ``metronome synth`` name it, and the tools that measured it."""
+    """A unit of a machine, with the options of ``metronome synth`` that select it, and the tools that measured it."""
 
     unit: str
     preset: str
@@ -39,13 +39,13 @@ class _Row:
     mode: str = "swas"
     fetch: str | None = None
     prediction: str = "btfn"
-    #: Field -> value, as of ``--set``.
+    #: Field -> value, as for ``--set``.
     set: Mapping[str, str] = field(default_factory=dict)
     tools: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def config(self) -> SmConfig:
-        """That of the machine, as for a chip: without probe, assertions and oracles."""
+        """The machine's configuration for a chip: without probe, assertions and oracles."""
         config = replaced(PRESETS[self.preset], {name: parse(name, text) for name, text in self.set.items()})
         scheme = check_scheme(config, mode=self.mode, fetch=self.fetch, issue=self.issue, prediction=self.prediction)
         return one_policy(config, scheme).for_chip()
@@ -53,7 +53,7 @@ class _Row:
 
 @dataclass(frozen=True, kw_only=True)
 class UnitRow(_Row):
-    """Area, and the clock rate by the seed of the placement (MHz; None: the routing gave none)."""
+    """The area, and the clock rate for each seed of the placement (MHz; None: not routed)."""
 
     freq: float = 60.0
     luts: int = 0
@@ -61,12 +61,12 @@ class UnitRow(_Row):
     brams: int = 0
     dsps: int = 0
     fmax_mhz: Mapping[str, float | None] = field(default_factory=dict)
-    #: Which signals the critical path goes through, in words, for the table of docs/fpga.md.
+    #: The signals along the critical path, described for the table of docs/fpga.md.
     limit: str = ""
 
     @property
     def area(self) -> Area:
-        """Without the clock rates."""
+        """The area without the clock rates."""
         return Area(self.luts, self.ffs, self.brams, self.dsps)
 
 
@@ -79,13 +79,13 @@ class BreakdownRow(_Row):
 
 
 def read_figures(path: Path = FIGURES) -> tuple[list[UnitRow], list[BreakdownRow]]:
-    """The rows of the file, in its order."""
+    """Return the rows of the file, in file order."""
     document = json.loads(path.read_text("utf-8"))
     return ([UnitRow(**row) for row in document["units"]], [BreakdownRow(**row) for row in document["breakdowns"]])
 
 
 def write_figures(units: Iterable[UnitRow], breakdowns: Iterable[BreakdownRow], path: Path = FIGURES) -> None:
-    """Put the rows into the file, a line each."""
+    """Write the rows to the file, one per line."""
     lists = {"units": units, "breakdowns": breakdowns}
     parts = [
         f"{json.dumps(name)}: [\n" + ",\n".join(json.dumps(dataclasses.asdict(row)) for row in rows) + "\n]"
@@ -95,13 +95,13 @@ def write_figures(units: Iterable[UnitRow], breakdowns: Iterable[BreakdownRow], 
 
 
 def committed_row(unit: str, config: SmConfig, path: Path = FIGURES) -> UnitRow | None:
-    """The row of the unit in this very configuration; None if there is none."""
+    """Return the row of the unit in exactly this configuration; None if there is none."""
     return next((row for row in read_figures(path)[0] if row.unit == unit and row.config == config), None)
 
 
 @dataclass(frozen=True)
 class Difference:
-    """One figure, now and as it was committed. ``percent`` is by how much it is more; None if it was 0."""
+    """A figure as measured now and as committed. ``percent`` is the increase; None if the committed one was 0."""
 
     figure: str
     measured: float
@@ -109,7 +109,7 @@ class Difference:
 
     @property
     def percent(self) -> float | None:
-        """Rounded to a tenth."""
+        """The increase in per cent, rounded to a tenth."""
         if self.committed == 0:
             return 0.0 if self.measured == 0 else None
         return round(100 * (self.measured / self.committed - 1), 1)
@@ -128,7 +128,7 @@ _AREA = tuple(each.name for each in dataclasses.fields(Area))
 
 
 def differences(result: SynthResult, row: UnitRow, freq: float | None = None) -> list[Difference]:
-    """All figures that both have: the areas, and the clock rate of each seed if the same ``freq`` was striven for."""
+    """Return the figures that both have: the areas, and each seed's clock rate if the target ``freq`` is the same."""
     now, then = dataclasses.asdict(result.area), dataclasses.asdict(row.area)
     found = [Difference(name, now[name], then[name]) for name in _AREA]
     if freq == row.freq:
@@ -140,7 +140,7 @@ def differences(result: SynthResult, row: UnitRow, freq: float | None = None) ->
 
 
 def grown(found: Iterable[Difference]) -> list[str]:
-    """A line for every area that exceeds the committed one by more than :data:`TOLERANCE` per cent."""
+    """Return a line for every area that exceeds the committed one by more than :data:`TOLERANCE` per cent."""
     return [
         f"{each.figure}: {each.measured:g}, committed are {each.committed:g}: more than {TOLERANCE:g} % above"
         for each in found if each.is_growth
@@ -148,6 +148,6 @@ def grown(found: Iterable[Difference]) -> list[str]:
 
 
 def other_tools(row: UnitRow) -> list[str]:
-    """The tools whose version is not that of the row, with both."""
+    """Return the tools whose version differs from that in the row, with both versions."""
     return [f"{name} {version}, committed with {row.tools.get(name)}" for name, version in versions().items()
             if row.tools.get(name) != version]

@@ -1,4 +1,4 @@
-"""RTLIL of a unit -> yosys -> nextpnr, each step cached by the content of what goes into it."""
+"""The synthesis flow, RTLIL of a unit -> yosys -> nextpnr; each step is cached by the content of its inputs."""
 
 from __future__ import annotations
 
@@ -21,22 +21,21 @@ from .wrapper import INNER, RAMS, Registered
 
 __all__ = ["PLACERS", "TOP", "Options", "Routed", "mapping", "netlist", "place_and_route", "rtlil_of", "rtlil_text"]
 
-#: The top module of what is synthesised: the wrapper of the unit.
+#: The top module for synthesis: the wrapper of the unit.
 TOP = "top"
 
 
 def mapping(top: str, module: str) -> str:
-    """Commands of yosys that map the hierarchy below ``top`` to cells; those that are no LUTs are in ``module``."""
+    """Return yosys commands that map the hierarchy below ``top`` to cells; all cells except LUTs are in ``module``."""
     return (
-        # synth_ecp5, but for what its abc9 takes for the delay of a wire: 1 ns, as routed paths have it here, not 0.2.
-        # It makes every path as deep as the longest one allows, to save area, and takes that out of a block RAM
-        # (5.7 ns) for the longest, which it is not. So block RAMs are in a module of their own, whose inside abc9 does
-        # not see. Only LUT4s: the wider ones, made of neighbouring LUTs, are no faster here, larger, and take long to
-        # route.
+        # synth_ecp5 with another wire delay for abc9: 1 ns, as on routed paths here, instead of 0.2. To save area, abc9
+        # makes every path as deep as the longest one allows, and it takes the path out of a block RAM (5.7 ns) for the
+        # longest, which it is not. So block RAMs are in a separate module, whose contents abc9 does not see. Only
+        # LUT4s: the wider ones, made of neighbouring LUTs, are no faster here, larger, and slow to route.
         f"synth_ecp5 -top {top} -nowidelut -run begin:map_luts; "
-        # The nets are split before: abc9 of yosys 0.70 fails on some that submod has cut in two.
+        # The nets are split first: abc9 of yosys 0.70 fails on some that submod has cut in two.
         f"cd {module}; splitnets; submod -name {RAMS} t:DP16KD; cd; setattr -mod -set blackbox 1 {RAMS}; "
-        # The third of abc9's own scripts tries most: 3 to 4 % fewer LUTs than its usual one.
+        # The third of abc9's own scripts tries hardest: 3 to 4 % fewer LUTs than its default.
         "scratchpad -copy abc9.script.flow3 abc9.script; "
         f"abc9 -maxlut 4 -W 1000; setattr -mod -unset blackbox ={RAMS}; clean; flatten; "
         f"synth_ecp5 -top {top} -nowidelut -run map_cells:"
@@ -45,7 +44,7 @@ def mapping(top: str, module: str) -> str:
 
 _YOSYS_SCRIPT = (
     "read_rtlil top.il; hierarchy -check -top top; "
-    # The unit keeps its edge, so that its area can be told from the wrapper's; within it everything is flattened.
+    # The unit keeps its boundary, to separate its area from the wrapper's; inside it, everything is flattened.
     f"setattr -mod -set keep_hierarchy 1 {TOP}.{INNER}; "
     f"{mapping(TOP, f'{TOP}.{INNER}')} -json top.json; "
     "check -assert; tee -q -o stat.json stat -json"
@@ -54,43 +53,43 @@ _NETLIST, _STATISTICS = "top.json", "stat.json"
 _REPORT, _TEXTCFG, _OUTCOME = "report.json", "top.config", "outcome.json"
 
 
-#: nextpnr's placers, its usual one first. ``static`` moves all cells at once: a large design with many block RAMs has
-#: shorter wires then.
+#: nextpnr's placers, the default first. ``static`` moves all cells at once, which gives shorter wires in a large
+#: design with many block RAMs.
 PLACERS = ("heap", "static")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """How to place and route.
+    """Options for placing and routing.
 
-    Far above the clock rate that a design can reach, and from some placements whatever the rate, the router goes round
-    in circles: after ``minutes`` it is ended.
+    The router may never finish, if the target rate is far too high for the design, or from some placements at any
+    rate: it is stopped after ``minutes``.
     """
 
-    #: MHz to strive for.
+    #: The target clock rate in MHz.
     freq: float = 60.0
     #: The speed grade: 6, 7 or 8.
     speed: int = 6
-    #: nextpnr's, of the placement.
+    #: nextpnr's seed for placement.
     seed: int = 1
     minutes: float = 30.0
-    #: nextpnr's: of :data:`PLACERS`.
+    #: nextpnr's placer: one of :data:`PLACERS`.
     placer: str = "heap"
-    #: As nextpnr's options name it: 12k, 25k, 45k, 85k, um-25k, ..., um5g-85k.
+    #: The device, as nextpnr's options name it: 12k, 25k, 45k, 85k, um-25k, ..., um5g-85k.
     device: str = "85k"
     package: str = "CABGA756"
-    #: The text of an LPF file with the places of the pins; without one nextpnr chooses them.
+    #: The text of an LPF file with the pin locations; without one nextpnr chooses them.
     constraints: str = ""
-    #: Whether to write the configuration that ecppack makes a bitstream of.
+    #: Whether to write the configuration from which ecppack makes a bitstream.
     textcfg: bool = False
 
 
 @dataclass(frozen=True)
 class Routed:
-    """What has come of placing and routing.
+    """The result of placing and routing.
 
-    ``report`` is nextpnr's; None if there is none, and then ``problem`` says why, in one line. ``log`` is the file with
-    all that it said, ``textcfg`` the configuration for ecppack if it was asked for.
+    ``report`` is nextpnr's; if it is None, ``problem`` gives the reason in one line. ``log`` is the file with
+    all of its output, ``textcfg`` the configuration for ecppack if it was requested.
     """
 
     report: dict[str, Any] | None
@@ -100,14 +99,14 @@ class Routed:
 
 
 def netlist(text: str, progress: Progress) -> Path:
-    """The folder with ``top.json``, ``stat.json`` and ``yosys.log``.
+    """Return the folder with ``top.json``, ``stat.json`` and ``yosys.log``.
 
     ``text`` is RTLIL whose top module is ``top``, the unit ``top.unit``.
 
     Raises
     ------
     SynthesisError
-        If yosys refuses it.
+        If yosys rejects it.
     """
     def make(folder: Path) -> None:
         progress("synthesize")
@@ -123,13 +122,13 @@ def _arguments(options: Options) -> list[str]:
         "--freq", str(options.freq), "--seed", str(options.seed), "--timing-allow-fail", "--report", _REPORT,
         *(["--lpf", "pins.lpf"] if options.constraints else ["--lpf-allow-unconstrained"]),
         *(["--textcfg", _TEXTCFG] if options.textcfg else []),
-        # What was routed before there was a choice stays in the cache.
+        # An option at its default is omitted, so that results cached before it existed remain valid.
         *(["--placer", options.placer] if options.placer != PLACERS[0] else []),
     ]
 
 
 def _outcome(folder: Path) -> dict[str, Any]:
-    """What the entry of the cache says; nothing if it is not there, or damaged."""
+    """Return the result in the cache entry; empty if it is missing or damaged."""
     try:
         return dict(json.loads((folder / _OUTCOME).read_text()))
     except (OSError, ValueError):
@@ -139,8 +138,8 @@ def _outcome(folder: Path) -> dict[str, Any]:
 def place_and_route(source: Path, options: Options, progress: Progress) -> Routed:
     """Place and route the netlist ``source``/top.json.
 
-    It is no error if nextpnr refuses it (a netlist that it cannot read, or a design that does not fit the device), or
-    does not end: the result says so. What has not ended is not tried again with as many minutes or fewer.
+    If nextpnr rejects it (an unreadable netlist, or a design that does not fit the device) or does not finish, that is
+    not an error: the result reports it. A run that did not finish is not repeated with the same or fewer minutes.
     """
     design = (source / _NETLIST).read_bytes()
     arguments = _arguments(options)
@@ -173,13 +172,13 @@ def place_and_route(source: Path, options: Options, progress: Progress) -> Route
 
 
 def rtlil_text(top: Elaboratable, name: str, ports: Sequence[Value] | None = None) -> str:
-    """RTLIL of ``top`` as module ``name``; a component's ports are by default those of its signature."""
-    # Without source positions: the text, and so the cache's key, is then the same in every checkout.
+    """Return RTLIL of ``top`` as module ``name``; by default a component's ports are those of its signature."""
+    # Without source positions, so that the text, and the cache key, is the same in every checkout.
     with collector_paused():
         return rtlil.convert(top, name=name, ports=ports, emit_src=False)
 
 
 def rtlil_of(unit: wiring.Component, open_ports: frozenset[str]) -> str:
-    """The unit in its wrapper, for yosys."""
+    """Return RTLIL of the unit in its wrapper, for yosys."""
     wrapper = Registered(unit, open_ports)
     return rtlil_text(wrapper, TOP, ports=[wrapper.scan_in, wrapper.scan_out])

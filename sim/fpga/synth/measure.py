@@ -1,4 +1,4 @@
-"""What one unit takes and how fast it is: synthesis, and placement and routing from one seed or several."""
+"""The area and speed of one unit: synthesis, then placement and routing with one seed or several."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ def synthesize(
     unit: str, config: SmConfig, options: Sequence[Options] = (Options(),), progress: Progress | None = None,
     *, cells: bool = False,
 ) -> report.SynthResult:
-    """Area of one unit of :data:`.units.UNITS`, with clock rate and critical path for each of ``options``.
+    """Return the area of one unit of :data:`.units.UNITS`, with clock rate and critical path for each of ``options``.
 
-    Without any, nothing is placed and routed. A placement that is not routed to its end is no error: its
-    :class:`sim.fpga.synth.report.Route` says so. With ``cells`` its gates are counted, too.
+    Without options, nothing is placed and routed. A placement that cannot be routed is not an error: its
+    :class:`sim.fpga.synth.report.Route` reports it. With ``cells`` the unit's gates are also counted.
 
     Raises
     ------
     KeyError
-        For an unknown unit.
+        If the unit is unknown.
     SynthesisError
         If yosys fails.
     """

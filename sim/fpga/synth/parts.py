@@ -1,6 +1,6 @@
-"""The area of every part of a unit: synthesis that keeps the hierarchy, without placing and routing.
+"""The area of every part of a unit: synthesis that keeps the hierarchy, without placement and routing.
 
-Also in cells that are no FPGA's (:class:`sim.fpga.synth.report.Cells`), of the parts and of a unit as a whole.
+The area can also be given in generic cells (:class:`sim.fpga.synth.report.Cells`), of the parts and of the whole unit.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _MODULE = re.compile(r"^module \\(\S+)$", re.MULTILINE)
 class Part:
     """A part of a unit by its place in the hierarchy, ``lsu.misses``; the unit itself is ``""``.
 
-    ``area`` is its own with all that is in it, ``own`` without the parts that have a line of their own.
+    ``area`` includes everything in the part; ``own`` excludes the parts that have their own line.
     """
 
     path: str
@@ -46,27 +46,27 @@ class Part:
 
 @dataclass(frozen=True)
 class Breakdown:
-    """The parts, the greatest first, each followed by its own; and the file with all that yosys said."""
+    """The parts, largest first, each followed by its own parts; and the file with all of yosys' output."""
 
     parts: list[Part]
     log: Path
 
 
-#: How the parts are mapped, by what they are counted in.
+#: The mapping of the parts, by the kind of count.
 _MAPPING: dict[type[Area] | type[Cells], str] = {
-    # Mapped by abc, for area, and not by abc9 as in flow.py: of the delays in other parts that one can know nothing. It
-    # takes longer, too, and fails on the hierarchy of an SM without splitnets before it (yosys issue 4349, "Assert
-    # count_id(wire->name) == 0"). With it the SM of TINY has 4.5 % more LUTs than so, and nothing else is different.
+    # Mapped for area by abc, not by abc9 as in flow.py, because the delays in other parts are unknown. abc9 also takes
+    # longer, and fails on the hierarchy of an SM without splitnets before it (yosys issue 4349, "Assert
+    # count_id(wire->name) == 0"). With abc9 the SM of TINY has 4.5 % more LUTs, and is otherwise the same.
     Area: f"synth_ecp5 -top {TOP} -nowidelut -run begin:map_luts; abc -lut 4; clean; "
           f"synth_ecp5 -top {TOP} -nowidelut -run map_cells:; check -assert",
-    # synth, but memories stay what they are: their bits are counted.
+    # synth, but memories are not mapped, because their bits are counted.
     Cells: f"synth -flatten -top {TOP} -run begin:fine; memory_unpack; opt -fast -full; techmap; opt -fast; abc; "
            "opt -fast; clean",
 }
 
 
 def _counted(text: str, kind: type[Area] | type[Cells], kept: Sequence[str], say: Progress) -> Path:
-    """The folder with ``stat.json`` and yosys' log for RTLIL in which the modules ``kept`` keep their edges."""
+    """Return the folder with ``stat.json`` and yosys' log for RTLIL in which the modules ``kept`` are not flattened."""
     marks = " ".join(f"setattr -mod -set keep_hierarchy 1 {name};" for name in kept)
     script = f"read_rtlil top.il; hierarchy -check -top {TOP}; {marks} {_MAPPING[kind]}; tee -q -o stat.json stat -json"
 
@@ -83,14 +83,14 @@ def _statistics(folder: Path) -> dict[str, Any]:
 
 
 def cells_of(text: str, progress: Progress) -> Cells:
-    """The cells of the unit in its wrapper (:func:`sim.fpga.synth.flow.rtlil_of`), without the wrapper's."""
+    """Return the cells of the unit in its wrapper (:func:`sim.fpga.synth.flow.rtlil_of`), without the wrapper's own."""
     return Cells.of(unit_module(_statistics(_counted(text, Cells, [f"{TOP}.{INNER}"], progress))))
 
 
 def parts(statistics: Mapping[str, Any], kind: type[Area] | type[Cells] = Area) -> list[Part]:
-    """The parts in ``stat -json`` of yosys, the greatest first, each followed by its own parts.
+    """Return the parts in ``stat -json`` of yosys, largest first, each followed by its own parts.
 
-    Parts of one name, as several without a name of their own have it, are one line.
+    Parts with the same name, for example several unnamed ones, share one line.
     """
     own: dict[str, Any] = {}
     for name, module in statistics["modules"].items():
@@ -103,7 +103,7 @@ def parts(statistics: Mapping[str, Any], kind: type[Area] | type[Cells] = Area) 
     }
 
     def order(path: str) -> list[tuple[int, str]]:
-        # A part stands behind those that it is in: their sizes sort it first.
+        # A part follows those that contain it: sort by their sizes first.
         names = path.split(".") if path else []
         above = [".".join(names[: place + 1]) for place in range(len(names))]
         return [(-whole[each].size, each) for each in above]
@@ -114,15 +114,15 @@ def parts(statistics: Mapping[str, Any], kind: type[Area] | type[Cells] = Area) 
 def breakdown(
     unit: str, config: SmConfig, depth: int = 2, progress: Progress | None = None, kind: type[Area] | type[Cells] = Area
 ) -> Breakdown:
-    """The area of one unit of :data:`sim.fpga.synth.units.UNITS` and of its parts, ``depth`` levels of them.
+    """Return the area of one unit of :data:`sim.fpga.synth.units.UNITS` and of its parts, ``depth`` levels deep.
 
-    What would be shared or removed across the edges of the parts is counted: the sum is more than the unit's area of
-    :func:`sim.fpga.synth.synthesize`. ``kind`` :class:`Cells` counts in those.
+    Logic that would be shared or removed across the boundaries of parts is counted, so the sum exceeds the unit's area
+    in :func:`sim.fpga.synth.synthesize`. With ``kind`` :class:`Cells` the counts are of generic cells.
 
     Raises
     ------
     KeyError
-        For an unknown unit.
+        If the unit is unknown.
     SynthesisError
         If yosys fails.
     """

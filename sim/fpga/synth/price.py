@@ -1,6 +1,6 @@
-"""What predictability costs on an FPGA: the three front ends by their warps, and the SM with each of them.
+"""The cost of predictability on an FPGA: the three front ends at several numbers of warps, and the SM with each.
 
-Every step is cached by content, so a table that was interrupted goes on where it was.
+Every step is cached by content, so an interrupted table resumes where it stopped.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ from .tools import SynthesisError, versions
 __all__ = ["Case", "Price", "as_csv", "as_json", "as_markdown", "cases", "chosen", "headings", "measure",
            "missing", "values"]
 
-#: The warps of the front ends that are compared; what else there is to them is that of MID.
+#: The numbers of warps for the compared front ends, which are otherwise those of MID.
 WARPS = (2, 4, 8, 16, 32)
 FRONT_END_PRESET = "MID"
 SM_PRESETS = ("TINY", "BASE")
-#: From what is known to be predictable least to most.
+#: From the least to the most predictable.
 _MODES = (Coordination.VORTEX, Coordination.BASELINE, Coordination.SWAS)
-#: With what the others are compared.
+#: The mode with which the others are compared.
 _REFERENCE = Coordination.BASELINE
 _ISSUE = "gtlrr"
 
 
 @dataclass(frozen=True)
 class Case:
-    """A front end with so many warps, or the SM of a preset."""
+    """A front end with a number of warps, or the SM of a preset."""
 
     unit: str
     size: str
@@ -55,7 +55,7 @@ class Case:
 
     @property
     def config(self) -> SmConfig:
-        """As for a chip, with one policy."""
+        """The configuration for a chip, with one policy."""
         preset = PRESETS[FRONT_END_PRESET if self.unit == "frontend" else self.size]
         sized = preset if self.unit == "sm" else dataclasses.replace(preset, warps=int(self.size))
         scheme = check_scheme(sized, mode=self.mode, issue=_ISSUE, prediction=self.prediction)
@@ -64,7 +64,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Price:
-    """What was measured of a case; ``problems`` are lines on what is missing."""
+    """The measurements for a case; ``problems`` are lines about missing ones."""
 
     case: Case
     result: SynthResult | None
@@ -72,29 +72,29 @@ class Price:
 
     @property
     def area(self) -> Area | None:
-        """None if yosys failed."""
+        """The area, or None if yosys failed."""
         return None if self.result is None else self.result.area
 
     @property
     def rates(self) -> tuple[float, float, float] | None:
-        """Least, median and greatest MHz of the seeds; None if none was routed."""
+        """Minimum, median and maximum MHz over the seeds; None if none was routed."""
         found = [] if self.result is None else self.result.rates
         return (min(found), round(statistics.median(found), 2), max(found)) if found else None
 
 
 def cases() -> list[Case]:
-    """All rows of the table: those with the same size and prediction one after the other."""
+    """Return all rows of the table; those with the same size and prediction are adjacent."""
     sizes = [("frontend", str(warps)) for warps in WARPS] + [("sm", preset) for preset in SM_PRESETS]
     return [Case(*size, mode, prediction) for size, prediction, mode in product(sizes, Prediction, _MODES)]
 
 
 def chosen(patterns: Sequence[str]) -> list[Case]:
-    """The cases whose name fits one of the patterns, as a shell has them.
+    """Return the cases whose name matches one of the shell-style patterns.
 
     Raises
     ------
     ValueError
-        For a pattern that fits none.
+        If a pattern matches no case.
     """
     names = [case.name for case in cases()]
     for pattern in patterns:
@@ -104,7 +104,7 @@ def chosen(patterns: Sequence[str]) -> list[Case]:
 
 
 def measure(rows: Sequence[Case], options: Sequence[Options], progress: Progress) -> Iterator[Price]:
-    """Measure one case after the other; one whose synthesis fails is no error, and says so."""
+    """Measure the cases in order; if a synthesis fails, its result reports that and no error is raised."""
     for place, case in enumerate(rows, 1):
         def say(step: str, head: str = f"{place}/{len(rows)} {case.name}") -> None:
             progress(f"{head} ({step})")
@@ -117,19 +117,19 @@ def measure(rows: Sequence[Case], options: Sequence[Options], progress: Progress
 
 
 def _more(price: Price, prices: Iterable[Price]) -> float | None:
-    """Per cent of LUTs more than the baseline of the same size and prediction has; None where it is not known."""
+    """Per cent of extra LUTs over the baseline with the same size and prediction; None if unknown."""
     like = dataclasses.replace(price.case, mode=_REFERENCE)
     other = next((each.area for each in prices if each.case == like), None)
     return round(100 * (price.area.luts / other.luts - 1), 1) if price.area and other and other.luts else None
 
 
 def headings() -> tuple[str, ...]:
-    """Of the columns of :func:`values`; a ``>`` before those with numbers."""
+    """Headings for the columns of :func:`values`; ``>`` marks columns with numbers."""
     return ("row", ">LUTs", ">%", ">FFs", ">block RAM", ">Fmax min", ">median", ">max")
 
 
 def values(prices: Sequence[Price]) -> Iterator[tuple[str, ...]]:
-    """A row of texts for each; the per cent are those of its LUTs over the baseline's of the same size."""
+    """A row of texts for each; the per cent are its extra LUTs over the baseline with the same size."""
     for price in prices:
         area, more, rates = price.area, _more(price, prices), price.rates
         areas = ("",) * 4
@@ -139,12 +139,12 @@ def values(prices: Sequence[Price]) -> Iterator[tuple[str, ...]]:
 
 
 def missing(prices: Iterable[Price]) -> list[str]:
-    """A line for each seed that has given no clock rate, and each synthesis that has failed."""
+    """A line for each seed without a clock rate, and for each failed synthesis."""
     return [f"{price.case.name}: {problem}" for price in prices for problem in price.problems]
 
 
 def as_markdown(prices: Sequence[Price], seeds: Sequence[int]) -> str:
-    """The table, and below it how it was made."""
+    """The table, followed by a description of how it was made."""
     rows = [[name.removeprefix(">") for name in headings()], ["---:" if ">" in name else "---" for name in headings()]]
     lines = [f"| {' | '.join(row)} |" for row in (*rows, *values(prices))]
     tools = ", ".join(f"{name} {version}" for name, version in versions().items())
@@ -156,7 +156,7 @@ def as_markdown(prices: Sequence[Price], seeds: Sequence[int]) -> str:
 
 
 def as_json(prices: Sequence[Price], options: Sequence[Options]) -> dict[str, Any]:
-    """All that is known of each row."""
+    """All data of each row."""
     return {
         "tools": versions(), "seeds": [one.seed for one in options], "freq": options[0].freq if options else None,
         "rows": [
@@ -177,7 +177,7 @@ def _plain(case: Case) -> dict[str, Any]:
 
 
 def as_csv(prices: Sequence[Price]) -> str:
-    """The figures, an empty field for what is not known."""
+    """The figures as CSV, with an empty field for an unknown one."""
     text = io.StringIO()
     names = ("unit", "size", "warps", "threads", "mode", "prediction", "luts", "ffs", "brams", "dsps", "fmax_min_mhz",
              "fmax_median_mhz", "fmax_max_mhz", "problems")

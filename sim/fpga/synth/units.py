@@ -43,7 +43,7 @@ from .flow import rtlil_of
 
 __all__ = ["UNITS", "UnitEntry", "make_unit", "unit_text"]
 
-#: Outputs that only observers and hardware assertions read: what only they need is not measured.
+#: Outputs that only observers and hardware assertions read; logic that only they need is not measured.
 _OPEN_PORTS = frozenset({
     "event", "write_event", "store_event", "lookup_event", "empty_pop", "occupancy", "clash", "overflow",
 })
@@ -51,14 +51,14 @@ _OPEN_PORTS = frozenset({
 
 @dataclasses.dataclass(frozen=True)
 class UnitEntry:
-    """A unit by name: what it is, and the component of a configuration."""
+    """A unit by name: its description, and a function that makes its component for a configuration."""
 
     about: str
     make: Callable[[SmConfig], wiring.Component]
 
 
 class _Joined(Component):
-    """Two units and the connections between them; every other port is a port, with the unit's name before it."""
+    """Two units and the connections between them; every other port is exposed, prefixed with the unit's name."""
 
     def __init__(self, units: dict[str, wiring.Component], connections: dict[str, str]) -> None:
         self._units = units
@@ -99,7 +99,7 @@ class _Joined(Component):
 
 
 def _front_end(config: SmConfig) -> wiring.Component:
-    """The front end of the configuration's coordination scheme."""
+    """The front end for the configuration's coordination scheme."""
     return FrontEnd(config)
 
 
@@ -150,12 +150,12 @@ UNITS: dict[str, UnitEntry] = {
 
 
 def make_unit(name: str, config: SmConfig) -> tuple[wiring.Component, frozenset[str]]:
-    """The component of a unit, and the names of its ports that are left open.
+    """Return the component of a unit, and the names of its ports that remain open.
 
     Raises
     ------
     KeyError
-        For a name that :data:`UNITS` does not have.
+        If :data:`UNITS` does not have the name.
     """
     return UNITS[name].make(config), _OPEN_PORTS
 

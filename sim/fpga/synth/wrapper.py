@@ -9,30 +9,30 @@ from amaranth.lib import wiring
 
 __all__ = ["CORE", "INNER", "RAMS", "Registered"]
 
-#: The submodule whose edge synthesis keeps, and the unit in it: ports that nothing reads do not cross that edge.
+#: The submodule whose boundary synthesis keeps, and the unit in it; ports that nothing reads do not cross it.
 INNER = "unit"
 CORE = "core"
-#: The module of the unit's block RAMs, while the rest is mapped.
+#: The module of the unit's block RAMs while the rest is mapped.
 RAMS = "rams"
-#: Bits that one level of the output tree folds into one: a LUT4 and its flip-flop.
+#: Bits that one level of the output tree combines into one: a LUT4 and its flip-flop.
 _FOLD = 4
 
 
 class Registered(Elaboratable):
-    """A unit with every port bit behind a flip-flop, and four pins: ``clk``, ``rst``, ``scan_in``, ``scan_out``.
+    """A unit with a flip-flop at every port bit, and four pins: ``clk``, ``rst``, ``scan_in``, ``scan_out``.
 
-    The input bits form one shift register fed by ``scan_in``: each input comes straight from a flip-flop of its own,
-    whose value no tool can know. Every output bit is captured in a flip-flop of its own in every cycle; a tree of
-    exclusive ors with a flip-flop behind each folds them into ``scan_out``, so nothing can be removed and no path of
-    the tree is longer than one LUT. A path of the report therefore begins and ends at a flip-flop, in the unit or at
-    its edge: combinational inputs and outputs are timed as if a neighbour's register sat right next to them.
+    The input bits form one shift register fed by ``scan_in``: each input comes directly from its own flip-flop,
+    whose value no tool can know. Every output bit is captured in its own flip-flop in every cycle; a tree of
+    exclusive ors, each followed by a flip-flop, folds them into ``scan_out``, so nothing can be removed and no path of
+    the tree is longer than one LUT. A reported path therefore begins and ends at a flip-flop, in the unit or at
+    its edge: combinational inputs and outputs are timed as if a neighbour's register were right next to them.
 
     Parameters
     ----------
     unit : wiring.Component
-        What is measured.
+        The unit to be measured.
     open_ports : collection of str
-        Outputs that nothing reads: what only they need is removed, as in an SM that does not read them.
+        Outputs that nothing reads: logic that only they need is removed, as in an SM that does not read them.
     """
 
     def __init__(self, unit: wiring.Component, open_ports: Collection[str] = ()) -> None:
@@ -47,7 +47,7 @@ class Registered(Elaboratable):
                 yield member.flow, Value.cast(value)
 
     def elaborate(self, platform: object) -> Module:
-        """The unit, the shift register and the tree."""
+        """Make the unit, the shift register and the tree."""
         m = Module()
         m.submodules[INNER] = inner = Module()
         inner.submodules[CORE] = self._unit
@@ -62,6 +62,6 @@ class Registered(Elaboratable):
             folded = Signal(-(-len(level) // _FOLD), name=f"folded_{len(level)}", reset_less=True)
             m.d.sync += folded.eq(Cat(level[n : n + _FOLD].xor() for n in range(0, len(level), _FOLD)))
             level = folded
-        # Where there is no input the shift register is empty, and where there is no output nothing is folded.
+        # Without inputs the shift register is empty; without outputs the tree is empty.
         m.d.comb += self.scan_out.eq(level ^ (chain[-1] if len(chain) else 0))
         return m

@@ -1,1 +1,1 @@
-"""Charts as Vega-Lite and SVG, and their colours: what every report draws with."""
+"""Charts as Vega-Lite and SVG, and their colours, for all reports."""

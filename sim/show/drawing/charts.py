@@ -1,7 +1,7 @@
-"""The kinds of chart that the reports have, as Vega-Lite, and their drawing as SVG.
+"""The kinds of chart used in reports: their Vega-Lite specifications and their rendering as SVG.
 
-A value is a mapping with the fields that the chart names. Each mark says its own value in words (``said``): that is
-what a screen reader reads out, and what a test compares with the results.
+A value is a mapping with the fields that the chart names. Each mark describes its own value in words (``said``):
+screen readers read this text, and tests compare it with the results.
 """
 
 from __future__ import annotations
@@ -18,35 +18,35 @@ from .palette import DOWN, GREY, INK, LINE, PART_COLOURS, SERIES, SOFT, UP
 
 __all__ = ["bars", "change_bars", "draw", "line_panels", "panel_bars", "point_panels", "stacks", "stretch"]
 
-#: The width of a chart that takes the whole page, without its axis.
+#: The width of a chart that takes the full width of the page, without its axis.
 WIDTH = 840
-#: The first is the one with whose widths a drawing is laid out.
+#: The first is the font whose widths are used for layout.
 _FONT = "Arial, 'Liberation Sans', Helvetica, sans-serif"
-#: A reader may have none of these, and a font that takes more room: DejaVu Sans, the only one of a bare Debian, takes
-#: a sixth more, its bold letters a quarter. So a drawing is laid out with letters so many times as large as its own.
+#: A reader may have none of these and use a wider font: DejaVu Sans, the only font of a minimal Debian, is a sixth
+#: wider, and a quarter wider in bold. A drawing is therefore laid out with letters this many times as large as its own.
 _ROOM = 1.25
-#: The size of letters as they are laid out.
+#: The font size used for layout.
 _SMALL, _LARGE = 12 * _ROOM, 13 * _ROOM
 _SIZE = re.compile(r'(?<=font-size=")([0-9.]+)(?=px")')
-#: The most that a label of an axis may take.
+#: The maximum width of an axis label.
 _LABEL = 600
-#: The same where two panels stand side by side: with longer ones they stand below one another.
+#: The same for two panels side by side; if a label is longer, the panels are stacked.
 _SHORT_LABEL = 320
-#: The width of a letter, about.
+#: The approximate width of a letter.
 _LETTER = math.ceil(6 * _ROOM)
-#: Between the direction of a change and how it is drawn. The shape says the same as the colour.
+#: How each direction of a change is drawn. The shape carries the same information as the colour.
 _DIRECTIONS = {"less": (DOWN, "triangle-down"), "more": (UP, "triangle-up"), "the same": (GREY, "circle")}
 
 Values = Sequence[Mapping[str, Any]]
 
 
 def draw(chart: Mapping[str, Any]) -> str:
-    """The SVG of a chart, in light colours and without a background, with room for the letters of any common font."""
+    """Return a chart as SVG, in light colours, with no background and with space for the letters of any common font."""
     return _SIZE.sub(lambda size: f"{float(size[0]) / _ROOM:g}", vl_convert.vegalite_to_svg(dict(chart)))
 
 
 def stretch(count: int, least: int, most: int, each: int) -> int:
-    """A width or height for so many things."""
+    """Return a width or height for ``count`` things."""
     return max(least, min(most, each * count))
 
 
@@ -59,7 +59,7 @@ def _data(values: Values) -> alt.InlineData:
 
 
 def _finish(chart: Any) -> dict[str, Any]:
-    """With the page's fonts and colours."""
+    """Apply the page's fonts and colours."""
     axes: Any = {"labelColor": INK, "titleColor": INK, "labelFontSize": _SMALL, "titleFontSize": _SMALL,
                  "titleFontWeight": "normal", "labelLimit": _LABEL}
     return (
@@ -75,7 +75,7 @@ def _finish(chart: Any) -> dict[str, Any]:
 
 
 def _panels(chart: Any, values: Values, columns: int = 1, *, own_axes: Sequence[str] = ()) -> Any:
-    """One chart for each value of ``panel``, if there is more than one."""
+    """Make one chart for each value of ``panel``, if there is more than one."""
     names = _order(values, "panel")
     if len(names) < 2 and not (names and names[0]):
         return chart.properties(data=_data(values))
@@ -88,7 +88,7 @@ def _panels(chart: Any, values: Values, columns: int = 1, *, own_axes: Sequence[
 
 
 def _below(groups: Sequence[Any], width: int = 0) -> alt.Axis:
-    """The axis with the names of ``groups`` over ``width``: side by side if each has its room, else upright."""
+    """The axis with the names of ``groups`` over ``width``: horizontal if each name fits, else vertical."""
     longest = max((len(str(group)) for group in groups), default=0)
     fits = _LETTER * (longest + 1) * len(groups) <= width
     return alt.Axis(labelAngle=0 if fits else -90, labelOverlap=False, ticks=False)
@@ -98,10 +98,10 @@ def bars(
     values: Values, *, series: Mapping[str, str], title: str, legend: str, legend_columns: int = 3,
     rule: float | None = None, height: int = 190, groups_are: str | None = None,
 ) -> dict[str, Any]:
-    """Groups of upright bars.
+    """Groups of vertical bars.
 
-    ``values`` have ``group``, ``series``, ``value``, ``panel``, ``said``; ``series`` is each one's colour, in order,
-    and ``groups_are`` is what stands below the groups, if they do not say it.
+    ``values`` have ``group``, ``series``, ``value``, ``panel``, ``said``; ``series`` has the colour of each, in order,
+    and ``groups_are`` is the axis title for the groups, if their names do not make one unnecessary.
     """
     used = {name: colour for name, colour in series.items() if name in {value["series"] for value in values}}
     groups = _order(values, "group")
@@ -128,9 +128,9 @@ def panel_bars(
     values: Values, *, title: str, colours: Mapping[str, str], legend: str, rule: float | None = None,
     own_axis: bool = True, form: str = "~r",
 ) -> dict[str, Any]:
-    """Lying bars, a panel each ``panel``: ``values`` have ``panel``, ``bar``, ``value``, ``kind``, ``said``.
+    """Horizontal bars, one panel for each ``panel``: ``values`` have ``panel``, ``bar``, ``value``, ``kind``, ``said``.
 
-    ``form`` is how d3 writes the numbers of the axis.
+    ``form`` is the d3 format of the numbers on the axis.
     """
     used = {name: colour for name, colour in colours.items() if name in {value["kind"] for value in values}}
     names = _order(values, "bar")
@@ -152,16 +152,16 @@ def panel_bars(
 
 
 def _panel_size(names: Sequence[str]) -> tuple[int, int]:
-    """How many panels stand side by side, and what the names of the bars leave of the page's width to each."""
+    """The number of panels side by side, and the width left for each beside the names of the bars."""
     labels = min(_LABEL, _LETTER * max((len(str(name)) for name in names), default=0))
     columns = 2 if labels <= _SHORT_LABEL else 1
     return columns, max(140, (WIDTH + 30 - (columns - 1) * 28 - labels) // columns)
 
 
 def stacks(values: Values, *, names: Mapping[str, str], title: str) -> dict[str, Any]:
-    """Lying stacked bars of shares: ``values`` have ``panel``, ``bar``, ``part``, ``order``, ``value``, ``said``.
+    """Horizontal stacked bars of shares: ``values`` have ``panel``, ``bar``, ``part``, ``order``, ``value``, ``said``.
 
-    ``names`` is the part of each colour of :data:`PART_COLOURS`.
+    ``names`` maps the columns of :data:`PART_COLOURS` to the names of the parts.
     """
     parts = {value["part"] for value in values}
     columns, width = _panel_size(_order(values, "bar"))
@@ -178,7 +178,7 @@ def stacks(values: Values, *, names: Mapping[str, str], title: str) -> dict[str,
 
 
 def change_bars(values: Values, *, series: Mapping[str, str], title: str) -> dict[str, Any]:
-    """Bars of one change and marks of another, both in per cent.
+    """Bars for one change and marks for another, both in per cent.
 
     ``values`` have ``group``, ``series``, ``panel``, ``value``, ``said``; those of marks also ``mark``,
     ``direction`` (less, more, the same) and ``mark_said``.
@@ -214,12 +214,12 @@ def point_panels(
     values: Values, *, series: Mapping[str, str], legend: str, shapes: str | None, groups_are: str | None = None,
     values_are: str | None = None,
 ) -> dict[str, Any]:
-    """Points side by side over each group, with a line from the least to the greatest value; a panel each ``panel``.
+    """Points side by side over each group, with a line from the lowest to the highest value; one panel per ``panel``.
 
-    ``values`` have ``panel``, ``group``, ``series``, ``shape``, ``low``, ``value``, ``high``, ``said``; ``series`` is
-    each one's colour, in order, and ``legend`` and ``shapes`` are what series and shapes are (without ``shapes``, these
-    have no legend). ``groups_are`` and ``values_are`` are what stands at the axes, if the panels do not say it. Each
-    panel has axes of its own, which need not begin at 0.
+    ``values`` have ``panel``, ``group``, ``series``, ``shape``, ``low``, ``value``, ``high``, ``said``; ``series`` has
+    the colour of each, in order. ``legend`` and ``shapes`` are the legend titles of series and shapes; if ``shapes`` is
+    empty, these have no legend. ``groups_are`` and ``values_are`` are axis titles, if the panels do not give them. Each
+    panel has its own axes, which need not begin at 0.
     """
     used = {name: colour for name, colour in series.items() if name in {value["series"] for value in values}}
     kinds = _order(values, "shape")
@@ -244,10 +244,10 @@ def point_panels(
 
 
 def line_panels(values: Values, *, x: str, y: str, legend: str) -> dict[str, Any]:
-    """Lines over a common axis; a panel each ``panel``, two side by side.
+    """Lines over a common axis; one panel for each ``panel``, two side by side.
 
-    ``values`` have ``panel``, ``line``, ``x``, ``y`` and ``said``, which is one of each line. ``x``, ``y`` and
-    ``legend`` are what the axes and the lines are. More lines than there are colours begin with the first one again.
+    ``values`` have ``panel``, ``line``, ``x``, ``y`` and ``said``, one text for each line. ``x``, ``y`` and ``legend``
+    are the titles of the axes and of the legend. If there are more lines than colours, the colours repeat.
     """
     names = _order(values, "line")
     colours = [SERIES[number % len(SERIES)] for number in range(len(names))]

@@ -1,7 +1,7 @@
 """Colours: each has a value for light pages and one for dark pages, and a name as a CSS variable.
 
-A chart is drawn in the light colours. On the page these become variables, so that one drawing serves both.
-The hues are near those of Okabe 2008, which people with a colour vision deficiency can tell apart.
+A chart is drawn in the light colours. On the page they become variables, so one drawing serves both themes.
+The hues are close to those of Okabe 2008, which people with a colour vision deficiency can tell apart.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 __all__ = ["DOWN", "FAMILIES", "GREY", "INK", "LINE", "PALETTE", "PART_COLOURS", "SERIES", "SOFT", "UP",
            "css_variables", "themed"]
 
-#: Name -> light, dark. The light values are all different: they are how a colour is found in a drawing.
+#: Name -> light, dark. The light values are all different, because a colour is found in a drawing by its light value.
 PALETTE: Mapping[str, tuple[str, str]] = {
     "ink": ("#1c2126", "#e6e9ec"),
     "soft": ("#555d66", "#a9b2bb"),
@@ -33,13 +33,13 @@ def _light(name: str) -> str:
 
 INK, LINE, SOFT, GREY = _light("ink"), _light("line"), _light("soft"), _light("grey")
 UP, DOWN = _light("up"), _light("down")
-#: Three shades each of three hues: a pair of a fetch and an issue policy.
+#: Three hues in three shades each: one colour for each pair of fetch and issue policy.
 FAMILIES: Sequence[Sequence[str]] = [
     [_light(f"{hue}-{shade}") for shade in (1, 2, 3)] for hue in ("blue", "green", "orange")
 ]
 #: For things that have no order.
 SERIES = [_light(name) for name in ("blue-2", "orange-2", "green-2", "purple", "yellow", "sky", "brown", "grey")]
-#: Column of a part of the cycles -> its colour.
+#: Column with a part of the cycles -> its colour.
 PART_COLOURS = {
     "committed": _light("blue-2"), "nops": _light("yellow"), "stalls.load": _light("orange-2"),
     "stalls.data": _light("orange-3"), "stalls.unit": _light("purple"), "stalls.writeback": _light("rose"),
@@ -50,12 +50,12 @@ PART_COLOURS = {
 
 
 def css_variables(dark: bool) -> str:
-    """The declarations of all variables."""
+    """Return the declarations of all variables."""
     return " ".join(f"--{name}: {values[dark]};" for name, values in PALETTE.items())
 
 
 def themed(drawing: str) -> str:
-    """The drawing with variables in place of colours."""
+    """Return the drawing with its colours replaced by variables."""
     for name, (light, _) in PALETTE.items():
         drawing = drawing.replace(f'"{light}"', f'"var(--{name})"')
     return drawing

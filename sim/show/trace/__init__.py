@@ -1,6 +1,6 @@
-"""What a run did, cycle by cycle, in files: one stream of cycles, one writer a format.
+"""Trace files, which record a run cycle by cycle: one stream of cycles, one writer for each format.
 
-The cycles are those of the hardware or of a prediction. :mod:`.cycles` makes of the record of each
-(:data:`sim.predict.model.records.EVENT`) what all writers need; :mod:`.rows` makes events of it, as they are in CSV and
-Parquet (:mod:`.tables`).
+The cycles come from the hardware or from a prediction. :mod:`.cycles` turns the record of each cycle
+(:data:`sim.predict.model.records.EVENT`) into the data that all writers need; :mod:`.rows` turns these into events for
+CSV and Parquet (:mod:`.tables`).
 """

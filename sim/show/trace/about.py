@@ -1,4 +1,4 @@
-"""What a trace says of its run besides the cycles."""
+"""Facts about a run that a trace contains besides the cycles."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["About"]
 
 @dataclass(frozen=True, kw_only=True)
 class About:
-    """``name``: a line for the run. ``facts``: pairs of a name and what it is. ``image``: where its lines are from."""
+    """``name``: one line that names the run. ``facts``: (name, value) pairs. ``image``: the source of its lines."""
 
     name: str
     facts: Sequence[tuple[str, str]]

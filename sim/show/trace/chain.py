@@ -1,6 +1,6 @@
-"""The critical path of a run through its warps: back from the warp that ended last, who waited last for whom.
+"""The critical path of a run through its warps: backwards from the warp that ended last, along the waits.
 
-It is the chain of the argument about bounds (docs/wcet.md, "Work-conserving").
+It is the chain in the argument about bounds (docs/wcet.md, "Work-conserving").
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["Chain", "Link"]
 
 
 class Link(NamedTuple):
-    """The path is on ``warp`` from cycle ``begin`` on, until the next link begins."""
+    """The path is on ``warp`` from cycle ``begin`` until the next link begins."""
 
     begin: int
     warp: int
@@ -30,10 +30,10 @@ class _Node(NamedTuple):
 
 
 class Chain:
-    """A sink of cycles (:class:`sim.show.trace.cycles.Sink`): :attr:`links` has the path when the run is over.
+    """A sink of cycles (:class:`sim.show.trace.cycles.Sink`): :attr:`links` is the path when the run is over.
 
-    A warp that is released from a barrier has waited for the one that came last. Warps that a wspawn starts, and the
-    one that goes on behind it, have waited for it, or for the last warp that ended before it could start them.
+    A warp released from a barrier has waited for the last warp to arrive. Warps started by a wspawn, and the warp that
+    continues after it, have waited for the wspawn, or for the last warp that ended before it could start them.
     """
 
     def __init__(self, config: SmConfig) -> None:
@@ -41,12 +41,12 @@ class Chain:
 
     def begin(self) -> None:
         """See :class:`sim.show.trace.cycles.Sink`."""
-        #: Of each warp the path that leads to what it does now.
+        #: For each warp, the path that leads to its current activity.
         self._nodes: list[_Node | None] = [None] * self._warps
-        #: When it has last come to a wspawn or barrier, and when it has ended.
+        #: For each warp, the cycle of its last wspawn or barrier, and the cycle in which it ended.
         self._came = [NONE] * self._warps
         self._ended = [NONE] * self._warps
-        #: Whether warps have just been started; then who has started them goes on.
+        #: Whether warps have just been started; the warp that started them then continues.
         self._spawned = False
         self._last = NONE
         self._active = self._cycles = 0
@@ -67,7 +67,7 @@ class Chain:
         self._active = int(events["active"][-1])
 
     def _step(self, cycle: int, states: dict[str, tuple[int, int]], release: int, activates: int) -> None:
-        """A cycle in which something changes; of ``states`` what was in the cycle before, and what is."""
+        """Process a cycle in which something changes; ``states`` has the previous and current value of each state."""
         (was_active, active), (was_waiting, waiting) = states["active"], states["waiting"]
         for warp in range(self._warps):
             if waiting >> warp & 1 and not was_waiting >> warp & 1:
@@ -75,7 +75,7 @@ class Chain:
             if was_active >> warp & 1 and not active >> warp & 1:
                 self._ended[warp] = cycle
                 self._last = warp
-        # The last to arrive at a barrier has done so in the cycle before.
+        # The last warp to arrive at a barrier did so in the previous cycle.
         last = states["executed"][0]
         if release and last != NONE and release >> last & 1:
             for warp in range(self._warps):
@@ -86,7 +86,7 @@ class Chain:
         self._spawned = activates != 0
 
     def _start(self, cycle: int, active: int, activates: int) -> None:
-        """Warps start: by the launch, or by the only active one, which may also have waited to be that."""
+        """Start warps: by the launch, or by the only active warp, which may have waited to become the only one."""
         spawner = active.bit_length() - 1
         last = spawner
         if spawner != NONE:
@@ -99,7 +99,7 @@ class Chain:
                 self._go_on(cycle, warp, last)
 
     def _go_on(self, cycle: int, warp: int, after: int) -> None:
-        """``warp`` goes on in ``cycle``, since ``after`` has come; NONE: the launch."""
+        """Let ``warp`` continue in ``cycle``, after it waited for the warp ``after``; NONE: for the launch."""
         self._nodes[warp] = _Node(Link(cycle, warp), self._nodes[after] if after != NONE else None)
 
     def finish(self) -> None:
@@ -107,8 +107,8 @@ class Chain:
 
     @property
     def links(self) -> list[Link]:
-        """From the launch to the last end, or to where the run was when it was over."""
-        # The last to end does so in the last cycle.
+        """The links from the launch to the last end of a warp, or to the point at which the run was over."""
+        # The last warp ends in the last cycle.
         last = self._active.bit_length() - 1 if self._active else self._last
         links = []
         node = self._nodes[last] if last != NONE else None

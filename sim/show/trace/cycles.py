@@ -1,7 +1,7 @@
-"""Cycles, with what becomes known only later: which instruction was issued, and where a NOP has come from.
+"""Cycles, with facts that are known only later: the instruction that was issued, and the cause of a NOP.
 
-A selection shows its pc, word and lanes in stage X, two cycles later. A NOP stands where a fetch has gone wrong, d = 4
-selections of its warp earlier (docs/design.md section 3).
+A selection shows its pc, word and lanes in stage X, two cycles later. A NOP replaces an instruction whose fetch
+failed d = 4 selections of its warp earlier (docs/design.md section 3).
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from ...machine.events import DEPTH, NONE
 
 __all__ = ["Cause", "CycleStream", "Cycles", "Sink"]
 
-#: From a selection to stage X.
+#: Cycles from a selection to stage X.
 _STAGE_X = 2
-#: Cycles that are passed on at a time, so that what is written does not depend on how they come.
+#: Cycles passed on at a time, so that the output does not depend on how the cycles arrive.
 _CHUNK = 4096
 
 
 class Cause(enum.IntEnum):
-    """Why there is a NOP in an instruction's place."""
+    """Why a NOP takes the place of an instruction."""
 
     NONE = 0
     #: It was in the buffer when the SM started.
@@ -39,13 +39,13 @@ class Cause(enum.IntEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Cycles:
-    """Consecutive cycles; every array has one element a cycle.
+    """Consecutive cycles; every array has one element per cycle.
 
-    ``events``: EVENT. Of the selection made in each cycle: ``pc`` (NONE: nobody, a NOP, or never executed, because the
-    run was over before), ``word`` and ``lanes`` (a mask), which mean nothing without a pc, and ``cause``, a
-    :class:`Cause`, of a NOP. ``missed``: the warp whose fetch has missed in the lookup of this cycle and was not
-    squashed before, or NONE.
-    ``before``: EVENT of the cycle in front of the first; of the run's first it is a cycle in which nothing was.
+    ``events``: EVENT. For the selection in each cycle: ``pc`` (NONE: no warp, a NOP, or never executed, because the
+    run was over before), ``word`` and ``lanes`` (a mask), which are meaningless without a pc, and ``cause``, the
+    :class:`Cause` of a NOP. ``missed``: the warp whose fetch missed in the lookup of this cycle and was not squashed
+    before, or NONE.
+    ``before``: EVENT of the cycle before the first one; for the first cycle of the run, a cycle without any event.
     """
 
     events: np.ndarray
@@ -61,20 +61,20 @@ class Cycles:
 
 
 class Sink(Protocol):
-    """What cycles are written to."""
+    """A receiver of cycles."""
 
     def begin(self) -> None:
-        """A run starts. What was written of one before does not count."""
+        """Start a run and discard the output of any previous run."""
 
     def take(self, cycles: Cycles) -> None:
-        """The next cycles."""
+        """Take the next cycles."""
 
     def finish(self) -> None:
-        """There are no more."""
+        """End the run: no more cycles follow."""
 
 
 def nothing_before(like: np.ndarray) -> np.ndarray:
-    """EVENT of a cycle before the start."""
+    """Return the EVENT of a cycle before the start."""
     event = np.zeros(1, like.dtype)
     for name in (
         "fetched", "selected", "turn", "request", "answer", "executed", "port_tag", "port_answer", "osched1", "osched2",
@@ -87,20 +87,20 @@ def nothing_before(like: np.ndarray) -> np.ndarray:
 class CycleStream:
     """A watcher (:class:`sim.run.types.Watcher`) that passes :class:`Cycles` on to ``sinks``.
 
-    It passes them on some thousand at a time, always the same ones together, so memory does not grow with the run.
-    :meth:`finish` passes on what is left.
+    It passes them on in fixed groups of some thousand cycles, so memory does not grow with the length of the run.
+    :meth:`finish` passes on the rest.
     """
 
     def __init__(self, config: SmConfig, sinks: Sequence[Sink]) -> None:
         self._config, self._sinks = config, sinks
-        #: Whether there has been a cycle.
+        #: Whether at least one cycle has been taken.
         self.begun = False
 
     def begin(self) -> None:
         """See :class:`sim.run.types.Watcher`."""
         self._held: list[np.ndarray] = []
         self._before: np.ndarray | None = None
-        #: Of each warp's last d selections: whether that fetch missed.
+        #: For each warp, whether the fetch in each of its last d selections missed.
         self._fetches = [np.zeros(0, bool) for _ in range(self._config.warps)]
         self._selections = np.zeros(self._config.warps, np.int64)
         for sink in self._sinks:
@@ -119,7 +119,7 @@ class CycleStream:
         self._held = [held.copy()]
 
     def finish(self) -> None:
-        """The run is over, wherever it is: what was held back is passed on, and the sinks are finished."""
+        """End the run at any point: pass on the cycles that were held back, and finish the sinks."""
         held = np.concatenate(self._held) if self._held else np.zeros(0)
         self._held = []
         while len(held):
@@ -130,7 +130,7 @@ class CycleStream:
             sink.finish()
 
     def _pass_on(self, events: np.ndarray, count: int) -> None:
-        """The first ``count`` of ``events``; those behind them are what they are to become."""
+        """Pass on the first ``count`` of ``events``; the others supply what becomes known later."""
         now, events = events[:count], events[: count + _STAGE_X]
         behind = np.minimum(np.arange(count) + _STAGE_X, len(events) - 1)
         there = np.arange(count) + _STAGE_X < len(events)
@@ -155,7 +155,7 @@ class CycleStream:
         if self._config.coordination is not Coordination.SWAS:
             return causes  # there are no NOPs
         now = events[:count]
-        # The lookup of a fetch is in the next cycle, and whose it is is said there.
+        # A fetch looks up the I-cache one cycle later, and only that cycle's record names the warp.
         missed = np.zeros(count, bool)
         missed[: len(events) - 1] = events["miss"][1 : count + 1] != 0
         for warp in np.unique(now["selected"][now["selected"] != NONE]).tolist():
@@ -163,7 +163,7 @@ class CycleStream:
             known = self._fetches[warp]
             fetches = np.concatenate([known, missed[at]])
             number = self._selections[warp] + np.arange(len(at))
-            # The selection number k pops what selection k - d has fetched.
+            # Selection k pops the result of the fetch in selection k - d.
             mine = len(known) + np.arange(len(at)) - DEPTH
             miss = (number >= DEPTH) & fetches[np.maximum(mine, 0)]
             cause = np.where(number < DEPTH, Cause.START, np.where(miss, Cause.MISS, Cause.REDIRECT))

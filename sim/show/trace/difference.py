@@ -1,4 +1,4 @@
-"""Two pages of runs as one, on one time axis, with the first difference between their schedules."""
+"""One page for two runs, made from their pages, on one time axis, with the first difference between their schedules."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _NAMES = {word: sign.label for signs in LEGEND.values() for word, sign in signs.
 
 
 class PageError(ValueError):
-    """A file is no page of one run."""
+    """The file is not a page of one run."""
 
 
 class _Cycles(NamedTuple):
-    """What is selected in consecutive cycles, from ``first`` on.
+    """The selections in consecutive cycles, from ``first`` on.
 
-    ``keys``: -1 for nobody, else 2 * code + 1 of an instruction or 0 of a NOP, with the warp in the upper half. ``sm``:
-    the state of the SM.
+    ``keys``: -1 for no selection, else 2 * code + 1 for an instruction or 0 for a NOP, with the warp in the upper half.
+    ``sm``: the state of the SM.
     """
 
     first: int
@@ -46,7 +46,7 @@ class _Cycles(NamedTuple):
 
 
 class _Page:
-    """A page, read a line at a time."""
+    """A page, read one line at a time."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -54,7 +54,7 @@ class _Page:
         if len(runs) != 1:
             raise PageError(f"{path}: not a page of one run: make it with `metronome trace -o FILE.html`")
         self.run: dict[str, Any] = json.loads(runs[0])
-        #: Of each number of an instruction: its pc, which two runs have in common.
+        #: The pc for each instruction number; pcs are common to both runs.
         self._pcs = np.array([code[0] for code in self.run["codes"]], np.int64)
 
     def _lines(self) -> Iterator[bytes]:
@@ -62,14 +62,14 @@ class _Page:
             yield from file
 
     def blocks(self) -> Iterator[tuple[int, int, bytes]]:
-        """Level, number and text of each block."""
+        """Return the level, number and text of each block."""
         for line in self._lines():
             match = _BLOCK.fullmatch(line)
             if match:
                 yield int(match[2]), int(match[3]), match[4]
 
     def cycles(self) -> Iterator[_Cycles]:
-        """What is selected in every cycle, block by block."""
+        """Return the selection in every cycle, block by block."""
         states, warps, first = len(self.run["states"]), self.run["warps"], 0
         for level, _, text in self.blocks():
             if level:
@@ -87,19 +87,19 @@ class _Page:
             first += count
 
     def issues(self) -> Iterator[_Cycles]:
-        """The same of the cycles in which an instruction is issued; ``sm`` is the cycle."""
+        """Return only the cycles in which an instruction is issued; ``sm`` is the cycle."""
         for part in self.cycles():
             at = np.flatnonzero((part.keys >= 0) & (part.keys & 1 != 0))
             yield _Cycles(0, part.keys[at], part.first + at)
 
 
 def write_difference(paths: tuple[Path, Path], file: IO[bytes]) -> list[dict[str, Any] | None]:
-    """Write the page of both, and return where each comes from (:mod:`sim.build.origin`); None if it does not say.
+    """Write the page of both runs, and return the origin of each (:mod:`sim.build.origin`); None if its page has none.
 
     Raises
     ------
     PageError
-        For a file that is no page of one run, or if the runs cannot stand side by side.
+        If a file is not a page of one run, or if the runs cannot be compared.
     OSError
         If a file cannot be read or written.
     """
@@ -124,7 +124,7 @@ def _differences(one: _Page, other: _Page) -> dict[str, Any]:
 
 
 def _of_cycles(one: _Page, other: _Page, *begins: int) -> dict[str, Any] | None:
-    """The first cycle behind ``begins`` in which not the same is selected."""
+    """Find the first cycle after ``begins`` in which the selections differ."""
     parts = [[part.since(begin) for part in page.cycles()] for page, begin in zip((one, other), begins, strict=True)]
     place = _parting([[part.keys for part in its] for its in parts])
     if place is None:
@@ -141,7 +141,7 @@ def _of_cycles(one: _Page, other: _Page, *begins: int) -> dict[str, Any] | None:
 
 
 def _of_order(one: _Page, other: _Page) -> dict[str, Any] | None:
-    """The first instruction at which the order of issue is another; NOPs and waiting do not count."""
+    """Find the first instruction at which the order of issue differs; NOPs and waiting do not count."""
     parts = [list(page.issues()) for page in (one, other)]
     place = _parting([[part.keys for part in its] for its in parts])
     if place is None:
@@ -163,7 +163,7 @@ def _of_order(one: _Page, other: _Page) -> dict[str, Any] | None:
 
 
 def _parting(sides: list[list[np.ndarray]]) -> int | None:
-    """The first place in which two rows of numbers, each in pieces, are not the same."""
+    """Find the first index at which two sequences of numbers, each given in pieces, differ."""
     one, other = (np.concatenate([np.zeros(0, np.int64), *pieces]) for pieces in sides)
     common = min(len(one), len(other))
     differ = np.flatnonzero(one[:common] != other[:common])
@@ -173,7 +173,7 @@ def _parting(sides: list[list[np.ndarray]]) -> int | None:
 
 
 def _told(key: int, state: int) -> str:
-    """What is selected, in words."""
+    """Describe a selection in words."""
     if key < 0:
         return f"issues nothing ({_NAMES[USES[state - 1]]})" if state else "does nothing"
     warp, what = int(key) >> 40, int(key) & (1 << 40) - 1

@@ -1,4 +1,4 @@
-"""The formats of a trace: what each is, and who writes it. Without the writers, so that a command starts fast."""
+"""The trace formats: a description of each, and its writer, imported only on use so that a command starts fast."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ __all__ = ["FORMATS", "WAVEFORMS", "writer_of"]
 
 
 class Format(NamedTuple):
-    """A format: what a file of it is, and the module here and the class that write it.
+    """A format: a description of its files, and the module in this package and the class that write it.
 
-    The class is called with the configuration, the binary file and what the trace says of its run
+    The class is called with the configuration, the binary file and the facts about the run
     (:class:`sim.show.trace.about.About`), and is a :class:`sim.show.trace.cycles.Sink`.
     """
 
     about: str
-    module: str = ""  # none: it is made of what the simulation dumps
+    module: str = ""  # none: it is made from the simulation's dump
     kind: str = ""
 
 
-#: By the end of the file's name.
+#: By file name suffix.
 FORMATS = {
     ".html": Format("a page with a picture of the schedule", "page", "HtmlTrace"),
     ".csv": Format("events as CSV", "tables", "CsvTrace"),
@@ -37,12 +37,12 @@ FORMATS = {
     ".fst": Format("all signals, compact"),
     ".gtkw": Format("how GTKWave shows them"),
 }
-#: Those that are made of what the simulation dumps.
+#: Formats made from the simulation's dump.
 WAVEFORMS = tuple(name for name, each in FORMATS.items() if not each.module)
 
 
 def writer_of(name: str, config: SmConfig, file: IO[bytes], about: About) -> Sink:
-    """The writer of a trace of the format ``name``, one of :data:`FORMATS` that is no waveform."""
+    """Make the writer of a trace in the format ``name``, one of :data:`FORMATS` that is not a waveform."""
     each = FORMATS[name]
     kind: Any = getattr(importlib.import_module(f".{each.module}", __package__), each.kind)
     writer: Sink = kind(config, file, about)

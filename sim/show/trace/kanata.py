@@ -1,8 +1,8 @@
-"""Kanata 0004, which the viewer Konata shows: a line for each fetch, with the stages that it went through.
+"""Kanata 0004, the format of the viewer Konata: one line for each fetch, with the stages that it passed.
 
-Source: docs/kanata-log-format.md of Konata. A thread is a warp. Lane 0 has the stages: F fetch, D decode, B in the
-instruction buffer, I issue, R operand read, X execution, W write of the register. Lane 1 says what the warp's next
-instruction waits for. What never becomes an instruction is flushed: a NOP in its place, a wrong path.
+Source: docs/kanata-log-format.md of Konata. Its threads are warps. Lane 0 has the stages: F fetch, D decode, B in the
+instruction buffer, I issue, R operand read, X execution, W write of the register. Lane 1 shows what the warp's next
+instruction waits for. A fetch that never becomes an instruction is flushed: a NOP in its place, or a wrong path.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from .rows import DETAILS, INACTIVE, READY, states_of
 __all__ = ["KanataTrace"]
 
 _FETCH, _STAGE_X = 3, 2
-#: Nobody has written a register yet.
+#: No instruction has written a register yet.
 _NEVER = "", -2
-#: How the line of an end ends.
+#: The end of a line that marks the end of a fetch.
 _RETIRED, _FLUSHED = "\t0\n", "\t1\n"
 _ABOUT = {
     Cause.START: "NOP: in the buffer at the start", Cause.MISS: "NOP: its fetch missed the I-cache",
@@ -34,16 +34,16 @@ _ABOUT = {
 
 
 class _Warp:
-    """What is in a warp's buffer and on the way there, and who writes its registers."""
+    """The instructions in a warp's buffer and on the way to it, and the instructions that write its registers."""
 
     def __init__(self) -> None:
-        #: (id, cycle of the fetch), the next to be issued first. An id is kept as it is written.
+        #: (id, cycle of the fetch), the next to be issued first. An id is kept as the text that is written.
         self.fetched: deque[tuple[str, int]] = deque()
-        #: The next one, if it waits, and the reason.
+        #: The next instruction, if it waits, and the reason.
         self.waits: tuple[str, str] | None = None
-        #: By register: the instruction that is to write it.
+        #: By register: the instruction that will write it.
         self.writers: dict[int, str] = {}
-        #: By register: who has written it last, and when.
+        #: By register: the instruction that wrote it last, and when.
         self.written: dict[int, tuple[str, int]] = {}
 
 
@@ -60,15 +60,15 @@ class KanataTrace:
         self._sink.truncate()
         self._sink.write(b"Kanata\t0004\nC=\t0\n")
         self._warps = [_Warp() for _ in range(self._config.warps)]
-        #: Lines of the cycle that is looked at.
+        #: Output lines of the current cycle.
         self._lines: list[str] = []
-        #: By cycle: what ends in it, and how the line ends. Retirements are numbered when their cycle has come.
+        #: By cycle: the instructions that end in it, and the end of each line. Retirements are numbered in that cycle.
         self._ends: defaultdict[int, list[tuple[str, str]]] = defaultdict(list)
-        #: Who has been fetched one to four cycles ago, and who was issued one and two ago: empty for nobody.
+        #: The instructions fetched one to four cycles ago, and issued one and two cycles ago: empty for none.
         self._fetches, self._issues = [""] * 4, [""] * 2
         self._next = self._retired = self._told = self._cycle = 0
         self._alive: set[str] = set()
-        #: What is said of an instruction: by warp, pc, word and lanes its labels; by word the registers.
+        #: Cached facts about an instruction: labels by warp, pc, word and lanes; registers by word.
         self._labels: dict[tuple[int, int, int, int], tuple[str, str]] = {}
         self._registers: dict[int, tuple[int | None, tuple[int, ...]]] = {}
 
@@ -93,7 +93,7 @@ class KanataTrace:
              pc, word, lanes, cause, missed) = row
             self._go_on()
             if end:
-                # Before the issue: who is issued now may write the same register.
+                # Before the issue: the instruction issued now may write the same register.
                 self._write(warps[writer], cycle, register)
             if missed != NONE and not swas:
                 self._flush(missed, cycle, cycle - 1, "its fetch missed the I-cache")
@@ -115,7 +115,7 @@ class KanataTrace:
     def finish(self) -> None:
         """See :class:`sim.show.trace.cycles.Sink`."""
         parts: list[str] = []
-        # What has begun goes on to its stages. What never ends does so with the last that is told.
+        # An instruction that has begun passes its remaining stages. One that never ends is closed in the last cycle.
         while any(self._fetches) or any(self._issues) or self._ends:
             self._go_on()
             self._fetches.insert(0, "")
@@ -127,7 +127,7 @@ class KanataTrace:
         self._sink.write("".join(parts).encode())
 
     def _go_on(self) -> None:
-        """A cycle begins: who was fetched or issued before it comes to its next stage."""
+        """Begin a cycle: move each instruction fetched or issued earlier to its next stage."""
         lines, fetches, issues = self._lines, self._fetches, self._issues
         oldest, older = fetches.pop(), fetches[-1]
         if oldest:
@@ -141,7 +141,7 @@ class KanataTrace:
             lines.append(f"S\t{read}\t0\tR\n")
 
     def _put(self, cycle: int, parts: list[str]) -> None:
-        """The cycle is over."""
+        """End the cycle."""
         lines, ends = self._lines, self._ends.pop(cycle, None)
         self._cycle = cycle + 1
         if not lines and ends is None:
@@ -170,11 +170,11 @@ class KanataTrace:
             self._ends[cycle].append((number, end))
 
     def _flush(self, warp: int, cycle: int, since: int, about: str) -> None:
-        """Whatever the warp has fetched since a cycle is for nothing."""
+        """Flush everything that the warp has fetched since a cycle."""
         mine = self._warps[warp]
         while mine.fetched and mine.fetched[-1][1] >= since:
             number, _ = mine.fetched.pop()
-            if number in self._fetches:  # it does not come to its next stage
+            if number in self._fetches:  # it does not reach its next stage
                 self._fetches[self._fetches.index(number)] = ""
             self._lines.append(f"L\t{number}\t0\t(flushed: {about})\n")
             if mine.waits is not None and mine.waits[0] == number:
@@ -182,7 +182,7 @@ class KanataTrace:
             self._end(number, cycle, _FLUSHED)
 
     def _state(self, mine: _Warp, state: int) -> None:
-        """The warp waits for something else from here on, or for nothing."""
+        """From here on the warp waits for something else, or for nothing."""
         if mine.waits is not None:
             self._lines.append(f"E\t{mine.waits[0]}\t1\t{mine.waits[1]}\n")
             mine.waits = None
@@ -192,7 +192,7 @@ class KanataTrace:
             self._lines.append(f"S\t{number}\t1\t{reason}\n")
 
     def _labels_of(self, warp: int, pc: int, word: int, lanes: int) -> tuple[str, str]:
-        """What is put behind the id, in both labels; the first ends where the id comes again."""
+        """Return the text after the id in both labels; the first ends where the id is repeated."""
         place = self._source(pc)
         about = f"warp {warp}, {lanes.bit_count()} of {self._config.threads} lanes ({lanes:#x}), word {word:#010x}"
         label = f"\t0\t{pc:08x}: {disassemble(word, pc)}\nL\t"
@@ -201,7 +201,7 @@ class KanataTrace:
         return self._labels[warp, pc, word, lanes]
 
     def _issue(self, mine: _Warp, warp: int, cycle: int, pc: int, word: int, lanes: int, cause: int) -> str:
-        """What is issued; empty if it is not executed."""
+        """Issue an instruction and return its id; empty if it is not executed."""
         lines, new = self._lines, ""
         if cause == Cause.START or not mine.fetched:
             number = str(self._next)
@@ -223,7 +223,7 @@ class KanataTrace:
         written = mine.written
         for each in sources:
             writer, when = written.get(each, _NEVER)
-            # It came just in time: what is issued next has waited for it, or might have.
+            # It came just in time: the next instruction issued waited for it, or might have.
             if when >= cycle - 1:
                 lines.append(f"W\t{number}\t{writer}\t0\n")
         if register is None:

@@ -1,4 +1,4 @@
-"""Colours, textures and names of what a picture shows, for people. Colours are those of reports (sim.show.drawing)."""
+"""Colours, textures and display names of the items in a picture. Reports have the same colours (sim.show.drawing)."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ __all__ = ["LEGEND", "Sign"]
 
 
 class Sign(NamedTuple):
-    """How a word is shown: a colour of :data:`..drawing.palette.PALETTE`, a texture of viewer/drawing.js, a name."""
+    """How an item is shown: a colour of :data:`..drawing.palette.PALETTE`, a texture of viewer/drawing.js, a name."""
 
     colour: str
     texture: str
     label: str
 
 
-#: By the words of the tracks, group by group.
+#: By the states of the tracks, group by group.
 LEGEND: Mapping[str, Mapping[str, Sign]] = {
     "What a warp does, and the SM": {
         "issued": Sign("blue-2", "plain", "instruction issued"),

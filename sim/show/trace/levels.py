@@ -1,8 +1,8 @@
-"""A long run in blocks, and in coarser and coarser levels, so that a viewer draws any stretch of it at once.
+"""A long run in blocks and at successively coarser levels, so that a viewer can draw any part of it at once.
 
-Level 0 is the cycles. A bin of level 1 is 64 cycles, one of each further level 8 bins of the level before. Of a bin
-it is known how many of its cycles have which word, and the sum and the maximum of numbers. A block is 65536 cycles of
-level 0, or 1024 bins.
+Level 0 is the cycles. A bin of level 1 is 64 cycles; a bin of each further level is 8 bins of the previous level. A bin
+has, for each state, the number of its cycles in that state, and for each number its sum and maximum. A block is
+65536 cycles of level 0, or 1024 bins.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ BLOCK, FIRST, STEP, BINS = 65536, 64, 8, 1024
 
 
 class Levels:
-    """Makes the blocks of a run. ``put(level, number, content)`` gets each as soon as it is complete.
+    """Makes the blocks of a run. ``put(level, number, content)`` receives each block as soon as it is complete.
 
-    The content of a block of n cycles: states, a byte each, track by track; numbers, 2 bytes each; codes and lanes,
-    4 bytes each. That of n bins, 4 bytes each: for each track with words and each word the cycles that have it, for
-    each other track the sums, then the maxima. All are little-endian.
+    The content of a block of n cycles: states, one byte each, track by track; numbers, 2 bytes each; codes and lanes,
+    4 bytes each. The content of n bins, 4 bytes each: for each track with words and each word the number of cycles with
+    it; for each other track the sums, then the maxima. All are little-endian.
     """
 
     def __init__(self, tracks: Tracks, put: Callable[[int, int, bytes], None]) -> None:
@@ -33,19 +33,19 @@ class Levels:
         self._numbers = len(tracks.numbers)
         self._parts: list[Part] = []
         self._held = 0
-        #: By level: its bins that are in no block yet, and the number of its next block.
+        #: By level: its bins that are not yet in a block, and the number of its next block.
         self._bins: list[np.ndarray] = []
         self._next: list[int] = []
-        #: Cycles so far.
+        #: The number of cycles so far.
         self.cycles = 0
 
     @property
     def rows(self) -> int:
-        """Numbers of a bin."""
+        """How many numbers a bin has."""
         return self._sums + 2 * self._numbers
 
     def add(self, part: Part) -> None:
-        """The next cycles."""
+        """Add the next cycles."""
         while len(part):
             piece, part = _split(part, BLOCK - self._held)
             self._parts.append(piece)
@@ -54,7 +54,7 @@ class Levels:
                 self._emit()
 
     def finish(self) -> None:
-        """There are no more: what is left makes blocks that are shorter."""
+        """End the run: put the remaining data into shorter blocks."""
         if self._held:
             self._emit()
         level = 0
@@ -91,7 +91,7 @@ class Levels:
         return found
 
     def _add_bins(self, level: int, bins: np.ndarray) -> None:
-        """``bins`` of level ``level`` + 1."""
+        """Add ``bins`` of level ``level`` + 1."""
         if level == len(self._bins):
             self._bins.append(np.zeros((self.rows, 0), np.uint32))
             self._next.append(0)
@@ -105,7 +105,7 @@ class Levels:
         self._bins[level] = rest
         self._next[level] += 1
         if last and self._next[level] == 1:
-            return  # one block is the whole run: nobody needs it coarser
+            return  # one block is the whole run: no coarser level is needed
         starts = np.arange(0, bins.shape[1], STEP)
         sums = np.add.reduceat(bins[: self._sums + self._numbers], starts, axis=1)
         greatest = np.maximum.reduceat(bins[self._sums + self._numbers :], starts, axis=1)

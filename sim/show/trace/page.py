@@ -1,7 +1,7 @@
-"""A run as one HTML page that needs nothing else: a picture of the schedule, and where the cycles went.
+"""A run as one self-contained HTML page: a picture of the schedule, and how the cycles were used.
 
-The page has the run in blocks (:mod:`sim.show.trace.levels`), each compressed by itself, so it opens at once however
-long the run was. The viewer is in ``viewer/``. It draws with D3, which is vendored there.
+The page stores the run in blocks (:mod:`sim.show.trace.levels`), each compressed separately, so it opens at once even
+for a long run. The viewer is in ``viewer/``. It draws with D3, which is vendored there.
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ __all__ = ["HtmlTrace", "RunData", "block_line", "page_head", "page_tail"]
 
 _VIEWER = Path(__file__).with_name("viewer")
 _SCRIPTS = ("blocks.js", "drawing.js", "timeline.js", "profile.js", "main.js")
-#: Fast, and of such regular data hardly worse than the best.
+#: A fast level; for such regular data it compresses hardly worse than the best.
 _COMPRESSION = 6
 
 
 class RunData:
-    """What the page knows of a run beside its blocks; :meth:`as_json` is complete when the run is over."""
+    """The data on the page about a run besides its blocks; :meth:`as_json` is complete when the run is over."""
 
     def __init__(self, config: SmConfig, about: About) -> None:
         self._config, self._about = config, about
         self.tracks = Tracks(config)
-        #: Of each block: how many instructions each warp has issued before it.
+        #: For each block, how many instructions each warp has issued before it.
         self._before: list[list[int]] = []
         self._issued = np.zeros(config.warps, np.int64)
         self._regions: list[list[int]] = []
@@ -57,7 +57,7 @@ class RunData:
         self.cycles = 0
 
     def take(self, cycles: Cycles, part: Part) -> None:
-        """The next cycles."""
+        """Take the next cycles."""
         for place in range(-(-self.cycles // BLOCK) * BLOCK - self.cycles, len(part), BLOCK):
             before = (part.states[: self._config.warps, :place] == 1).sum(axis=1)
             self._before.append((self._issued + before).tolist())
@@ -74,7 +74,7 @@ class RunData:
         self.cycles += len(part)
 
     def as_json(self, profile: Profile, chain: Chain, rows: int) -> dict[str, Any]:
-        """Names as in viewer/blocks.js. ``rows``: numbers of a bin."""
+        """The JSON, with names as in viewer/blocks.js. ``rows``: how many numbers a bin has."""
         for region in self._regions:
             region[1] = self.cycles if region[1] == NONE else region[1]
         places = _Places(self._about.image)
@@ -101,7 +101,7 @@ class RunData:
 
 
 class _Places:
-    """Source lines with their functions, by number."""
+    """Source lines and their functions, by number."""
 
     def __init__(self, image: ElfImage) -> None:
         self._image = image
@@ -110,7 +110,7 @@ class _Places:
         self.rows: list[dict[str, Any]] = []
 
     def number(self, pc: int) -> int:
-        """The place of a pc."""
+        """Return the number of a pc's place."""
         if pc not in self._of_pc:
             place = place_of(self._image, pc)
             row = {"line": place.line, "own": place.function, "frames": place.frames}
@@ -121,7 +121,7 @@ class _Places:
 
 
 class HtmlTrace:
-    """The page of a run, as a sink of cycles. ``file`` is a binary file."""
+    """A sink of cycles that writes the page of a run. ``file`` is a binary file."""
 
     def __init__(self, config: SmConfig, file: IO[bytes], about: About) -> None:
         self._config, self._file, self._about = config, file, about
@@ -160,7 +160,7 @@ class HtmlTrace:
 
 @functools.cache
 def _halves() -> tuple[jinja2.Template, jinja2.Template]:
-    """The page in front of the data and behind it."""
+    """The parts of the page before and after the data."""
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, keep_trailing_newline=True)
     text = (_VIEWER / "page.html.jinja").read_text(encoding="utf-8")
     head, _, tail = text.partition("{# data #}")
@@ -168,7 +168,7 @@ def _halves() -> tuple[jinja2.Template, jinja2.Template]:
 
 
 def page_head(title: str, runs: Sequence[Sequence[Sequence[str]]]) -> bytes:
-    """What is in front of the blocks. ``runs``: of each run, pairs of a fact's name and what it is."""
+    """Return the page up to the blocks. ``runs``: for each run, (name, value) pairs of facts."""
     text = _halves()[0].render(
         title=title, runs=runs, foot=line(origin()), legend=LEGEND,
         css=Markup((_VIEWER / "viewer.css").read_text(encoding="utf-8")),
@@ -178,13 +178,13 @@ def page_head(title: str, runs: Sequence[Sequence[Sequence[str]]]) -> bytes:
 
 
 def block_line(run: int, level: int, number: int, text: bytes) -> bytes:
-    """A block on a line; ``text`` is Base64."""
+    """Return a block as one line; ``text`` is Base64."""
     head = f'<script type="text/plain" data-run="{run}" data-level="{level}" data-block="{number}">'
     return head.encode() + text + b"</script>\n"
 
 
 def page_tail(runs: Sequence[Mapping[str, Any]], difference: Mapping[str, Any] | None) -> bytes:
-    """What is behind the blocks: what else is known of the runs, and the viewer."""
+    """Return the page after the blocks: the other data of the runs, and the viewer."""
     words = {word: sign._asdict() for signs in LEGEND.values() for word, sign in signs.items()}
     text = _halves()[1].render(
         runs=[_json(run) for run in runs], words=_json(words), difference=_json(difference),
@@ -195,5 +195,5 @@ def page_tail(runs: Sequence[Mapping[str, Any]], difference: Mapping[str, Any] |
 
 
 def _json(value: Any) -> Markup:
-    """As JSON that may stand in a script element, on one line."""
+    """Return JSON on one line, safe inside a script element."""
     return Markup(json.dumps(value, separators=(",", ":")).replace("<", "\\u003c"))

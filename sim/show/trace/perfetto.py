@@ -1,8 +1,8 @@
 """A trace for Perfetto: the SM as a process, its warps as threads, and tracks for the SM, memory and counters.
 
-Source: perfetto.dev, "Track events" and protos/perfetto/trace/track_event. A cycle is a nanosecond. Slices of a track
-never overlap: each tag of the memory port has a track. Packets are not in the order of time, by which readers sort
-them: what ends comes first, so that at the same time one slice ends before the next begins.
+Source: perfetto.dev, "Track events" and protos/perfetto/trace/track_event. A cycle is one nanosecond. Slices on a track
+never overlap: each tag of the memory port has its own track. Packets are not in time order, because readers sort them;
+ends are written first, so that at the same time one slice ends before the next begins.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ __all__ = ["CATEGORIES", "PerfettoTrace"]
 
 _SEQUENCE, _PID, _PROCESS = 1, 1, 1
 _BEGIN, _END, _COUNTER = 1, 2, 4
-#: Bytes of a number: a time, a track, a name or source line, a pc or mask, a count.
+#: Size in bytes of a number: a time, a track, a name or source line, a pc or mask, a count.
 _TIME, _TRACK, _NAME, _VALUE, _COUNT = 6, 3, 3, 5, 3
-#: Cycles for which a value of the warp IPC stands.
+#: Cycles over which a value of the warp IPC is averaged.
 _WINDOW = 64
 _LAST_NOP = USES.index("nop_redirect") + 1
 _LOAD_MISSES = tuple(OUTCOMES.index(name) for name in ("load_miss", "load_uncached"))
 _ANNOTATIONS = ("pc", "lanes", "source", "address")
-#: Of slices.
+#: Categories of slices.
 CATEGORIES = ("issue", "nop", "stall", "memory", "region", "oracle")
 _ORACLES = ("osched1", "osched2")
 _COUNTERS = (("write buffer", "entries"), ("reads under way", "lines"))
@@ -82,11 +82,11 @@ def _is_stall(states: np.ndarray) -> np.ndarray:
 
 
 class PerfettoTrace:
-    """A trace for ui.perfetto.dev and for trace_processor. ``file`` is a binary file."""
+    """A trace for ui.perfetto.dev and trace_processor. ``file`` is a binary file."""
 
     def __init__(self, config: SmConfig, file: IO[bytes], about: About) -> None:
         self._config, self._file, self._about = config, file, about
-        # In swas their picks are the scheduler's.
+        # In swas their selections are the scheduler's own.
         self._shows_oracles = config.oracles and config.coordination is not Coordination.SWAS
 
     def begin(self) -> None:
@@ -94,20 +94,20 @@ class PerfettoTrace:
         self._file.seek(0)
         self._file.truncate()
         self._tracks = Tracks(self._config)
-        #: Numbers of the names of slices and of source lines, and what is not yet written of them.
+        #: Numbers of the names of slices and of source lines, and those not yet written.
         self._names: dict[str, int] = {}
         self._sources: dict[str, int] = {}
         self._new: list[bytes] = []
-        #: Of each instruction by its number in the tracks: its name and its source line.
+        #: For each instruction by its number in the tracks: its name and its source line.
         self._code_names, self._code_sources = [self._name("(never executed)")], [self._source("(never executed)")]
         self._uses = np.array([0, *(self._name(word) for word in WARP_WORDS)])
         self._header()
-        #: The last state of each row, the warps and the SM; the last values of counters.
+        #: The last state of each row (the warps and the SM), and the last values of the counters.
         self._states = np.zeros(self._config.warps + 1, np.uint8)
         self._values = np.full(len(_COUNTERS), NONE)
         self._ipc = -1.0
         self._cycle = 0
-        #: By line: the flow of a load that misses, or of a store. By track: whether a request is under way.
+        #: By line: the flow of a load that misses, or of a store. By track: whether a request is in progress.
         self._flows: dict[int, int] = {}
         self._flow = 0
         self._open: dict[int, bool] = {}
@@ -140,7 +140,7 @@ class PerfettoTrace:
             self._file.write(_end(self._cycle, track))
 
     def _header(self) -> None:
-        """The process, its tracks, and the names of categories and annotations."""
+        """Write the process, its tracks, and the names of categories and annotations."""
         facts = [*self._about.facts, ("made by", line(origin()))]
         labels = b"".join(text(8, f"{name}: {fact}") for name, fact in facts)
         process = number(1, _PID) + text(6, self._about.name) + labels
@@ -189,7 +189,7 @@ class PerfettoTrace:
             self._new = []
 
     def _schedule(self, cycles: Cycles, part: Part, ends: list[bytes], begins: list[bytes]) -> None:
-        """Issues and NOPs, a slice each, on the warps' tracks; waiting, a slice a reason, there and on the SM's."""
+        """Add a slice for each issue and NOP on the warps' tracks, and for each reason to wait, also on the SM's."""
         now = part.states[: self._config.warps + 1].T
         then = np.concatenate([self._states[None], now[:-1]])
         self._states = now[-1].copy()
@@ -222,9 +222,9 @@ class PerfettoTrace:
                 ends.append(_end(self._cycle + place, track))
 
     def _memory(self, cycles: Cycles, ends: list[bytes], begins: list[bytes]) -> None:
-        """Accesses to lines, and requests from when they are accepted until their answer is taken.
+        """Add accesses to lines, and requests from their acceptance until their answer is taken.
 
-        Flows lead from an access that misses to its request, and from there to the fill.
+        Flows lead from an access that misses to its request, and from the request to the fill.
         """
         events = cycles.events
         asks, answers = events["port_tag"] != NONE, events["port_answer"] != NONE
@@ -257,7 +257,7 @@ class PerfettoTrace:
                 ends.append(_end(cycle + 1, self._fixed["fills"]))
 
     def _oracles(self, cycles: Cycles, ends: list[bytes], begins: list[bytes]) -> None:
-        """Whom the oracles would select: a slice as long as it is the same warp."""
+        """Add the warp that each oracle would select, with one slice for as long as it is the same warp."""
         for name in _ORACLES if self._shows_oracles else ():
             now = cycles.events[name]
             then = np.concatenate([[self._picks[name]], now[:-1]])
@@ -281,14 +281,14 @@ class PerfettoTrace:
         return _begin("memory", cycle, self._fixed["load/store"], name, more)
 
     def _request_track(self, sender: int, tag: int) -> int:
-        """The track of a tag, by its sender; tags are described when they come first."""
+        """Return the track of a tag and its sender; a tag is described on first use."""
         if (sender, tag) not in self._requests:
             count = sum(its == sender for its, _ in self._requests)
             self._requests[sender, tag] = self._describe_child(f"memory: {SOURCES[sender]} {count}")
         return self._requests[sender, tag]
 
     def _count(self, part: Part, begins: list[bytes]) -> None:
-        """Counters, where they change; warp IPC over windows."""
+        """Add counters where they change, and the warp IPC over windows."""
         for place, (name, _) in enumerate(_COUNTERS):
             values = part.numbers[place].astype(np.int64)
             changed = np.flatnonzero(np.diff(values, prepend=self._values[place]))

@@ -1,4 +1,4 @@
-"""Where in a program an instruction is, as people are shown it."""
+"""The place of an instruction in a program, as shown to a user."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ __all__ = ["Place", "place_of"]
 
 
 class Place(NamedTuple):
-    """``line``: ``file:line``, or what there is in its place. ``function``: that the line is in; empty if unknown.
+    """``line``: ``file:line``, or a substitute. ``function``: the function that contains it; empty if unknown.
 
-    ``frames``: the function and those that it is inlined into, the outermost first.
+    ``frames``: the function and those into which it is inlined, outermost first.
     """
 
     line: str
@@ -24,7 +24,7 @@ class Place(NamedTuple):
 
 
 def place_of(image: ElfImage, pc: int) -> Place:
-    """The place of an instruction; ``pc`` may be NONE."""
+    """Return the place of an instruction; ``pc`` may be NONE."""
     if pc == NONE:
         return Place("(no instruction)", "", ())
     frames = image.frames_at(pc)

@@ -1,4 +1,4 @@
-"""Where the cycles of the measured region went: every cycle counts for one instruction of one warp, with a reason.
+"""Cycles of the measured region by use: every cycle is charged to one instruction of one warp, with a reason.
 
 docs/looking.md ("Cycles by source line") has the rules.
 """
@@ -19,7 +19,7 @@ from .cycles import Cause, Cycles
 __all__ = ["ISSUED", "USES", "Cell", "Profile", "use_of"]
 
 _CAUSES = [cause for cause in Cause if cause]
-#: What a cycle can be used for, in this order: an issue, a NOP by its cause, or nothing by its reason.
+#: Uses of a cycle, in this order: an issue, a NOP by its cause, or nothing by its reason.
 USES = (
     "issued", *(f"nop_{cause.name.lower()}" for cause in _CAUSES), *(each.name.lower() for each in StallReason if each),
 )
@@ -29,7 +29,7 @@ _REDIRECT = _NOP + Cause.REDIRECT - 1
 
 
 class Cell(NamedTuple):
-    """So many cycles of the region. ``warp``, ``pc``: NONE where there is none to lay them to."""
+    """A number of cycles of the region. ``warp``, ``pc``: NONE if the cycles cannot be charged to one."""
 
     warp: int
     pc: int
@@ -38,7 +38,7 @@ class Cell(NamedTuple):
 
 
 def use_of(cycles: Cycles) -> np.ndarray:
-    """What each cycle is used for, as a place in :data:`USES`; NONE before anything has started."""
+    """Return the use of each cycle as an index into :data:`USES`; NONE before anything has started."""
     events = cycles.events
     nothing = np.where(events["stall"] != 0, _STALL + events["stall"] - 1, NONE)
     selected = np.where(events["nop"] != 0, _NOP + cycles.cause - 1, ISSUED)
@@ -46,17 +46,17 @@ def use_of(cycles: Cycles) -> np.ndarray:
 
 
 class Profile:
-    """A sink of cycles that counts them (:class:`sim.show.trace.cycles.Sink`). It keeps one number a cell."""
+    """A sink of cycles that counts them (:class:`sim.show.trace.cycles.Sink`). It keeps one number for each cell."""
 
     def __init__(self, config: SmConfig) -> None:
         self._warps = config.warps
 
     def begin(self) -> None:
         """See :class:`sim.show.trace.cycles.Sink`."""
-        #: Place 0 is of cycles that can be laid to no instruction, the last warp of those that can be laid to no warp.
+        #: Place 0 has cycles charged to no instruction; the last warp has cycles charged to no warp.
         self._places = {NONE: 0}
         self._counts = np.zeros((self._warps + 1, 64, len(USES)), np.int64)
-        #: Of each warp: what waits for its next instruction; its last one, and when that was issued.
+        #: For each warp: the cycles to charge to its next instruction; its last instruction, and when it was issued.
         self._waiting = np.zeros((self._warps, len(USES)), np.int64)
         self._last_pc = np.full(self._warps, NONE)
         self._last_cycle = np.full(self._warps, NONE)
@@ -76,7 +76,7 @@ class Profile:
                 continue
             its = executed[warp]
             issued, redirected = use[mine] == ISSUED, use[mine] == _REDIRECT
-            # An issue is its own; a NOP behind a jump is the jump's; all else waits for what comes next.
+            # An issue is charged to itself, a NOP after a jump to the jump; all other cycles to the next instruction.
             self._add(warp, cycles.pc[mine[issued]], use[mine[issued]])
             before = np.searchsorted(its, mine[redirected]) - 1
             pcs = cycles.pc[its[np.maximum(before, 0)]] if len(its) else np.full(len(before), NONE)
@@ -97,7 +97,7 @@ class Profile:
             self._come(warp, NONE)
 
     def cells(self) -> Iterator[Cell]:
-        """Every count that is not 0, by warp, pc and use; NONE comes last."""
+        """Return every count that is not 0, by warp, pc and use; NONE comes last."""
         pcs = sorted(self._places, key=lambda pc: (pc == NONE, pc))
         for warp in range(self._warps + 1):
             for pc in pcs:
@@ -106,9 +106,9 @@ class Profile:
                         yield Cell(warp if warp < self._warps else NONE, pc, use, count)
 
     def _blamed(self, events: np.ndarray, executed: Sequence[np.ndarray]) -> np.ndarray:
-        """Whom a cycle without an issue is laid to: of the warps that wait for its reason, the one that waits longest.
+        """Return the warp charged with each cycle without an issue: the one that has waited longest for its reason.
 
-        NONE where no warp does.
+        NONE if no warp waits for it.
         """
         blamed = np.full(len(events), NONE)
         at = np.flatnonzero((events["stall"] != 0) & (events["region"] != 0) & (events["selected"] == NONE))
@@ -129,7 +129,7 @@ class Profile:
         return blamed
 
     def _come(self, warp: int, pc: int) -> None:
-        """The instruction that the warp has waited for."""
+        """Charge the cycles that the warp has waited to the instruction for which it waited."""
         if self._waiting[warp].any():
             self._counts[warp, self._place(pc)] += self._waiting[warp]
             self._waiting[warp] = 0

@@ -1,7 +1,7 @@
-"""The wire format of Protocol Buffers, as far as traces need it: fields of messages, and many alike at a time.
+"""The part of the Protocol Buffers wire format that traces need: fields of messages, and many similar messages at once.
 
-Source: protobuf.dev, "Encoding". A number can be padded with bytes that add nothing, which every reader takes: so many
-messages of one kind, each of the same length, are an array.
+Source: protobuf.dev, "Encoding". A number can be padded with bytes that add nothing, which every reader accepts. Many
+messages of one kind therefore have the same length and form an array.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _VARINT, _FIXED64, _BYTES = 0, 1, 2
 
 
 def _varint(value: int, width: int = 0) -> bytes:
-    """A number, padded to ``width`` bytes."""
+    """Encode a number, padded to ``width`` bytes."""
     parts = bytearray()
     while value > 0x7F or len(parts) < width - 1:
         parts.append(value & 0x7F | 0x80)
@@ -25,48 +25,48 @@ def _varint(value: int, width: int = 0) -> bytes:
 
 
 def number(field: int, value: int, width: int = 0) -> bytes:
-    """A field with a whole number, not negative, in at least ``width`` bytes."""
+    """Encode a field with a non-negative integer in at least ``width`` bytes."""
     return _varint(field << 3 | _VARINT) + _varint(value, width)
 
 
 def text(field: int, value: str | bytes) -> bytes:
-    """A field with a string or a message."""
+    """Encode a field with a string or a message."""
     content = value.encode() if isinstance(value, str) else value
     return _varint(field << 3 | _BYTES) + _varint(len(content)) + content
 
 
 def fixed(field: int, value: int) -> bytes:
-    """A field with a number of 64 bits."""
+    """Encode a field with a 64-bit number."""
     return _varint(field << 3 | _FIXED64) + value.to_bytes(8, "little")
 
 
 def double(field: int, value: float) -> bytes:
-    """A field with a floating-point number."""
+    """Encode a field with a floating-point number."""
     return _varint(field << 3 | _FIXED64) + np.array([value], "<f8").tobytes()
 
 
 class Template:
-    """A message of which many are written, each with other numbers.
+    """A message that is written many times with different numbers.
 
-    ``make`` makes the message of numbers that are given by name, each in so many bytes as ``widths`` says.
+    ``make`` makes the message from numbers given by name; ``widths`` is the number of bytes for each.
     """
 
     def __init__(self, make: Callable[..., bytes], **widths: int) -> None:
         zeros = dict.fromkeys(widths, 0)
         self._message = np.frombuffer(make(**zeros), np.uint8)
-        #: By name: where its number is, and in how many bytes.
+        #: By name: the position of its number, and its size in bytes.
         self._holes: dict[str, tuple[int, int]] = {}
         for name, width in widths.items():
             ones = np.frombuffer(make(**{**zeros, name: (1 << 7 * width) - 1}), np.uint8)
             self._holes[name] = int(np.flatnonzero(ones != self._message)[0]), width
 
     def fill(self, **values: np.ndarray) -> bytes:
-        """The messages, one behind the other, for numbers that are given by name, an array each.
+        """Return the messages, one after another, for numbers given by name, one array each.
 
         Raises
         ------
         ValueError
-            For a number that is too large.
+            If a number is too large.
         """
         count = len(next(iter(values.values())))
         found = np.repeat(self._message[None], count, axis=0)

@@ -1,6 +1,6 @@
-"""Events: a row each, sorted by cycle, and within a cycle by kind and warp. The same run has the same rows.
+"""Events as rows, sorted by cycle, and within a cycle by kind and warp. The same run always gives the same rows.
 
-docs/looking.md says what each kind means.
+docs/looking.md explains the kinds.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["DETAILS", "INACTIVE", "OUTCOMES", "READY", "ROW", "SOURCES", "Kind",
 
 
 class Kind(enum.IntEnum):
-    """The kinds of rows, in the order in which they stand in a cycle."""
+    """The kinds of rows, in their order within a cycle."""
 
     REGION_BEGIN = 0
     REGION_END = 1
@@ -44,33 +44,33 @@ class Kind(enum.IntEnum):
     HALT = 18
 
 
-#: A row; NONE: it says nothing of that. ``detail`` is a number of :data:`DETAILS`, ``lanes`` a mask, ``line`` the
+#: A row; NONE: the value does not apply. ``detail`` is an index into :data:`DETAILS`, ``lanes`` a mask, ``line`` the
 #: number of a line of memory.
 ROW = np.dtype([
     ("cycle", np.int64), ("kind", np.int8), ("warp", np.int8), ("pc", np.int64), ("word", np.int64),
     ("lanes", np.int64), ("line", np.int64), ("tag", np.int16), ("register", np.int8), ("detail", np.int8),
 ])
 
-#: What a row may say of its event.
+#: The optional fields of a row.
 _VALUES = ("warp", "pc", "word", "lanes", "line", "tag", "register", "detail")
 
 _REASONS = tuple(reason.name.lower() for reason in StallReason if reason)
 _CAUSES = tuple(cause.name.lower() for cause in Cause if cause)
-#: Who has sent a request to memory.
+#: Senders of requests to memory.
 SOURCES = ("code_read", "data_read", "data_write")
 _OUTCOMES = ("hit", "merge", "forward", "uncached", "miss")
-#: What becomes of an access to a line.
+#: Outcomes of an access to a line.
 OUTCOMES = tuple(f"{way}_{outcome}" for way in ("load", "store") for outcome in _OUTCOMES)
 _WAITS = tuple(f"wait_{wait.name.lower()}" for wait in LookupWait if wait)
-#: All that a row can say in a word, each of them once (a dictionary of Parquet is to have no word twice): why a warp or
-#: the SM waits (by :class:`StallReason`), what else a warp does, where a NOP is from, ...
+#: All values of ``detail``, each once, because a Parquet dictionary must have no duplicates: why a warp or the SM waits
+#: (by :class:`StallReason`), other states of a warp, the cause of a NOP, ...
 DETAILS = (
     *_REASONS, "ready", "inactive", *_CAUSES, "taken", "not_taken", *SOURCES, *(f"{each}_error" for each in SOURCES),
     *OUTCOMES, *_WAITS, "wait_over", "part", "last",
 )
-#: The state of a warp by its number: a :class:`StallReason`, or one of these.
+#: The state of a warp as a number: a :class:`StallReason`, or one of these.
 READY, INACTIVE = len(_REASONS) + 1, len(_REASONS) + 2
-#: Where in DETAILS groups begin.
+#: Where groups begin in DETAILS.
 _CAUSE = len(_REASONS) + 2
 _TAKEN = _CAUSE + len(_CAUSES)
 _NOT_TAKEN = _TAKEN + 1
@@ -82,9 +82,9 @@ _PART, _LAST = _WAIT_OVER + 1, _WAIT_OVER + 2
 
 
 def states_of(events: np.ndarray, warps: int) -> np.ndarray:
-    """What each warp does in each cycle, int8 of shape (n, warps): StallReason, READY or INACTIVE.
+    """Return the state of each warp in each cycle, int8 of shape (n, warps): StallReason, READY or INACTIVE.
 
-    READY: it is eligible, selected or not.
+    READY: the warp is eligible, selected or not.
     """
     active = (events["active"][:, None] >> np.arange(warps) & 1 != 0) & (events["halt"] == 0)[:, None]
     reasons = events["reason"][:, :warps].astype(np.int8)
@@ -92,9 +92,9 @@ def states_of(events: np.ndarray, warps: int) -> np.ndarray:
 
 
 def sources_of(config: SmConfig, tags: np.ndarray) -> np.ndarray:
-    """Who has sent the requests of these tags, as places in :data:`SOURCES`."""
+    """Return the senders of the requests with these tags, as indices into :data:`SOURCES`."""
     code, read = 1 << config.mem_tag_bits - 1, 1 << config.l1_tag_bits - 1
-    # A list of accesses is loaded.
+    # The list of accesses is read with loads.
     loads = (tags & read == 0) | (tags & _list_bit(config) != 0)
     return np.where(tags & code == 0, 0, np.where(loads, 1, 2))
 
@@ -104,7 +104,7 @@ def _list_bit(config: SmConfig) -> int:
 
 
 def outcomes_of(events: np.ndarray) -> np.ndarray:
-    """What becomes of the accesses of these cycles, as places in :data:`OUTCOMES`."""
+    """Return the outcomes of the accesses in these cycles, as indices into :data:`OUTCOMES`."""
     outcome = np.full(len(events), _OUTCOMES.index("miss"))
     for name in ("uncached", "forward", "merge", "hit"):
         outcome[events[name] != 0] = _OUTCOMES.index(name)
@@ -112,7 +112,7 @@ def outcomes_of(events: np.ndarray) -> np.ndarray:
 
 
 class Rows:
-    """The rows of consecutive cycles."""
+    """Makes the rows of consecutive cycles."""
 
     def __init__(self, config: SmConfig) -> None:
         self._config = config
@@ -120,7 +120,7 @@ class Rows:
         self._list = _list_bit(config)
 
     def of(self, cycles: Cycles) -> np.ndarray:
-        """ROW, sorted, of these cycles."""
+        """Return the sorted rows (ROW) of these cycles."""
         events = cycles.events
         before = np.concatenate([cycles.before, events[:-1]])
         parts = [*self._control(events, before), *self._schedule(cycles, before), *self._memory(events, before)]
@@ -210,7 +210,7 @@ class Rows:
         ]
 
     def _number(self, tags: np.ndarray) -> np.ndarray:
-        """A tag without its sender."""
+        """Return tags without their sender bits."""
         of_list = (tags & self._source != 0) & (tags & self._list != 0)
         above = np.where(of_list, self._list, self._kind)
         return tags & np.where(tags & self._source == 0, self._source, above) - 1

@@ -25,25 +25,25 @@ class Sum:
 
     @property
     def cycles(self) -> int:
-        """All of them."""
+        """All cycles of the line, function or warp."""
         return self.uses.total()
 
 
 class Summary:
-    """What a :class:`Profile` has counted, with the lines of a program. All sums are of the measured region."""
+    """The counts of a :class:`Profile`, with the lines of a program. All sums are over the measured region."""
 
     def __init__(self, profile: Profile, image: ElfImage) -> None:
         self._cells = list(profile.cells())
         places = {cell.pc: place_of(image, cell.pc) for cell in self._cells}
-        #: (source line, function), the most cycles first.
+        #: By (source line, function), most cycles first.
         self.lines = self._sums(lambda cell: places[cell.pc][:2])
-        #: (function,), that it is inlined in the same.
+        #: By (function,), including its code inlined into other functions.
         self.functions = self._sums(lambda cell: places[cell.pc][1:2])
         self.warps = sorted(self._sums(lambda cell: (cell.warp,)), key=lambda each: (each.name == (NONE,), each.name))
 
     @property
     def cycles(self) -> int:
-        """The cycles of the region."""
+        """The number of cycles in the region."""
         return sum(cell.cycles for cell in self._cells)
 
     def _sums(self, key: Callable[[Cell], Hashable]) -> list[Sum]:
@@ -55,7 +55,7 @@ class Summary:
         return sorted(sums.values(), key=lambda each: (-each.cycles, each.name))
 
     def as_json(self) -> dict[str, Any]:
-        """As in docs/command-line.md; null stands for no warp, no instruction."""
+        """The JSON of docs/command-line.md; null stands for no warp or no instruction."""
         return {
             "cycles": self.cycles, "uses": list(USES),
             "lines": [_json(each, ("source", "function")) for each in self.lines],

@@ -20,13 +20,13 @@ from .rows import DETAILS, Kind, Rows
 __all__ = ["CsvTrace", "ParquetTrace"]
 
 _WORD = pyarrow.dictionary(pyarrow.int8(), pyarrow.string())
-#: Columns of numbers, with their field of ROW.
+#: Columns with numbers, and the field of ROW for each.
 _NUMBERS = {
     "warp": ("warp", pyarrow.int8()), "pc": ("pc", pyarrow.uint32()), "instruction": ("word", pyarrow.uint32()),
     "lanes": ("lanes", pyarrow.uint32()), "address": ("line", pyarrow.uint32()), "tag": ("tag", pyarrow.int16()),
     "register": ("register", pyarrow.int8()),
 }
-#: Those that CSV has in hexadecimal.
+#: Columns that are hexadecimal in CSV.
 _HEXADECIMAL = ("pc", "instruction", "lanes", "address")
 _SCHEMA = pyarrow.schema([
     ("cycle", pyarrow.int64()), ("event", _WORD), *((name, kind) for name, (_, kind) in _NUMBERS.items()),
@@ -36,33 +36,33 @@ _TEXT_SCHEMA = pyarrow.schema([
     (field.name, pyarrow.string() if field.name in _HEXADECIMAL or field.type == _WORD else field.type)
     for field in _SCHEMA
 ])
-#: Rows that are written as one group of a Parquet file.
+#: Rows in one row group of a Parquet file.
 _GROUP = 1 << 17
 
 
 @functools.cache
 def _words() -> tuple[pyarrow.Array, pyarrow.Array]:
-    """The names of kinds and of details: arrays, the first of which imports pandas if it is installed."""
+    """The names of kinds and of details, as arrays; the first array made imports pandas if it is installed."""
     return pyarrow.array([kind.name.lower() for kind in Kind]), pyarrow.array(DETAILS)
 
 
 def _numbers(rows: np.ndarray) -> dict[str, np.ndarray]:
-    """The columns of numbers; NONE: there is none."""
+    """The columns with numbers; NONE where there is no value."""
     numbers = {name: rows[field].astype(np.int64) for name, (field, _) in _NUMBERS.items()}
-    # An address needs no more than 32 bits: the lines are those of the SM's memory port.
+    # 32 bits are enough for an address: the lines are those of the SM's memory port.
     numbers["address"] = np.where(rows["line"] == NONE, NONE, rows["line"] * LINE_BYTES)
     return numbers
 
 
 def _hexadecimal(numbers: np.ndarray) -> pyarrow.Array:
-    """As text with 8 digits; few numbers come often."""
+    """Return text with 8 digits; each distinct number is formatted once, since few numbers occur often."""
     values, places = np.unique(numbers, return_inverse=True)
     words = pyarrow.array([None if value == NONE else f"0x{value:08x}" for value in values.tolist()], pyarrow.string())
     return words.take(pyarrow.array(places))
 
 
 class _Table:
-    """Rows as a table, a part at a time. ``sink`` is a binary file, which says nothing ``about`` the run."""
+    """Rows as a table, written in parts. ``sink`` is a binary file; it contains nothing ``about`` the run."""
 
     def __init__(self, config: SmConfig, sink: IO[bytes], about: About) -> None:
         self._rows, self._sink = Rows(config), sink
@@ -71,7 +71,7 @@ class _Table:
     def begin(self) -> None:
         """See :class:`sim.show.trace.cycles.Sink`."""
         if self._writer is not None:
-            self._writer.close()  # now, not when it is collected: it writes its end
+            self._writer.close()  # now, not at garbage collection, because it writes the end of the file
         self._sink.seek(0)
         self._sink.truncate()
         self._open()
@@ -92,10 +92,10 @@ class _Table:
 
 
 class CsvTrace(_Table):
-    """CSV: a line a row, empty where a row says nothing; addresses, words and masks in hexadecimal."""
+    """CSV: one line per row, with empty fields where a value does not apply; addresses, words, masks in hexadecimal."""
 
     def _open(self) -> None:
-        # Its own header has quotes.
+        # pyarrow's own header has quotes.
         self._sink.write(f"{','.join(_TEXT_SCHEMA.names)}\n".encode())
         options = csv.WriteOptions(quoting_style="none", include_header=False)
         self._writer = csv.CSVWriter(self._sink, _TEXT_SCHEMA, write_options=options)
@@ -128,7 +128,7 @@ class ParquetTrace(_Table):
         self._count += len(rows)
         if self._count < _GROUP:
             return
-        # Groups of one size, however the rows come: so the same rows are the same file.
+        # Groups of one size, however the rows arrive, so that the same rows give the same file.
         rows = np.concatenate(self._waiting)
         whole = len(rows) // _GROUP * _GROUP
         for first in range(0, whole, _GROUP):

@@ -1,6 +1,6 @@
-"""Rows of the picture: what is in each cycle one of a few words, or a number.
+"""Rows of the picture: in each cycle a row has one of a few states, or a number.
 
-One row a warp, then the SM, its units, instruction fetch, the load/store unit and the memory port.
+There is one row per warp, then the SM, its units, instruction fetch, the load/store unit and the memory port.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .rows import INACTIVE, OUTCOMES, READY, SOURCES, outcomes_of, sources_of, s
 
 __all__ = ["WARP_WORDS", "Part", "Track", "Tracks"]
 
-#: What a warp does in a cycle: issue (or a NOP), wait, or wait for its turn.
+#: The activity of a warp in a cycle: issue (or a NOP), wait, or wait for its turn.
 WARP_WORDS = (*USES, "ready")
 _READY_WORD = len(WARP_WORDS)
 _STALLS = 1 + USES.index(StallReason(1).name.lower())
@@ -35,9 +35,9 @@ _LOOKUP = (*OUTCOMES, *(f"wait_{wait.name.lower()}" for wait in LookupWait if wa
 
 @dataclass(frozen=True, kw_only=True)
 class Track:
-    """A row. With ``words`` a cycle has none of them (0) or the one of that number, from 1 on; without it is a number.
+    """A row. With ``words``, a cycle has none of them (0) or one by its number from 1; without ``words``, a number.
 
-    ``group``: rows that belong together. ``most``: the greatest number there can be, or 0: it is not known.
+    ``group``: rows that belong together. ``most``: the largest possible number, or 0 if it is unknown.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Track:
 class Part:
     """Consecutive cycles as rows: ``states``, uint8 of shape (tracks with words, n); ``numbers``, uint16, the others.
 
-    Of the selection made in each cycle, uint32: ``codes``, its place in :attr:`Tracks.codes` (0: no instruction), and
+    For the selection in each cycle, uint32: ``codes``, its index in :attr:`Tracks.codes` (0: no instruction), and
     ``lanes``, the mask of its threads.
     """
 
@@ -64,7 +64,7 @@ class Part:
 
 
 class Tracks:
-    """The rows of a machine. Make one for each run: it counts what is under way."""
+    """The rows of a machine. Make one for each run, because it counts operations in progress."""
 
     def __init__(self, config: SmConfig) -> None:
         self._config = config
@@ -78,14 +78,14 @@ class Tracks:
             Track(name="write buffer", group="lsu", most=config.store_buffer),
             Track(name="reads under way", group="port"),
         )
-        #: (pc, word) of each instruction that was issued, by number; the first stands for none.
+        #: (pc, word) of each issued instruction, by number; the first stands for none.
         self.codes: list[tuple[int, int]] = [(NONE, 0)]
         self._code_numbers: dict[int, int] = {}
         self._units: list[int] = [0]
         self._stores = self._reads = 0
 
     def of(self, cycles: Cycles) -> Part:
-        """The next cycles."""
+        """Return the rows of the next cycles."""
         events, config = cycles.events, self._config
         count = len(cycles)
         selected = events["selected"]
@@ -114,7 +114,7 @@ class Tracks:
         requests[request] = 1 + asks[request]
         answers[answer] = 1 + comes[answer] + len(SOURCES) * (events["port_error"][answer] != 0)
         write = SOURCES.index("data_write")
-        # A store that joins an entry of the write buffer takes none.
+        # A store that joins an entry of the write buffer takes no new one.
         takes = access & (events["store"] != 0) & (events["merge"] == 0)
         stores = self._stores + np.cumsum(takes.astype(np.int64) - (answer & (comes == write)))
         reads = self._reads + np.cumsum((request & (asks != write)).astype(np.int64) - (answer & (comes != write)))
@@ -123,10 +123,10 @@ class Tracks:
         return Part(states=states, numbers=np.stack([stores, reads]).astype(np.uint16), codes=codes, lanes=lanes)
 
     def _numbers_of(self, cycles: Cycles) -> np.ndarray:
-        """The number of each instruction, new ones included."""
+        """Return the number of each instruction, and assign numbers to new ones."""
         both = np.where(cycles.pc == NONE, NONE, cycles.pc << 32 | cycles.word)
         values, first, places = np.unique(both, return_index=True, return_inverse=True)
-        # In the order in which they come, so that it does not matter how many cycles come at a time.
+        # In order of first occurrence, so that the result does not depend on how many cycles are taken at a time.
         for value in values[np.argsort(first)].tolist():
             if value != NONE and value not in self._code_numbers:
                 self._code_numbers[value] = len(self.codes)

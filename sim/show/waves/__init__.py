@@ -1,1 +1,1 @@
-"""Waveforms of the simulated hardware: what the simulation dumps as VCD, and what becomes of it."""
+"""Waveforms of the simulated hardware: the VCD that the simulation dumps, and other formats made from it."""

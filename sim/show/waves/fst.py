@@ -1,6 +1,6 @@
-"""FST, the compact format of GTKWave and Surfer, with the names of what is an enumeration in the source.
+"""FST, the compact format of GTKWave and Surfer, with the names of enumerations in the source.
 
-It is written by GTKWave's own library (pylibfst): Verilator's writer needs headers that a computer may lack.
+It is written with GTKWave's own library (pylibfst), because Verilator's writer needs headers that may be missing.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .vcd import Vcd
 
 __all__ = ["Enumerations", "FstError", "enumerations_of", "write_fst"]
 
-#: By the name of a signal: name of the enumeration, and bits and name of each member.
+#: By signal name: the name of the enumeration, and the bits and name of each member.
 Enumerations = Mapping[str, tuple[str, Sequence[tuple[str, str]]]]
 
 _BASE = re.compile(r'\(\* enum_base_type = "(\w+)" \*\)')
@@ -28,9 +28,9 @@ class FstError(Exception):
 
 
 def enumerations_of(verilog: str) -> Enumerations:
-    """The signals that are enumerations in the Amaranth source, as the Verilog made of it says.
+    """Return the signals that are enumerations in the Amaranth source, as marked in the Verilog made from it.
 
-    A name that means different enumerations in different modules is left out.
+    A name that has different enumerations in different modules is omitted.
     """
     found: dict[str, tuple[str, tuple[tuple[str, str], ...]]] = {}
     unclear: set[str] = set()
@@ -50,12 +50,12 @@ def enumerations_of(verilog: str) -> Enumerations:
 
 
 def write_fst(source: IO[bytes], path: Path, enumerations: Enumerations) -> None:
-    """The VCD ``source`` as FST.
+    """Write the VCD ``source`` as FST.
 
     Raises
     ------
     FstError
-        Without pylibfst.
+        If pylibfst is missing.
     OSError
         If ``path`` cannot be written.
     """
@@ -84,7 +84,7 @@ def write_fst(source: IO[bytes], path: Path, enumerations: Enumerations) -> None
         lib.fstWriterClose(context)
     reader = lib.fstReaderOpen(str(path).encode())
     if reader == ffi.NULL:
-        # The library says nothing of what it could not write.
+        # The library does not report data that it could not write.
         raise OSError(errno.ENOSPC, "what was written is not whole: is the disk full?")
     lib.fstReaderClose(reader)
 
@@ -92,7 +92,7 @@ def write_fst(source: IO[bytes], path: Path, enumerations: Enumerations) -> None
 def _declare(
     vcd: Vcd, context: Any, enumerations: Enumerations, ffi: Any, lib: Any
 ) -> tuple[dict[bytes, int], dict[bytes, int]]:
-    """Scopes and signals; the handle and width of each code."""
+    """Declare scopes and signals; return the handle and width for each code."""
     handles: dict[bytes, int] = {}
     widths: dict[bytes, int] = {}
     tables: dict[tuple[str, Any], int] = {}

@@ -12,8 +12,8 @@ from .vcd import Vcd
 
 __all__ = ["GROUPS", "write_savefile"]
 
-#: Group -> signals below metronome_top. One whose name ends with a point stands for all that begin with it. What a
-#: configuration does not have is left out.
+#: Group -> signals below metronome_top. A name that ends with a full stop stands for all names that begin with it.
+#: Signals that a configuration does not have are omitted.
 GROUPS: Sequence[tuple[str, Sequence[str]]] = (
     ("time", ("clk", "cycle", "start")),
     ("selection: fetch and issue", (
@@ -37,12 +37,12 @@ GROUPS: Sequence[tuple[str, Sequence[str]]] = (
     ("memory port", ("req_valid", "req_ready", "resp_valid", "resp_ready")),
 )
 _TOP = "metronome_top"
-#: Signals of so many bits are shown as hexadecimal numbers.
+#: Signals with this many bits or more are shown in hexadecimal.
 _HEXADECIMAL = 8
 
 
 def write_savefile(waveform: Path, vcd: Vcd, file: IO[str]) -> None:
-    """Write the save file of a waveform, whose names ``vcd`` has."""
+    """Write the save file for a waveform whose names are in ``vcd``."""
     names = {
         ".".join((*variable.scope[variable.scope.index(_TOP) + 1 :], variable.name)): variable
         for variable in vcd.variables if _TOP in variable.scope

@@ -1,4 +1,4 @@
-"""The VCD that Verilator writes, read as it comes: names first, then changes."""
+"""A reader for the VCD that Verilator writes, in file order: names first, then changes."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ __all__ = ["Variable", "Vcd", "cut_unfinished"]
 
 _SCOPE = re.compile(rb"\s*\$scope \w+ (\S+) \$end")
 _VAR = re.compile(rb"\s*\$var (\w+) (\d+) (\S+) (\S+)(?: (\[\S+\]))? \$end")
-#: Read from the end of a file at a time.
+#: Bytes read from the end of a file at a time.
 _CHUNK = 1 << 20
 
 
 @dataclass(frozen=True)
 class Variable:
-    """A signal. ``code``: how changes name it; those that are always equal share one. ``bits``: ``[7:0]``, or empty."""
+    """A signal. ``code``: its name in changes; always equal signals share one. ``bits``: ``[7:0]``, or empty."""
 
     scope: tuple[str, ...]
     name: str
@@ -29,7 +29,7 @@ class Variable:
 
     @property
     def path(self) -> str:
-        """All its names, with points between them."""
+        """The full hierarchical name, with dots between the parts."""
         return ".".join((*self.scope, self.name))
 
 
@@ -39,7 +39,7 @@ class Vcd:
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
         self.timescale = "1ps"
-        #: In the order of the file.
+        #: In file order.
         self.variables: list[Variable] = []
         scope: list[str] = []
         for line in file:
@@ -56,7 +56,7 @@ class Vcd:
                 return
 
     def changes(self) -> Iterator[tuple[int | None, bytes, bytes]]:
-        """(time, nothing, nothing) when time goes on, and (None, code, bits as text) for each signal that changes."""
+        """Return (time, empty, empty) if time advances, and (None, code, bits as text) for each signal that changes."""
         for line in self._file:
             first = line[:1]
             if first == b"b":
@@ -69,7 +69,7 @@ class Vcd:
 
 
 def cut_unfinished(path: Path) -> None:
-    """Take away the last point of time, if the simulation that was writing it has died: it may lack changes."""
+    """Delete the last time step, which may lack changes, if the simulation that wrote the file has died."""
     with path.open("r+b") as file:
         end = file.seek(0, os.SEEK_END)
         tail = b""

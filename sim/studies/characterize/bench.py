@@ -1,7 +1,7 @@
-"""Micro-benchmarks: pieces of code, each between two reads of the cycle counter, put together as one program.
+"""Micro-benchmarks: pieces of code, each between two reads of the cycle counter, assembled into one program.
 
-Every warp that takes part runs every piece; before each piece all of them meet at a barrier with nothing under way.
-A piece runs more than once, and its last run counts: the first one brings in the code.
+Every participating warp runs every piece; before each piece they all wait at a barrier until nothing is in progress.
+A piece runs more than once, and only its last run counts, because the first run loads the code into the cache.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ from ...program.assembler import asm
 __all__ = ["ADDRESS", "BODY", "FRESH", "HIT", "LANE", "LOCAL", "LOCAL_LANE", "ONE", "OTHER", "RESULTS", "STORED",
            "Bench", "Piece", "Shape"]
 
-#: Registers of every warp. HIT: a word of global memory of its own that holds its own address. LOCAL: the same in
-#: local memory, shared. LOCAL_LANE: a word of local memory for each lane, side by side. FRESH: the first line of global
-#: memory that nobody has touched. STORED: a line of its own for stores. BODY: where the measured code begins.
+#: Registers of every warp. HIT: the warp's own word of global memory, which holds its own address. LOCAL: the same in
+#: local memory, shared. LOCAL_LANE: one word of local memory per lane, side by side. FRESH: the first line of global
+#: memory not yet accessed. STORED: the warp's own line for stores. BODY: the address where the measured code begins.
 HIT, LOCAL_LANE, ONE, COUNT, OFFSET, BEGIN, END = 5, 6, 7, 8, 9, 10, 11
 RESULTS = (*range(12, 20), *range(1, 5), 27)
 LOCAL, ADDRESS, OTHER, LANE, WARP, STORED, FRESH = range(20, 27)
 PASSES, RESULT, SCRATCH, BODY = range(28, 32)
-#: Floating-point registers with the number 1, as x7 has.
+#: Floating-point registers that hold 1, as x7 does.
 FLOATS = (5, 6, *RESULTS)
 
-#: Instructions without a destination behind each piece: so long the writeback port is the piece's.
+#: Instructions without a destination after each piece; for as long, only the piece uses the writeback port.
 GUARD = 8
-#: Places in memory, from the start of the user area. Each warp has FRESH_BYTES of lines that are touched
-#: once; the first CHAIN_LINES of them are a chain.
+#: Offsets in memory from the start of the user area. Each warp has FRESH_BYTES of lines that are accessed
+#: once; the first CHAIN_LINES of them form a chain.
 _HIT, _STORED, _RESULT, _FRESH, FRESH_BYTES = 0x1_0000, 0x2_0000, 0x10_0000, 0x100_0000, 0x10_0000
 CHAIN_LINES = 1024
 
 
 @dataclass(frozen=True, kw_only=True)
 class Shape:
-    """All that a micro-benchmark knows of the machine: how many there are of what, and where. No latency.
+    """All that a micro-benchmark knows about the machine: numbers of resources and addresses, but no latency.
 
     ``warps``, ``threads`` (lanes of a warp), ``local_bytes``: as in the configuration.
     """
@@ -55,8 +55,8 @@ class Shape:
 class Piece:
     """Code to be measured.
 
-    ``body``: its words. ``setup``: words before it, not measured. ``passes``: how often it runs; the last one counts.
-    ``guard``: whether :data:`GUARD` instructions without a destination come behind it.
+    ``body``: its words. ``setup``: words before it, not measured. ``passes``: number of runs; only the last one counts.
+    ``guard``: whether :data:`GUARD` instructions without a destination follow it.
     """
 
     name: str
@@ -67,12 +67,12 @@ class Piece:
 
 
 class Bench:
-    """A program of ``pieces`` for ``warps`` warps, as :class:`sim.run.types.Program` wants it.
+    """A program of ``pieces`` for ``warps`` warps, in the form of :class:`sim.run.types.Program`.
 
     Raises
     ------
     ValueError
-        For more warps than there are, two pieces of one name, and a local memory of less than two rows.
+        If there are fewer warps, if two pieces have the same name, or if local memory has less than two rows.
     """
 
     def __init__(self, shape: Shape, pieces: Sequence[Piece], warps: int = 1) -> None:
@@ -88,16 +88,16 @@ class Bench:
 
     @property
     def entry(self) -> int:
-        """Where warp 0 starts."""
+        """The address at which warp 0 starts."""
         return self.shape.memory_map.start
 
     @property
     def argument_address(self) -> int:
-        """There is no argument."""
+        """The argument address; the program takes no argument."""
         return self._user
 
     def load_into(self, memory: SparseMemory) -> None:
-        """The code, and words that hold addresses: their own (HIT), and those of the next line (FRESH)."""
+        """Load the code, and the words that hold addresses: their own (HIT), or that of the next line (FRESH)."""
         memory.write(self.entry, self.image)
         for warp in range(self.warps):
             at = self._user + _HIT + warp * LINE_BYTES
@@ -108,9 +108,9 @@ class Bench:
             memory.write(first, lines.tobytes())
 
     def cycles(self, memory: SparseMemory) -> dict[str, tuple[int, ...]]:
-        """What each piece has taken in each warp, from the memory that a run has left.
+        """Return the cycles of each piece in each warp, from the memory after a run.
 
-        From the selection of the first read of the counter to that of the second, less one: the first one itself.
+        They count from the selection of the first counter read to that of the second, less one for the first read.
         """
         return {
             piece.name: tuple(memory.read_word(self._result(number) + 4 * warp) - 1 for warp in range(self.warps))
@@ -146,7 +146,7 @@ class Bench:
         program.add(asm.slli(SCRATCH, WARP, FRESH_BYTES.bit_length() - 1), asm.add(FRESH, FRESH, SCRATCH))
         program.li(LOCAL, self.shape.memory_map.local)
         program.add(asm.slli(LOCAL_LANE, LANE, 2), asm.add(LOCAL_LANE, LOCAL_LANE, LOCAL))
-        # Behind the first row: what is stored there must not cover the word that LOCAL points to.
+        # After the first row, because a store to it must not overwrite the word that LOCAL points to.
         program.add(asm.addi(LOCAL_LANE, LOCAL_LANE, 4 * self.shape.threads))
         program.add(*[asm.addi(register, ONE, 0) for register in RESULTS])
         program.add(*[asm.fcvt_s_w(register, ONE) for register in FLOATS])
@@ -159,7 +159,7 @@ class Bench:
         program.label(loop)
         program.la(BODY, body)
         program.add(*piece.setup)
-        # Nothing of any warp is under way: registers and flags, then stores, then the others.
+        # Nothing of any warp is in progress: first registers and flags, then stores, then the other warps.
         program.add(asm.csrr(0, Csr.FCSR), asm.fence(), asm.bar(0, COUNT), asm.csrr(BEGIN, Csr.MCYCLE))
         program.label(body)
         program.add(*piece.body)

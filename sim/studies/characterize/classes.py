@@ -1,4 +1,4 @@
-"""The classes of instructions that are measured: for each, one that needs the one before it, and one that does not."""
+"""The measured instruction classes, each with dependent and independent instructions."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from .bench import ADDRESS, FRESH, HIT, LOCAL, LOCAL_LANE, ONE, RESULTS, STORED
 
 __all__ = ["CLASSES", "COUNTS", "LONGER", "UNITS", "InstructionClass"]
 
-#: How many instructions are measured in a row (Fermi study, section 5 and appendix A: 1 to 8).
+#: Lengths of the measured sequences (Fermi study, section 5 and appendix A: 1 to 8).
 COUNTS = range(1, 9)
-#: The same in curves, whose slope is from the last but one to the last: the read of the counter behind a row may wait
-#: for the writeback port, and does so alike behind all rows that are longer than a latency.
+#: The lengths in curves, whose slope is taken between the last two. The read of the counter after a sequence may wait
+#: for the writeback port, and it waits equally long after all sequences that are longer than a latency.
 LONGER = (*COUNTS, 16)
-#: mstatus: writes are ignored, so that no other warp sees them.
+#: mstatus: it ignores writes, so they do not affect other warps.
 _MSTATUS = 0x300
 _LINE = 64
 _FIRST = RESULTS[0]
@@ -23,10 +23,10 @@ _FIRST = RESULTS[0]
 
 @dataclass(frozen=True, kw_only=True)
 class InstructionClass:
-    """``name``, what it is in words, and the words of the i-th of a row of instructions.
+    """``name``, a description, and the words of the i-th instruction of a sequence.
 
-    ``dependent``: one that needs the result of the one before it; None where nothing can. ``setup`` comes before.
-    ``latency``: the class is computed by a unit, so a latency can be told from its distances.
+    ``dependent``: an instruction that needs the result of the one before it; None if there is none. ``setup``: words
+    before the sequence. ``latency``: a unit computes the class, so its latency follows from the distances.
     """
 
     name: str
@@ -37,12 +37,12 @@ class InstructionClass:
     latency: bool = False
 
     def words(self, count: int, *, dependent: bool) -> list[int]:
-        """``count`` of them in a row.
+        """Return a sequence of ``count`` instructions.
 
         Raises
         ------
         ValueError
-            If they cannot depend on each other.
+            If the instructions cannot depend on each other.
         """
         make = self.dependent if dependent else self.independent
         if make is None:
@@ -51,7 +51,7 @@ class InstructionClass:
 
     @property
     def forms(self) -> tuple[bool, ...]:
-        """Whether dependent, of all that there are."""
+        """The available values of ``dependent``."""
         return (False,) if self.dependent is None else (False, True)
 
 
@@ -65,7 +65,7 @@ def _unit(
     return InstructionClass(name=name, about=about, independent=independent, dependent=dependent, latency=True)
 
 
-#: Those of the computing units; their names are those of ``latency_...`` in the configuration.
+#: The classes of the computing units, named as in ``latency_...`` in the configuration.
 UNITS = (
     _unit("alu", "add", lambda i: asm.add(_register(i), ONE, ONE), lambda i: asm.add(_FIRST, _FIRST, ONE)),
     _unit("mul", "mul", lambda i: asm.mul(_register(i), ONE, ONE), lambda i: asm.mul(_FIRST, _FIRST, ONE)),
@@ -74,7 +74,7 @@ UNITS = (
         "csr", "csrrw", lambda i: asm.csrrw(_register(i), _MSTATUS, ONE), lambda i: asm.csrrw(_FIRST, _MSTATUS, _FIRST)
     ),
     _unit("fma", "fmadd.s", lambda i: asm.fmadd_s(_register(i), 5, 6, 6), lambda i: asm.fmadd_s(_FIRST, _FIRST, 5, 6)),
-    # To and fro: either needs the other's result.
+    # Back and forth: each conversion needs the result of the other.
     _unit(
         "fcvt", "fcvt.w.s, fcvt.s.w", lambda i: asm.fcvt_w_s(_register(i), 5),
         lambda i: asm.fcvt_s_w(_FIRST, _FIRST) if i % 2 else asm.fcvt_w_s(_FIRST, _FIRST),
@@ -84,7 +84,7 @@ UNITS = (
 )
 
 _OTHERS = (
-    # Fermi study, figures 17 to 20: a multiply-add, and an addition that needs it.
+    # Fermi study, figures 17 to 20: a multiply-add, and an addition that needs its result.
     InstructionClass(
         name="mad_add", about="fmadd.s, fadd.s", independent=lambda i: asm.fmadd_s(_register(i), 5, 6, 6),
         dependent=lambda i: asm.fadd_s(_FIRST, _FIRST, 5) if i % 2 else asm.fmadd_s(_FIRST, _FIRST, 5, 6),

@@ -1,4 +1,4 @@
-"""The machine's latencies, told from measured cycles alone. Nothing here knows a configuration."""
+"""The machine's latencies, derived from measured cycles alone, without any configuration."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from .probes import SLOTS, Cycles, one, row
 
 __all__ = ["Finding", "derive"]
 
-#: A wait for memory of LONG cycles is no less than this.
+#: The shortest time that counts as a wait for memory of LONG cycles.
 _LATE = LONG // 2
 
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """One number that was found.
+    """A number derived from measurements.
 
-    ``key``: its name. ``value``: in ``unit``, None where it cannot be told. ``how``: from what.
+    ``key``: its name. ``value``: in ``unit``, None if it cannot be derived. ``how``: a description of the derivation.
     """
 
     key: str
@@ -31,14 +31,14 @@ class Finding:
 
 
 def _slope(cycles: Cycles, name: str, *, dependent: bool) -> float:
-    """Cycles from one instruction of a row to the next; they are all alike, or else it is their mean."""
+    """Cycles from one instruction of a sequence to the next; the mean if they are not all equal."""
     times = [taken[0] for taken in row(cycles, name, COUNTS, dependent=dependent)]
     steps = {after - before for before, after in itertools.pairwise(times)}
     return steps.pop() if len(steps) == 1 else (times[-1] - times[0]) / (len(times) - 1)
 
 
 def _each(cycles: Cycles, name: str) -> float:
-    """Cycles of one access, of two rows of them."""
+    """Cycles of one access, from two sequences of different lengths."""
     few, many = (one(cycles, f"{name} x{count}") for count in ROWS)
     return _whole((many - few) / (ROWS[1] - ROWS[0]))
 
@@ -48,20 +48,20 @@ def _whole(value: float) -> float:
 
 
 def _slot(cycles: Cycles, name: str) -> int | None:
-    """After how many cycles a producer writes, counted from where the read of the counter would: its own latency is 1.
+    """The latency of a producer, from the gap at which its write collides with that of the counter read (latency 1).
 
-    The read waits one cycle behind ``gap`` instructions: then both would write at once.
+    The read waits one cycle if it follows ``gap`` instructions, because both would then write in the same cycle.
     """
     waits = [gap for gap in SLOTS if cycles[f"{name} slot {gap}"][0] > gap + 1]
     return waits[0] + 2 if len(waits) == 1 else None
 
 
 def _units(found: Measured) -> list[Finding]:
-    """Of each unit: latency, and cycles between two that do not need each other."""
+    """For each unit, its latency and the cycles between two independent instructions."""
     near = {unit.name: _slope(found.distances, unit.name, dependent=True) for unit in UNITS}
     apart = {unit.name: _slope(found.distances, unit.name, dependent=False) for unit in UNITS}
-    # The divider takes an operation when it has done the one before: this is its latency. What needs the result
-    # comes so much later.
+    # The divider accepts an operation when it has finished the previous one, so this is its latency. An instruction
+    # that needs the result comes this much later.
     behind = near["div"] - apart["div"]
     findings = [Finding(key="dependent issue", value=behind, how="two dependent divisions, less two others")]
     for unit in UNITS:
@@ -82,7 +82,7 @@ def _units(found: Measured) -> list[Finding]:
     return findings
 
 
-#: Control flow: what is measured less what stands beside it.
+#: Control flow: each measured piece, and the piece to subtract from it.
 _FLOWS = {
     "branch not taken": "lead", "branch forward taken": "lead", "jal": "lead", "jalr": "lead", "tmc": "lead",
     "split": "lead", "pred": "lead", "bar": "lead", "wspawn": "lead", "fence": "lead", "fcsr": "lead",
@@ -138,7 +138,7 @@ def _pair(cycles: Cycles, name: str) -> float:
 def _global(found: Measured) -> list[Finding]:
     hit = _slope(found.distances, "load_hit", dependent=True)
     miss = _slope(found.distances, "load_miss", dependent=True)
-    # Without a cache nothing hits, and the load behind the others says nothing of them.
+    # Without a cache nothing hits, and the load after the others reveals nothing about them.
     cached = hit < miss
     findings = [
         Finding(key="load hit", value=hit if cached else None, how="a chain of loads within a line"),
@@ -169,13 +169,13 @@ def _global(found: Measured) -> list[Finding]:
 
 
 def _room(cycles: Cycles, name: str) -> int | None:
-    """The most accesses behind which a load that hits is not late; None if it never is."""
+    """The largest number of accesses after which a load that hits is not late; None if it is never late."""
     tried = late(cycles, name)
     return next((count - 1 for count, was in tried.items() if was), None)
 
 
 def _capacity(cycles: Cycles) -> int | None:
-    """The most lines of a walk without a miss; None if all walks are such."""
+    """The number of lines in the longest walk without a miss; None if no walk has a miss, or the shortest has one."""
     counts: Sequence[int] = capacities()
     times = {count: one(cycles, f"lines {count}") / count for count in counts}
     missing = [count for count in counts if times[count] > _LATE]
@@ -183,5 +183,5 @@ def _capacity(cycles: Cycles) -> int | None:
 
 
 def derive(found: Measured) -> list[Finding]:
-    """Every number that the measurements tell."""
+    """Return every number that follows from the measurements."""
     return [*_units(found), *_control(found), *_local(found), *_global(found)]

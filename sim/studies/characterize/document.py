@@ -1,4 +1,4 @@
-"""What was measured, as the JSON document of ``metronome characterize``."""
+"""The measurements as the JSON document of ``metronome characterize``."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ __all__ = ["cpi", "document", "spread"]
 
 
 def cpi(curves: Sequence[Curve]) -> list[dict[str, Any]]:
-    """Cycles per instruction of each class (Fermi study, Table 7), for each number of warps: of the slowest warp.
+    """Cycles per instruction of each class (Fermi study, Table 7), for each number of warps, in the slowest warp.
 
-    ``dependent`` is None where an instruction cannot need the one before it.
+    ``dependent`` is None if an instruction of the class cannot need the one before it.
     """
     slopes = {(each.name, each.warps, each.dependent): each.slope for each in curves}
     places = dict.fromkeys((each.name, each.warps) for each in curves)
@@ -29,7 +29,7 @@ def cpi(curves: Sequence[Curve]) -> list[dict[str, Any]]:
 
 
 def spread(runs: Sequence[Sequence[int]]) -> dict[str, Any]:
-    """Of one piece in several runs: the least and the most of the slowest warp, and warps that differ between runs."""
+    """For one piece in several runs: minimum and maximum of the slowest warp, and warps that differ between runs."""
     slowest = [max(run) for run in runs]
     return {
         "least": min(slowest), "most": max(slowest),
@@ -41,7 +41,7 @@ def spread(runs: Sequence[Sequence[int]]) -> dict[str, Any]:
 def document(
     rows: Sequence[Row], curves: Sequence[Curve], repeated: Mapping[str, Sequence[Sequence[int]]]
 ) -> dict[str, Any]:
-    """``latencies``, ``cpi``, ``curves`` and ``repeated``, and whether all is as it has to be."""
+    """Return ``latencies``, ``cpi``, ``curves`` and ``repeated``, and whether all values are as expected."""
     return {
         "passed": not any(row.differs for row in rows),
         "latencies": [

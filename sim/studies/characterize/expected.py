@@ -1,4 +1,4 @@
-"""What the configuration and the documents say of the numbers that are measured. No measurement comes in here."""
+"""The values of the measured numbers according to the configuration and the documents, independent of measurements."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from .memory_probes import MANY, byte_strides, capacities, word_strides
 
 __all__ = ["Row", "compare", "expected", "shape_of"]
 
-#: design.md section 4: a dependent instruction issues so much later than its producer's latency.
+#: design.md section 4: the delay of a dependent instruction's issue after its producer's latency.
 _BEHIND = 2
-#: design.md section 3: R = 3, and the warp is selectable one cycle later; d = 4 NOPs after a redirect, and after one
-#: at decode those of the three fetches behind it.
+#: design.md section 3: R = 3, and the warp is selectable one cycle later; d = 4 NOPs after a redirect; after a redirect
+#: at decode, the NOPs of the three fetches that follow it.
 _RESOLVED, _NOPS, _AT_DECODE = 4, 4, 3
 _UNPIPELINED = ("div", "fdiv")
 _UNITS = ("alu", "mul", "div", "csr", "fma", "fcvt", "fdiv", "fmisc")
@@ -23,9 +23,9 @@ _UNITS = ("alu", "mul", "div", "csr", "fma", "fcvt", "fdiv", "fmisc")
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """A number that was measured beside what it has to be; ``expected`` None: nothing says.
+    """A measured number and its expected value; ``expected`` is None if nothing specifies it.
 
-    ``source``: the field of the configuration, or the page.
+    ``source``: the field of the configuration, or the page, that specifies it.
     """
 
     finding: Finding
@@ -34,21 +34,21 @@ class Row:
 
     @property
     def differs(self) -> bool:
-        """Whether it was to be something else."""
+        """Whether the measured value differs from the expected one."""
         return self.expected is not None and self.finding.value != self.expected
 
 
 def shape_of(config: SmConfig) -> Shape:
-    """What the micro-benchmarks are told of a configuration."""
+    """Return the facts about a configuration that the micro-benchmarks may know."""
     return Shape(
         warps=config.warps, threads=config.threads, local_bytes=config.local_bytes, memory_map=config.memory_map
     )
 
 
 def compare(findings: list[Finding], config: SmConfig, *, memory: str, latency: int) -> list[Row]:
-    """Every finding with what is expected of it.
+    """Return every finding with its expected value.
 
-    ``memory``, ``latency``: the memory model behind the machine, and its latency if it has such a number.
+    ``memory``, ``latency``: the memory model of the machine, and its latency if it has a fixed one.
     """
     table = expected(config, memory=memory, latency=latency)
     return [Row(finding=each, expected=table.get(each.key, (None, ""))[0], source=table.get(each.key, (None, ""))[1])
@@ -56,7 +56,7 @@ def compare(findings: list[Finding], config: SmConfig, *, memory: str, latency: 
 
 
 def expected(config: SmConfig, *, memory: str, latency: int) -> dict[str, tuple[float, str]]:
-    """Key of a finding -> what it has to be, and where that is said. What nothing says is left out."""
+    """Key of a finding -> its expected value, and the source. Findings that nothing specifies are omitted."""
     return _units(config) | _control(config) | _local(config) | _global(config, memory, latency)
 
 

@@ -1,4 +1,4 @@
-"""Runs the micro-benchmarks, on whatever executes them."""
+"""Runs the micro-benchmarks on any engine that can execute them."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from .probes import EMPTY, Cycles, barrier, control, distances, row, runs, slots
 
 __all__ = ["Curve", "Execute", "Measured", "counts_of_warps", "measure", "measure_curves", "repeat"]
 
-#: Runs a program to its end, and returns what it has left in memory. The number: a constant latency that memory is to
-#: have for this run, or None for the memory that was asked for.
+#: Runs a program to its end, and returns the memory after it. The number is the constant latency of memory in this run,
+#: or None for the memory that was asked for.
 Execute = Callable[[Bench, int | None], SparseMemory]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Curve:
-    """Cycles of 1 to 8 instructions of a class in a row, and of 16 (LONGER), in each of ``warps`` warps.
+    """Cycles of sequences of 1 to 8 instructions of a class, and of 16 (LONGER), in each of ``warps`` warps.
 
-    ``cycles[place][warp]``: from the selection of what is in front of the first to that of what is behind the last,
-    less one. So one warp that issues in every cycle takes as many as there are instructions.
+    ``cycles[place][warp]``: from the selection of the instruction before the first to that of the instruction after the
+    last, less one. A single warp that issues in every cycle therefore takes as many cycles as there are instructions.
     """
 
     name: str
@@ -33,13 +33,13 @@ class Curve:
 
     @property
     def slope(self) -> float:
-        """Cycles that one more instruction takes, from the eighth to the last; of the slowest warp."""
+        """Cycles per additional instruction, from the last but one length to the last, in the slowest warp."""
         return (max(self.cycles[-1]) - max(self.cycles[-2])) / (LONGER[-1] - LONGER[-2])
 
 
 @dataclass(frozen=True, kw_only=True)
 class Measured:
-    """What one warp alone has measured: name of a piece -> cycles. ``shape`` is what the programs knew."""
+    """The measurements of one warp alone: name of a piece -> cycles. ``shape``: the facts that the programs knew."""
 
     shape: Shape
     distances: Cycles
@@ -50,19 +50,19 @@ class Measured:
     order: Cycles
     under_way: Cycles
     capacity: Cycles
-    #: Warps -> of a barrier in each of them.
+    #: Number of warps -> cycles of a barrier in each of them.
     barriers: dict[int, tuple[int, ...]] = field(default_factory=dict)
 
 
 def counts_of_warps(warps: int) -> list[int]:
-    """How many warps are measured at once: each number up to eight, then every fourth, and all."""
+    """The numbers of warps that are measured together: each number up to eight, then every fourth, and all."""
     return sorted({*range(1, min(warps, 8) + 1), *range(12, warps + 1, 4), warps})
 
 
 def measure(shape: Shape, execute: Execute) -> Measured:
-    """All probes of one warp, and a barrier of each number of warps.
+    """Run all probes of one warp, and a barrier for each number of warps.
 
-    The sizes (``under_way``, ``capacity``) are measured with a memory of a constant, long latency.
+    The sizes (``under_way``, ``capacity``) are measured with a memory that has a long constant latency.
     """
 
     def run(pieces: Sequence[Piece], latency: int | None = None) -> Cycles:
@@ -87,7 +87,7 @@ def _barrier(shape: Shape, execute: Execute, warps: int) -> tuple[int, ...]:
 def measure_curves(
     shape: Shape, execute: Execute, warps: Sequence[int], classes: Sequence[str] = tuple(CLASSES)
 ) -> list[Curve]:
-    """1 to 8 instructions of each class, independent and dependent, in each number of warps."""
+    """Measure 1 to 8 instructions of each class, independent and dependent, for each number of warps."""
     chosen = [CLASSES[name] for name in classes]
     curves = []
     for count in warps:
@@ -111,7 +111,7 @@ def _forms(classes: Sequence[InstructionClass]) -> list[tuple[InstructionClass, 
 
 
 def repeat(shape: Shape, executes: Sequence[Execute]) -> dict[str, list[tuple[int, ...]]]:
-    """The same in all warps at once, once for each of ``executes``: piece -> run -> cycles of each warp.
+    """Run the same pieces in all warps at once, once for each of ``executes``: piece -> run -> cycles of each warp.
 
     Two dependent instructions, two dependent loads, and eight stores, each to a new line (Fermi study,
     figures 20, 24 and 25).

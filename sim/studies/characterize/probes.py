@@ -1,4 +1,4 @@
-"""What one warp alone is asked: distances between instructions, writeback slots, control flow."""
+"""Probes for one warp alone: distances between instructions, writeback slots, control flow."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ __all__ = ["EMPTY", "SLOTS", "Cycles", "barrier", "control", "distances", "one",
 
 #: Name of a piece -> cycles in each warp.
 Cycles = Mapping[str, tuple[int, ...]]
-#: Nothing between the two reads of the counter.
+#: The piece with nothing between the two reads of the counter.
 EMPTY = Piece(name="empty", body=())
-#: Instructions without a destination between a producer and what competes with it for the writeback port.
+#: Numbers of instructions without a destination between a producer and its competitor for the writeback port.
 SLOTS = range(10)
-#: In front of a piece of control flow, so that fetch runs ahead as it does in straight code.
+#: Instructions before a piece of control flow, so that fetch runs ahead as it does in straight-line code.
 _LEAD = [asm.nop()] * 8
 
 
 def runs(each: InstructionClass, counts: Sequence[int], *, dependent: bool, guard: bool = True) -> list[Piece]:
-    """1, 2, ... of a class in a row: a piece each, named ``alu dependent 3``."""
+    """Sequences of 1, 2, ... instructions of a class, one piece each, named ``alu dependent 3``."""
     form = "dependent" if dependent else "independent"
     return [
         Piece(
@@ -34,18 +34,18 @@ def runs(each: InstructionClass, counts: Sequence[int], *, dependent: bool, guar
 
 
 def row(cycles: Cycles, name: str, counts: Sequence[int], *, dependent: bool) -> list[tuple[int, ...]]:
-    """What :func:`runs` has measured: for each count, cycles in each warp."""
+    """The measurements of :func:`runs`: for each count, the cycles in each warp."""
     form = "dependent" if dependent else "independent"
     return [cycles[f"{name} {form} {count}"] for count in counts]
 
 
 def one(cycles: Cycles, name: str) -> int:
-    """What a piece has taken in the one warp, without the empty piece."""
+    """The cycles of a piece in the one warp, less those of the empty piece."""
     return cycles[name][0] - cycles[EMPTY.name][0]
 
 
 def distances() -> list[Piece]:
-    """Each class, 1 to 8 in a row, in each form."""
+    """Sequences of 1 to 8 instructions of each class, in each form."""
     pieces = [EMPTY]
     for each in CLASSES.values():
         for dependent in each.forms:
@@ -56,7 +56,7 @@ def distances() -> list[Piece]:
 def slots() -> list[Piece]:
     """A producer, 0 to 9 instructions without a destination, and the read of the counter.
 
-    The writeback port takes one result a cycle: the read waits where both would write at once.
+    The writeback port takes one result per cycle, so the read waits if both would write in the same cycle.
     """
     return [
         Piece(name=f"{unit.name} slot {gap}", body=[unit.independent(0), *[asm.nop()] * gap], guard=False)
@@ -66,7 +66,7 @@ def slots() -> list[Piece]:
 
 @dataclass(frozen=True)
 class _Flow:
-    """Control flow: its words, those that set it up, and the instructions in ``words`` that are not it."""
+    """Control flow: its words, including other instructions between them, and the words that set it up."""
 
     words: Sequence[int]
     setup: Sequence[int] = ()
@@ -77,7 +77,7 @@ def _flows() -> dict[str, _Flow]:
     return {
         "branch not taken": _Flow([asm.beq(ONE, 0, 8)]),
         "branch forward taken": _Flow([asm.bne(ONE, 0, 8), asm.nop()]),
-        # Forward to eight instructions and out of them; the same with a branch back to the jump out behind them.
+        # Forward to eight instructions and out of them; the same, with a branch back to the exit jump after them.
         "there": _Flow([asm.jalr(0, BODY, 40), *[asm.nop()] * 9, asm.jalr(0, BODY, 80), asm.nop()]),
         "there and back": _Flow([asm.jalr(0, BODY, 40), asm.jalr(0, BODY, 76), *[asm.nop()] * 8, asm.bne(ONE, 0, -36)]),
         "jal": _Flow([asm.jal(0, 8), asm.nop()]),
@@ -94,11 +94,11 @@ def _flows() -> dict[str, _Flow]:
 
 
 def control() -> list[Piece]:
-    """Control flow of one warp, each with what stands in front of it; ``lead`` is that alone."""
+    """Each kind of control flow in one warp, after the instructions of ``lead``, which is also measured alone."""
     pieces = [Piece(name="lead", body=_LEAD)]
     return pieces + [Piece(name=name, body=[*_LEAD, *flow.words], setup=flow.setup) for name, flow in _flows().items()]
 
 
 def barrier() -> Piece:
-    """A barrier of all warps that take part."""
+    """A barrier of all participating warps."""
     return Piece(name="barrier", body=[asm.bar(0, COUNT)], guard=False)

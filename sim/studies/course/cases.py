@@ -1,4 +1,4 @@
-"""What is graded: kernels on machines, from a TOML file; the two statistics; their reference values, kept as JSON."""
+"""Graded cases: kernels on machines, from a TOML file; the two statistics; their reference values, kept as JSON."""
 
 from __future__ import annotations
 
@@ -26,27 +26,27 @@ __all__ = ["CASES", "REFERENCE", "TASKS", "Case", "CaseError", "Kit", "Statistic
            "patience"]
 
 _HERE = Path(__file__).parent
-#: What this kit grades, and with which values.
+#: The cases that this kit grades, with their reference values.
 CASES, REFERENCE = _HERE / "cases.toml", _HERE / "reference.json"
-#: A submission may take so many times the cycles of the reference.
+#: The limit for a submission's cycles, as a multiple of the reference.
 _PATIENCE = 10
 _MOST_CYCLES = 5_000_000
 
 
 class CaseError(ValueError):
-    """Cases or reference values that cannot be used; one line."""
+    """The cases or reference values cannot be used; the text is one line."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """``policy``: the solution. ``stands_for``: the class of a submission. ``statistic``: what is graded."""
+    """``policy``: the solution. ``stands_for``: the class of a submission. ``statistic``: the graded statistic."""
 
     policy: str
     stands_for: str
     statistic: str
 
 
-#: By number.
+#: Tasks by number.
 TASKS = {
     1: Task(policy="gto_dispatch", stands_for="GreedyThenOldest", statistic="NUM_STALL_CYCLES"),
     2: Task(policy="ccws", stands_for="CacheConscious", statistic="MISSES_PER_1000_INSTR"),
@@ -55,7 +55,7 @@ TASKS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Statistics:
-    """What one run has counted in its measured region; ``total_cycles``: of the whole run."""
+    """The counts of one run in its measured region; ``total_cycles``: of the whole run."""
 
     total_cycles: int
     instructions: int
@@ -63,7 +63,7 @@ class Statistics:
     misses: int
 
     def value(self, statistic: str) -> Fraction:
-        """NUM_STALL_CYCLES or MISSES_PER_1000_INSTR."""
+        """Return NUM_STALL_CYCLES or MISSES_PER_1000_INSTR."""
         if statistic == "NUM_STALL_CYCLES":
             return Fraction(self.stall_cycles)
         return Fraction(1000 * self.misses, max(1, self.instructions))
@@ -71,7 +71,7 @@ class Statistics:
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """One run that is graded. ``kernel``: a name, a folder beside the file, or ``handover``."""
+    """A run that is graded. ``kernel``: a name, a folder beside the file, or ``handover``."""
 
     name: str
     task: int
@@ -100,7 +100,7 @@ class Case:
 
 @dataclass(frozen=True, kw_only=True)
 class Kit:
-    """Cases with their reference values. ``points``: of each task. ``shares``: of a case's points, by its grade."""
+    """Cases and their reference values. ``points``: for each task. ``shares``: of a case's points, by its grade."""
 
     folder: Path
     points: dict[int, Fraction]
@@ -111,12 +111,12 @@ class Kit:
 
     @classmethod
     def read(cls, path: Path) -> Kit:
-        """Of a file of cases (TOML: without reference values), or one with reference values (JSON).
+        """Read a file of cases (TOML, without reference values) or one with reference values (JSON).
 
         Raises
         ------
         CaseError
-            With the file's name and what is wrong.
+            With the file's name and the error.
         """
         try:
             text = path.read_text("utf-8")
@@ -144,7 +144,7 @@ class Kit:
         )
 
     def as_json(self) -> dict[str, Any]:
-        """As :meth:`read` takes it."""
+        """The form that :meth:`read` takes."""
         return {
             "points": {str(task): float(points) for task, points in self.points.items()},
             "shares": {grade: float(share) for grade, share in self.shares.items()},
@@ -157,7 +157,7 @@ class Kit:
 
 
 def launch_of(case: Case, folder: Path) -> Program | Launch:
-    """The program of a case with its inputs; compiled, if that has not been done before. Raises CaseError."""
+    """Return the program of a case with its inputs, compiled if necessary. Raises CaseError."""
     config = case.config()
     if case.kernel == "handover":
         try:
@@ -175,7 +175,7 @@ def measure(
     case: Case, folder: Path, policy: Policy[Any] | None = None, *, most_cycles: int = _MOST_CYCLES,
     recordings: Recordings | None = None,
 ) -> Statistics | None:
-    """The statistics of a case under ``policy``, by default under the solution; None if it does not end in time.
+    """Return the statistics of a case under ``policy``, by default the solution; None if it does not end in time.
 
     Raises
     ------
@@ -206,5 +206,5 @@ def measure(
 
 
 def patience(reference: Statistics) -> int:
-    """The cycles that a submission may take."""
+    """Return the maximum number of cycles that a submission may take."""
     return _PATIENCE * reference.total_cycles

@@ -22,15 +22,15 @@ from .submission import SubmissionError, guarded, load, policy_of, where
 __all__ = ["Outcome", "check"]
 
 _WORKERS = 2
-#: A process that does not stop at its own clock is ended so much later.
+#: A process that does not stop at its own time limit is killed after this many more seconds.
 _GRACE_SECONDS = 5
 
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What has become of a case: its ``statistics``, or what is ``wrong`` with the submission.
+    """The outcome of a case: its ``statistics``, or what is ``wrong`` with the submission.
 
-    Without either it did not end in time, by the machine's clock.
+    If it has neither, the case did not end within the machine's cycle limit.
     """
 
     case: Case
@@ -39,11 +39,11 @@ class Outcome:
 
 
 class _TooLongError(BaseException):
-    """Out of the alarm, through whatever the submission catches."""
+    """Raised by the alarm; no exception handler of the submission catches it."""
 
 
 class _Guarded:
-    """A policy of a submission, whose errors are SubmissionErrors."""
+    """A submission's policy, whose errors become SubmissionErrors."""
 
     def __init__(self, path: Path, policy: Policy[Any]) -> None:
         self._path, self._policy = path, policy
@@ -69,7 +69,7 @@ def _begin(parent: int) -> None:
 
 
 def _work(path: Path, kit: Kit, case: Case, seconds: float) -> tuple[Statistics | None, str | None]:
-    """In a process of its own: the statistics, and what is wrong. Nothing that the submission prints is shown."""
+    """In a separate process, return the statistics and any error. The submission's output is not shown."""
     with open(os.devnull, "w", encoding="utf-8") as nowhere:
         with contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere):
             try:
@@ -98,12 +98,12 @@ def _measured(path: Path, kit: Kit, case: Case) -> tuple[Statistics | None, str 
 def check(
     path: Path, kit: Kit, *, seconds: float, tell: Callable[[str], None] = lambda step: None
 ) -> Iterator[Outcome]:
-    """Each case of ``kit`` in its order; of a task only up to its first error.
+    """Run the cases of ``kit`` in order; those of a task only up to its first error.
 
-    ``seconds``: the time that a case may take. ``tell`` is called with the name of each step.
+    ``seconds``: the time limit of a case. ``tell`` is called with the name of each step.
     Raises WorkersError.
     """
-    # What is made once is no matter of the submission's time.
+    # Work that is done only once does not count towards the submission's time.
     if not is_compiled():
         tell("compile the model (half a minute, once)")
     prepare()

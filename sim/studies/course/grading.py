@@ -1,4 +1,4 @@
-"""Points for what a submission has counted."""
+"""Points for the statistics of a submission."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Mark", "Report", "grade", "mark"]
 
 @dataclass(frozen=True, kw_only=True)
 class Mark:
-    """A case's ``grade``: exact, close, runs (the number is another), or none (it did not run to its end)."""
+    """A case's ``grade``: exact, close, runs (the number differs), or none (it did not run to its end)."""
 
     case: Case
     grade: str
@@ -25,7 +25,7 @@ class Mark:
     measured: Fraction | None
 
     def as_json(self) -> dict[str, Any]:
-        """For --json."""
+        """The JSON for --json."""
         return {
             "case": self.case.name, "grade": self.grade, "points": float(self.points), "of": float(self.of),
             "reference": float(self.reference), "measured": None if self.measured is None else float(self.measured),
@@ -34,23 +34,23 @@ class Mark:
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """All marks, and by task what is wrong with the submission."""
+    """All marks, and for each task any error of the submission."""
 
     marks: tuple[Mark, ...]
     wrong: dict[int, str]
 
     @property
     def points(self) -> Fraction:
-        """Of all tasks."""
+        """The points of all tasks."""
         return sum((mark.points for mark in self.marks), Fraction(0))
 
     @property
     def of(self) -> Fraction:
-        """The most that there could be."""
+        """The maximum number of points."""
         return sum((mark.of for mark in self.marks), Fraction(0))
 
     def as_json(self) -> dict[str, Any]:
-        """For --json."""
+        """The JSON for --json."""
         tasks = sorted({mark.case.task for mark in self.marks})
         return {
             "passed": self.points == self.of, "points": float(self.points), "of": float(self.of),
@@ -66,12 +66,12 @@ class Report:
 
 
 def mark(kit: Kit, case: Case, statistics: Statistics | None) -> Mark:
-    """What a case is worth; without ``statistics`` nothing.
+    """Grade a case; without ``statistics`` it has no points.
 
     Raises
     ------
     CaseError
-        If the program was another one when the reference was made.
+        If the program has changed since the reference was made.
     """
     reference = kit.reference[case.name]
     statistic = TASKS[case.task].statistic
@@ -90,7 +90,7 @@ def mark(kit: Kit, case: Case, statistics: Statistics | None) -> Mark:
 
 
 def grade(kit: Kit, outcomes: Sequence[Outcome]) -> Report:
-    """The report of a submission: a task with an error has no points."""
+    """Make the report of a submission: a task with an error has no points."""
     wrong = {outcome.case.task: outcome.wrong for outcome in outcomes if outcome.wrong is not None}
     found = {outcome.case.name: outcome.statistics for outcome in outcomes}
     return Report(

@@ -1,7 +1,7 @@
 """A program in which the oldest warp is not the one with the lowest number.
 
-Elsewhere warp 0 starts all others at once, so that age and number give the same order. Here warp 0 starts all, they
-end, and the last of them starts all again: it is the oldest now. Then the last but one does so, and so on.
+In other programs warp 0 starts all others at once, so age and number give the same order. Here warp 0 starts all, they
+end, and the last of them starts all again, so that it is now the oldest. Then the last but one does so, and so on.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from ...program.assembler import asm
 
 __all__ = ["MOST_TURNS", "Handover", "handover"]
 
-#: The greatest size.
+#: The maximum size.
 MOST_TURNS = 500
 
-#: Registers: a count, the warp's own number, its address, what it works on.
+#: Registers: a count, the warp's own number, its read address, operands.
 _COUNT, _OWN, _AT, _A, _B, _C, _T = 5, 6, 7, 10, 11, 12, 28
-#: Where a warp reads from in a round begins so far behind the warp before it; so much further each of its loads is.
+#: The distance between the areas that two neighbouring warps read in a round; the maximum distance between its loads.
 _PAGE, _LINE = 4096, 64
-#: Where the first of them begins, from the start of the user area.
+#: The offset of the first area from the start of the user area.
 _DATA = 0x1_0000
 _ROUNDS = 4
 
@@ -43,17 +43,17 @@ class Handover:
 
 
 def handover(config: SmConfig, size: int, seed: int) -> Handover:
-    """``size`` turns of a loop in each warp of a round, of the oldest four times as many; ``seed``: what is in it.
+    """Make a program with ``size`` iterations per warp and round, four times as many in the oldest; ``seed``: its code.
 
     Raises
     ------
     ValueError
-        For a size out of range.
+        If the size is out of range.
     """
     if not 1 <= size <= MOST_TURNS:
         raise ValueError(f"the size of handover must be from 1 to {MOST_TURNS}, not {size}")
     rng, warps = random.Random(seed), config.warps
-    # Who starts each round, and so is the oldest in it; the first of them starts none: warp 0 is the oldest there.
+    # The warp that starts each round is its oldest. The first round has warp 0 as its oldest.
     oldest = [0, *list(reversed(range(1, warps)))[: _ROUNDS - 1]]
     program = asm.Program(config.memory_map.start)
     program.li(_T, 1)
@@ -63,7 +63,7 @@ def handover(config: SmConfig, size: int, seed: int) -> Handover:
         program.label(f"round{number}")
         _work(program, size, rng, number, leader, config.memory_map.user + _DATA)
         if number + 1 < len(oldest):
-            # All but the one who hands over end.
+            # All warps end except the one that starts the next round.
             program.li(_T, oldest[number + 1])
             program.branch(asm.beq, _OWN, _T, f"next{number}")
             program.add(asm.tmc(0))
@@ -73,14 +73,14 @@ def handover(config: SmConfig, size: int, seed: int) -> Handover:
 
 
 def _start(program: asm.Program, warps: int, entry: str) -> None:
-    """All warps but this one start at ``entry``, when all others have ended; this one goes on."""
+    """Start all other warps at ``entry``, when they have ended; this warp continues."""
     program.li(_COUNT, warps)
     program.la(_T, entry)
     program.add(asm.wspawn(_COUNT, _T))
 
 
 def _work(program: asm.Program, size: int, rng: random.Random, number: int, leader: int, data: int) -> None:
-    """A loop with loads that no other warp makes at the time, and arithmetic that waits for them in places."""
+    """A loop of loads from lines that no other warp reads at the time, and arithmetic that sometimes waits for them."""
     program.add(asm.csrr(_OWN, Csr.WARP_ID))
     program.li(_A, rng.randrange(1, 1 << 11))
     program.li(_T, _PAGE)

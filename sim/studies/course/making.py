@@ -1,4 +1,4 @@
-"""Reference values: the statistics of the solution, which is the policy of the predictor."""
+"""Reference values: the statistics of the solution, which is the predictor's own policy."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["make_reference"]
 
 
 def make_reference(kit: Kit, tell: Callable[[str], None] = lambda step: None) -> Kit:
-    """The same cases with values of the solution. Raises CaseError."""
+    """Return the same cases with the values of the solution. Raises CaseError."""
     reference, recordings = {}, Recordings()
     for case in kit.cases:
         tell(f"run {case.name}")

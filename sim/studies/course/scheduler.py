@@ -1,4 +1,4 @@
-"""What a submission is made of: the base class of its two policies, what they see, and helpers for sets of warps."""
+"""The interface for submissions: the base class of the two policies, their inputs, and helpers for sets of warps."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ __all__ = ["PolicyInputs", "Scheduler", "after", "lowest", "members"]
 
 
 class Scheduler(Policy[State]):
-    """A policy of a submission: ``reset``, ``pick`` and ``update``. Nobody asks it for its states."""
+    """A policy of a submission: ``reset``, ``pick`` and ``update``. Its states are never enumerated."""
 
     def states(self) -> Iterator[Any]:
-        """Only the hardware's tests need them."""
+        """Not used: only the hardware's tests need it."""
         raise NotImplementedError
 
     def registers(self, state: Any) -> dict[str, int]:
-        """Only the hardware's tests need them."""
+        """Not used: only the hardware's tests need it."""
         raise NotImplementedError

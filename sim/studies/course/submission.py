@@ -1,4 +1,4 @@
-"""Loads the file of a submission, and says in one line what is wrong with it."""
+"""Loads the file of a submission, and reports errors in it in one line."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from ...machine.policies.base import Policy
 
 __all__ = ["SubmissionError", "guarded", "inspect", "load", "policy_of", "where"]
 
-#: Under this name the submission is a module: dataclasses look for it there.
+#: The submission's module name; dataclasses look it up there.
 _MODULE = "metronome_submission"
 _PACKAGE = "metronome"
-#: What of Metronome a submission may import; in the rest is the solution.
+#: The parts of Metronome that a submission may import; the rest contains the solution.
 _MAY_IMPORT = "metronome.sim.studies.course.scheduler"
 _METHODS = ("reset", "pick", "update")
 
 
 class SubmissionError(Exception):
-    """What is wrong with a submission; one line."""
+    """An error in a submission; the text is one line."""
 
 
 def inspect(path: Path) -> ast.Module:
-    """The submission's syntax tree; nothing of it is executed.
+    """Return the submission's syntax tree without executing any of it.
 
     Raises
     ------
     SubmissionError
-        If it is no Python, or imports what it must not.
+        If it is not Python, or has a forbidden import.
     """
     try:
         tree = ast.parse(path.read_text("utf-8"), str(path))
@@ -46,7 +46,7 @@ def inspect(path: Path) -> ast.Module:
 
 
 def load(path: Path) -> types.ModuleType:
-    """The submission as a module. Raises SubmissionError."""
+    """Import the submission as a module. Raises SubmissionError."""
     tree = inspect(path)
     module = types.ModuleType(_MODULE)
     module.__file__ = str(path)
@@ -68,7 +68,7 @@ def _refuse_imports(path: Path, tree: ast.AST) -> None:
 
 
 def policy_of(path: Path, module: types.ModuleType, name: str, config: SmConfig) -> Policy[Any]:
-    """The policy that the class ``name`` makes for ``config``. Raises SubmissionError."""
+    """Return the policy that the class ``name`` makes for ``config``. Raises SubmissionError."""
     kind = getattr(module, name, None)
     if not isinstance(kind, type):
         raise SubmissionError(f"{path.name}: there is no class {name}")
@@ -78,7 +78,7 @@ def policy_of(path: Path, module: types.ModuleType, name: str, config: SmConfig)
 
 
 def guarded(path: Path, work: Callable[[], Any]) -> Any:
-    """What ``work`` returns; SubmissionError with the line where the submission has raised something."""
+    """Return the result of ``work``; if the submission raises an error, raise SubmissionError with its line."""
     try:
         return work()
     except Exception as error:
@@ -93,7 +93,7 @@ def _told(error: Exception) -> str:
 
 
 def where(path: Path, error: BaseException) -> str:
-    """File, line and function of the submission that ``error`` comes from."""
+    """Return the file, line and function of the submission in which ``error`` was raised."""
     found = path.name
     step = error.__traceback__
     while step is not None:

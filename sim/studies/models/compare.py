@@ -1,4 +1,4 @@
-"""The models beside the machine: what each says of a kernel, and by how much it is wrong."""
+"""The timing models compared with the machine: the estimate of each for a kernel, and its error."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Judged", "estimates", "hong_kim_of", "roofline"]
 
 @dataclass(frozen=True, kw_only=True)
 class Judged:
-    """A kernel: cycles of its region as measured, what each model says, and whether the Fermi study's holds for it."""
+    """A kernel: measured cycles of its region, each model's estimate, and whether the Fermi study's model applies."""
 
     kernel: str
     cycles: int
@@ -31,7 +31,7 @@ class Judged:
         return self.estimates[model] / self.cycles - 1
 
     def as_json(self) -> dict[str, Any]:
-        """With the numbers of instructions by kind, of all warps."""
+        """The JSON, with the numbers of instructions by kind, summed over all warps."""
         kinds = sorted({step.kind for steps in self.mix.warps for step in steps})
         return {
             "kernel": self.kernel, "cycles": self.cycles, "warps": len(self.mix.warps),
@@ -42,13 +42,13 @@ class Judged:
 
 
 def hong_kim_of(mix: Mix, parameters: Parameters, *, cached: bool) -> HongKim:
-    """The paper's inputs. ``cached``: the latency of memory is the mean over hits and misses; else that of a miss."""
+    """The paper's inputs. ``cached``: the memory latency is the mean over hits and misses; else that of a miss."""
     warps = max(1, len(mix.warps))
     lines = mix.lines / mix.global_loads if mix.global_loads else 1.0
     hits = mix.hits / mix.lines if mix.lines and cached else 0.0
     return HongKim(
         issue_cycles=parameters.issue, mem_ld=hits * parameters.hit + (1 - hits) * parameters.miss,
-        # The lookup decides one line a cycle; what is a miss comes as fast as memory lets it.
+        # The lookup handles one line per cycle; misses arrive as fast as memory allows.
         departure_uncoal=hits * parameters.issue + (1 - hits) * parameters.line,
         departure_coal=hits * parameters.issue + (1 - hits) * parameters.line,
         bandwidth=parameters.bandwidth, total_insts=mix.instructions / warps, mem_insts=mix.global_loads / warps,
@@ -57,12 +57,12 @@ def hong_kim_of(mix: Mix, parameters: Parameters, *, cached: bool) -> HongKim:
 
 
 def roofline(mix: Mix, parameters: Parameters) -> float:
-    """The slower of issue and memory, nothing else (Williams 2009)."""
+    """The larger of issue time and memory time alone (Williams 2009)."""
     return max(mix.instructions * parameters.issue, (mix.misses + mix.written) * parameters.line)
 
 
 def estimates(kernel: str, cycles: int, mix: Mix, parameters: Parameters) -> Judged:
-    """Every model on one kernel."""
+    """Apply every model to one kernel."""
     average = cpi_cycles(mix, parameters, Case.AVERAGE)
     return Judged(kernel=kernel, cycles=cycles, mix=mix, holds=holds(mix, parameters, average), estimates={
         "cpi best": cpi_cycles(mix, parameters, Case.BEST), "cpi average": average,

@@ -1,9 +1,9 @@
-"""The Fermi study's model (sections 6.1 and 6.2): the instructions of a warp, each with what its kind costs.
+"""The Fermi study's model (sections 6.1 and 6.2): the instructions of a warp, each with the cost of its kind.
 
-T is the sum over the kinds of cycles per instruction times instructions; arithmetic with and without dependence apart.
-A load of global memory costs its latency less what stands between it and its use (equation 8). In the best case a load
-costs no more than a store, in the worst its whole latency. Warps do not hinder each other, so more warps than issue
-slots allow are outside the model (section 6.3).
+T is the sum over the kinds of cycles per instruction times instructions; dependent and independent arithmetic are
+separate kinds. A load of global memory costs its latency less the instructions between it and its use (equation 8). In
+the best case a load costs no more than a store, in the worst its whole latency. The model assumes that warps do not
+delay each other, so it does not apply to more warps than the issue slots allow (section 6.3).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["Case", "cpi_cycles", "holds", "load_latency"]
 
 
 class Case(StrEnum):
-    """What becomes of the latency of loads."""
+    """How the latency of loads is counted."""
 
     BEST = "best"
     AVERAGE = "average"
@@ -26,7 +26,7 @@ class Case(StrEnum):
 
 
 def load_latency(mix: Mix, parameters: Parameters) -> float:
-    """The mean over all loads: local ones, hits and misses, each as measured."""
+    """The mean over all loads, with the measured latency of local loads, hits and misses."""
     if not mix.loads:
         return 0.0
     local = (mix.loads - mix.global_loads) / mix.loads
@@ -41,12 +41,12 @@ def cpi_cycles(mix: Mix, parameters: Parameters, case: Case) -> float:
 
 
 def holds(mix: Mix, parameters: Parameters, cycles: float) -> bool:
-    """Whether so many cycles have an issue slot for every instruction of every warp."""
+    """Whether this many cycles have an issue slot for every instruction of every warp."""
     return mix.instructions * parameters.issue <= cycles
 
 
 def _warp(steps: Sequence[Step], parameters: Parameters, latency: float, case: Case) -> float:
-    """When the instruction behind the last would be selected."""
+    """The cycle in which the instruction after the last would be selected."""
     selected: list[float] = []
     now = 0.0
     for place, step in enumerate(steps):

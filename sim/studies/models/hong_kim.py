@@ -1,7 +1,7 @@
 """MWP-CWP (Hong 2009).
 
-Memory warp parallelism (MWP) is how many warps wait for memory at once, computation warp parallelism (CWP) how many
-can compute meanwhile. Which is greater decides whether memory or computation is hidden. The names are the paper's.
+Memory warp parallelism (MWP) is the number of warps that wait for memory at once; computation warp parallelism (CWP) is
+the number that can compute meanwhile. The greater decides which of the two is hidden. The names are the paper's.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ __all__ = ["HongKim"]
 
 @dataclass(frozen=True, kw_only=True)
 class HongKim:
-    """One SM and one kernel whose warps are all active (so the paper's repetitions are 1).
+    """One SM and one kernel whose warps are all active, so that the paper's number of repetitions is 1.
 
-    Latencies and delays in cycles. ``total_insts``, ``mem_insts``: of one warp, each memory instruction to
-    ``lines_per_load`` lines; more than one is uncoalesced. ``bandwidth``: bytes a cycle. ``load_bytes``: of one warp's
-    load. ``warps``: active ones, N.
+    Latencies and delays in cycles. ``total_insts``, ``mem_insts``: per warp; each memory instruction accesses
+    ``lines_per_load`` lines; more than one is uncoalesced. ``bandwidth``: bytes per cycle. ``load_bytes``: per load
+    of a warp. ``warps``: active ones, N.
     """
 
     issue_cycles: float
@@ -33,40 +33,40 @@ class HongKim:
 
     @property
     def mem_l(self) -> float:
-        """The latency of a memory instruction, all its lines."""
+        """The latency of a memory instruction with all its lines."""
         return self.mem_ld + (self.lines_per_load - 1) * self.departure_uncoal
 
     @property
     def departure_delay(self) -> float:
-        """Between the memory instructions of two warps."""
+        """The delay between the memory instructions of two warps."""
         if self.lines_per_load > 1:
             return self.departure_uncoal * self.lines_per_load
         return self.departure_coal
 
     @property
     def mwp(self) -> float:
-        """How many warps wait for memory at once: as latency, bandwidth and their number allow."""
+        """The number of warps that wait for memory at once, limited by latency, bandwidth and the number of warps."""
         peak = self.bandwidth / (self.load_bytes / self.mem_l)
         return min(self.mem_l / self.departure_delay, peak, self.warps)
 
     @property
     def comp_cycles(self) -> float:
-        """Of one warp, while it computes."""
+        """Cycles of one warp spent computing."""
         return self.issue_cycles * self.total_insts
 
     @property
     def mem_cycles(self) -> float:
-        """Of one warp, while it waits for memory."""
+        """Cycles of one warp spent waiting for memory."""
         return self.mem_l * self.mem_insts
 
     @property
     def cwp(self) -> float:
-        """How many warps can compute while one waits for memory, itself included."""
+        """The number of warps that can compute while one waits for memory, including that one."""
         return min((self.mem_cycles + self.comp_cycles) / self.comp_cycles, self.warps)
 
     @property
     def cycles(self) -> float:
-        """Equations 22 to 24. Without memory instructions: all computation, one warp after the other."""
+        """Equations 22 to 24. Without memory instructions: only computation, one warp after another."""
         if not self.mem_insts:
             return self.comp_cycles * self.warps
         mwp, cwp, period = self.mwp, self.cwp, self.comp_cycles / self.mem_insts

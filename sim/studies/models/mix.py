@@ -1,4 +1,4 @@
-"""What a kernel executes, warp by warp: all that a timing model is told of it."""
+"""The instructions that a kernel executes, warp by warp: the input of the timing models."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from ...run.types import RunResult
 
 __all__ = ["Mix", "Step", "mix_of"]
 
-#: A write of mregion counts from so many cycles after its selection on (counters.md).
+#: Cycles from the selection of a write of mregion until it takes effect (counters.md).
 _REGION_DELAY = 3
 
 
 @dataclass(frozen=True)
 class Step:
-    """An instruction of a warp, in its order.
+    """An instruction of a warp, in program order.
 
-    ``kind``: the unit (``alu``, ``mul``, ...), ``load``, ``store``, or what it does to the control flow (``branch not
-    taken``, ``jal``, ...), by the names of the micro-benchmarks. ``needs``: how many instructions before it stands the
-    nearest that it needs the result of; None if it needs none. ``needs_load``: the same of the nearest load.
+    ``kind``: the unit (``alu``, ``mul``, ...), ``load``, ``store``, or the effect on control flow (``branch not
+    taken``, ``jal``, ...), with the micro-benchmarks' names. ``needs``: the distance in instructions to the nearest
+    earlier one whose result it needs; None if it needs none. ``needs_load``: the same for the nearest load.
     """
 
     kind: str
@@ -42,9 +42,9 @@ class Step:
 class Mix:
     """A kernel's measured region.
 
-    ``warps``: the instructions of each warp that has any. ``lines``: accesses to lines by loads; ``hits``: of them
-    those that need no request of their own. ``written``: lines written. ``loads``, ``global_loads``: instructions, of
-    all warps.
+    ``warps``: the instructions of each warp that has any. ``lines``: accesses to lines by loads; ``hits``: those that
+    need no request of their own. ``written``: lines written. ``loads``, ``global_loads``: instructions of all
+    warps.
     """
 
     warps: tuple[tuple[Step, ...], ...]
@@ -56,7 +56,7 @@ class Mix:
 
     @property
     def instructions(self) -> int:
-        """Of all warps."""
+        """Instructions of all warps."""
         return sum(len(steps) for steps in self.warps)
 
     @property
@@ -66,16 +66,16 @@ class Mix:
 
     @property
     def dependent(self) -> int:
-        """Instructions that need the one in front of them, of all warps (the Fermi study's "RaW dependency")."""
+        """Instructions of all warps that need the result of the previous one (the Fermi study's "RaW dependency")."""
         return sum(step.needs == 1 for steps in self.warps for step in steps)
 
     def count(self, kind: str) -> int:
-        """Instructions of a kind, of all warps."""
+        """Instructions of a kind, in all warps."""
         return sum(step.kind == kind for steps in self.warps for step in steps)
 
 
 def mix_of(config: SmConfig, result: RunResult, issued: np.ndarray) -> Mix:
-    """The mix of a run that was predicted.
+    """Return the mix of a predicted run.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def mix_of(config: SmConfig, result: RunResult, issued: np.ndarray) -> Mix:
     Raises
     ------
     ValueError
-        For a program without a measured region, or one that cannot be told.
+        If the program has no measured region, or its region cannot be determined.
     """
     if result.region is None or not result.counters["cycles"]:
         raise ValueError("the program has no measured region")
@@ -104,7 +104,7 @@ def mix_of(config: SmConfig, result: RunResult, issued: np.ndarray) -> Mix:
 
 
 class _Code:
-    """The program, decoded: a row of CODE for each pc."""
+    """The program, decoded: a CODE row for each pc."""
 
     def __init__(self, config: SmConfig, memory: SparseMemory) -> None:
         self._table, self._memory = CodeTable(config), memory
@@ -119,7 +119,7 @@ class _Code:
 
 
 def _inside(issues: np.ndarray, code: _Code) -> np.ndarray:
-    """Which issues count: those for which the last write of mregion was no zero."""
+    """Return which issues count: those whose latest earlier write of mregion was not zero."""
     wrote = {pc: value for pc in np.unique(issues["pc"]).tolist() if (value := _written(code(pc))) is not None}
     writes = issues[np.isin(issues["pc"], list(wrote))]
     values = np.array([False, *(wrote[pc] for pc in writes["pc"].tolist())])
@@ -127,14 +127,14 @@ def _inside(issues: np.ndarray, code: _Code) -> np.ndarray:
 
 
 def _written(row: dict[str, int]) -> bool | None:
-    """Whether an instruction opens the region or closes it; None if it does neither.
+    """Whether an instruction opens or closes the region; None if it does neither.
 
-    A register that is not x0 is taken to hold no zero.
+    A register other than x0 is assumed to hold a nonzero value.
     """
     word = row["word"]
     if row["unit"] != Unit.CSR.value or word >> 20 != Csr.MREGION:
         return None
-    # The immediate is where the register's number would be.
+    # The immediate takes the place of the register number.
     return word >> 15 & 31 != 0
 
 
@@ -154,14 +154,14 @@ def _kind(row: dict[str, int], pc: int, following: int | None) -> str:
 
 
 def _steps(pcs: list[int], code: _Code) -> Iterator[Step]:
-    """The instructions of one warp."""
+    """Return the instructions of one warp."""
     writer: dict[int, int] = {}
     loading: set[int] = set()
     for place, pc in enumerate(pcs):
         row = code(pc)
         following = pcs[place + 1] if place + 1 < len(pcs) else None
         kind = _kind(row, pc, following)
-        # ``uses`` has what is read and what is written; either waits for what is pending.
+        # ``uses`` has the registers read and written; an instruction waits for a pending write to either.
         used = [register for register in range(64) if row["uses"] >> register & 1 and register in writer]
         needs = min((place - writer[register] for register in used), default=None)
         of_loads = [place - writer[register] for register in used if writer[register] in loading]

@@ -1,4 +1,4 @@
-"""What the models are told of the machine: measured numbers, and nothing else."""
+"""The machine parameters of the models: only measured numbers."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from ..characterize.measure import Curve
 
 __all__ = ["Parameters", "parameters_of"]
 
-#: Kinds of :class:`sim.studies.models.mix.Step` that are control flow, by what was measured of them; of the SIMT
-#: instructions all cost what ``split`` costs.
+#: Kinds of :class:`sim.studies.models.mix.Step` that are control flow, by the name of the measured cost; all SIMT
+#: instructions cost as much as ``split``.
 _FLOWS = ("branch not taken", "branch forward taken", "branch backward taken", "jal", "jalr")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Parameters:
-    """All in cycles.
+    """All values in cycles.
 
-    ``interval``: from an instruction of a kind to the next, if that does not need it. ``distance``: to one that does.
-    ``hit``, ``miss``, ``local``: of loads, the same. ``line``: between two lines from memory, when many are
-    asked for. ``issue``: between two instructions of any warps.
+    ``interval``: from an instruction of a kind to the next independent one. ``distance``: to a dependent one.
+    ``hit``, ``miss``, ``local``: the same for loads. ``line``: between two lines from memory, when many are
+    requested. ``issue``: between two instructions of any warps.
     """
 
     interval: Mapping[str, float]
@@ -37,17 +37,17 @@ class Parameters:
 
     @property
     def bandwidth(self) -> float:
-        """Bytes from memory a cycle."""
+        """Bytes from memory per cycle."""
         return LINE_BYTES / self.line
 
 
 def parameters_of(findings: Sequence[Finding], curves: Sequence[Curve]) -> Parameters:
-    """The parameters that ``metronome characterize`` has found.
+    """Return the parameters found by ``metronome characterize``.
 
     Raises
     ------
     ValueError
-        If one of them could not be told.
+        If one of them could not be derived.
     """
     told = {each.key: each.value for each in findings}
 

@@ -1,4 +1,4 @@
-"""How long a sweep may take, roughly: from the golden model's count of instructions, and speeds measured once."""
+"""A rough estimate of a sweep's duration, from the golden model's instruction count and speeds measured once."""
 
 from __future__ import annotations
 
@@ -15,37 +15,37 @@ from .pools import Task
 
 __all__ = ["Estimate", "estimate"]
 
-#: Seconds for a cycle and for a build: of the smallest machine, and for each lane of each warp (docs/performance.md).
+#: Seconds per cycle and per build: for the smallest machine, and per lane of each warp (docs/performance.md).
 _CYCLE_SECONDS, _CYCLE_SECONDS_A_LANE = 2.8e-6, 5.8e-9
 _BUILD_SECONDS, _BUILD_SECONDS_A_LANE = 18.0, 0.07
-#: Cycles for an instruction, about; seconds to start a simulation.
+#: Approximate cycles per instruction; seconds to start a simulation.
 _CYCLES_AN_INSTRUCTION, _START_SECONDS = 2.5, 2.0
-#: Seconds for a prediction and for each of its cycles; the machine hardly counts.
+#: Seconds per prediction and per predicted cycle; the machine makes little difference.
 _PREDICTED_SECONDS, _PREDICTED_CYCLE_SECONDS = 0.3, 1e-6
 
 
 @dataclasses.dataclass(frozen=True)
 class Estimate:
-    """``builds``: simulations that are not in the cache; ``seconds`` of all on as many workers."""
+    """``builds``: simulations that are not in the cache; ``seconds``: for all tasks on that many workers."""
 
     builds: int
     seconds: float
 
 
 def _instructions(task: Task) -> int:
-    """Of one run, on the golden model."""
+    """Count the instructions of one run on the golden model."""
     run = task.run
     memory = SparseMemory(run.config.memory_map)
     launch = run.prepare()
     load_into(launch, memory)
     iss = Iss(run.config, memory)
     iss.launch(launch.entry, launch.argument_address)
-    # The machine issues at most one instruction in a cycle, so that more cannot run.
+    # The machine issues at most one instruction per cycle, so a run cannot execute more than this.
     return iss.run(task.run.max_cycles).executed
 
 
 def estimate(tasks: Sequence[Task], workers: int) -> Estimate:
-    """What the tasks may take. Runs that differ in the front end, the policy or the memory only are counted once."""
+    """Estimate the duration of tasks. Runs that differ only in front end, policy or memory are counted once."""
     counted: dict[Any, int] = {}
     seconds = 0.0
     for task in tasks:

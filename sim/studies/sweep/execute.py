@@ -1,4 +1,4 @@
-"""One run of an experiment, wherever it is executed: here, in a process of its own, or on a worker of a cluster."""
+"""One run of an experiment, executed anywhere: here, in a separate process, or on a worker of a cluster."""
 
 from __future__ import annotations
 
@@ -27,26 +27,26 @@ if TYPE_CHECKING:
 
 __all__ = ["TRIES", "build_machine", "execute"]
 
-#: So often a run is begun whose process dies, be it that of the simulation or the worker's own.
+#: The number of times a run is started if its process dies, whether the simulation's or the worker's own.
 TRIES = 3
-#: A build by profile takes as long as this many short runs save by it.
+#: The number of short runs after which the time for a profile-guided build is saved.
 _MANY_RUNS = 200
-#: What says in a line for people what is wrong.
+#: Errors whose text is one clear line for the user.
 _PLAIN = (BuildError, CannotPredictError, ImageError, KernelError, PolicyFileError, SimulationError, ToolchainError)
 
 
 def execute(run: Run, key: str) -> dict[str, Any]:
-    """The row of the run. What goes wrong with it is the row's ``reason``."""
+    """Execute the run and return its row. If it fails, the row has a ``reason``."""
     try:
         outcome, more = _outcome(run)
         return result_row(run, key, outcome, more)
-    except Exception as error:  # whatever it is: the sweep goes on, and the row has it
+    except Exception as error:  # whatever it is, the sweep continues and the row records it
         text = str(error) if isinstance(error, _PLAIN) else f"{type(error).__name__}: {error}"
         return failed_row(run, key, text.splitlines()[0].strip().rstrip(":") if text else type(error).__name__)
 
 
 def _outcome(run: Run) -> tuple[Outcome, dict[str, Any]]:
-    """What came of it, and what only a sweep's row has: the progress of its warps, the misses of its list."""
+    """The outcome, and the values that only a sweep's row has: the progress of its warps, the misses of its list."""
     run.load_policies()
     launch, listing = run.with_listing()
     request = run.request(launch)
@@ -69,7 +69,7 @@ def _outcome(run: Run) -> tuple[Outcome, dict[str, Any]]:
 
 def _simulated(run: Run, request: RunRequest) -> RunResult:
     for _ in range(TRIES - 1):
-        with contextlib.suppress(SimulationError):  # it may have been killed for want of memory
+        with contextlib.suppress(SimulationError):  # the simulation may have been killed for lack of memory
             return simulate(run.config, request)
     return simulate(run.config, request)
 
@@ -82,16 +82,16 @@ def _predicted(run: Run, request: RunRequest) -> Prediction:
 
 @functools.cache
 def _recordings() -> Recordings:
-    """What this process has recorded: runs of one program that follow each other share it."""
+    """The recordings of this process: consecutive runs of the same program share one."""
     from ...predict.predictor import Recordings
 
     return Recordings()
 
 
 def build_machine(run: Run, runs: int) -> str | None:
-    """Build the simulation of the run's machine, or the model, unless the cache has it; what went wrong, if it did.
+    """Build the simulation of the run's machine, or the model, unless it is cached; return the error, if any.
 
-    ``runs``: how many of them follow. For many, the simulation is built by its profile.
+    ``runs``: how many runs follow. For many, the build is profile-guided.
     """
     if run.engine is Engine.PREDICT:
         from ...predict.predictor import prepare
@@ -102,7 +102,7 @@ def build_machine(run: Run, runs: int) -> str | None:
         run.load_policies()
         build(run.config)
         if runs >= _MANY_RUNS:
-            # If there is no profile, the usual simulation runs.
+            # Without a profile, the usual simulation runs.
             with contextlib.suppress(BuildError):
                 built_by_profile(run.config)
     except (BuildError, PolicyFileError) as error:

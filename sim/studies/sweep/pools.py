@@ -1,7 +1,7 @@
-"""Where the runs of a sweep are executed: processes of this machine, or the workers of a Dask cluster.
+"""Execution of the runs of a sweep: in processes on this machine, or on the workers of a Dask cluster.
 
-Both know two kinds of work: a build, and a run. A run waits for the build of its machine, or of the model that predicts
-it, so that two workers do not wait for one build while there is another to make.
+Both handle two kinds of work: builds and runs. A run waits for the build of its machine, or of the model that predicts
+it, so that two workers do not wait for the same build while another one has to be made.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 __all__ = ["ClusterError", "DaskPool", "Event", "LocalPool", "Pool", "Task"]
 
-#: How long a scheduler may take to answer.
+#: The time limit for a scheduler's answer.
 _CONNECT_SECONDS = 10
 
 
 class ClusterError(ValueError):
-    """A cluster that cannot be used; one line."""
+    """The cluster cannot be used; the text is one line."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Task:
 
 @dataclasses.dataclass(frozen=True)
 class Event:
-    """What has happened: ``kind`` is ``built`` (``run``: one of those of this machine) or ``finished`` with the row."""
+    """Progress of a sweep: ``kind`` is ``built`` (``run``: one run of that machine) or ``finished`` with the row."""
 
     kind: str
     run: Run
@@ -52,14 +52,14 @@ class Pool(Protocol):
     """Executes the runs of a sweep."""
 
     def events(self, tasks: Sequence[Task]) -> Iterator[Event]:
-        """Execute all, in any order. Closing the iterator stops what is running."""
+        """Execute all tasks, in any order. Closing the iterator stops the running ones."""
 
     def running(self) -> list[str]:
-        """What is being done at the moment, as far as that is known; from any thread."""
+        """Return the current activities, as far as they are known; callable from any thread."""
 
 
 def _by_build(tasks: Sequence[Task]) -> dict[Any, list[Task]]:
-    """The tasks by what has to be built for them: a machine, or the model of all."""
+    """Group the tasks by the build that they need: a machine, or the model for all predictions."""
     groups: dict[Any, list[Task]] = {}
     for task in tasks:
         groups.setdefault(Engine.PREDICT if task.run.engine is Engine.PREDICT else task.run.config, []).append(task)
@@ -67,11 +67,11 @@ def _by_build(tasks: Sequence[Task]) -> dict[Any, list[Task]]:
 
 
 class LocalPool:
-    """So many processes of this machine. One that dies is replaced, and its run done again."""
+    """Processes of this machine. If one dies, it is replaced and its run is repeated."""
 
     def __init__(self, workers: int) -> None:
         self._workers = workers
-        #: Future -> what it does.
+        #: Future -> its activity.
         self._titles: dict[Any, str] = {}
 
     def running(self) -> list[str]:
@@ -92,7 +92,7 @@ class LocalPool:
             self._titles[future] = task.run.title
             return future
 
-        # Future -> the task, or those that wait for a build.
+        # Future -> the task, or the tasks that wait for a build.
         builds = {pool.schedule(build_machine, args=[group[0].run, len(group)]): group for group in groups.values()}
         self._titles |= {future: f"build {_machine_of(group[0].run)}" for future, group in builds.items()}
         runs: dict[Any, Task] = {}
@@ -102,7 +102,7 @@ class LocalPool:
                 del self._titles[future]
                 if future in builds:
                     group = builds.pop(future)
-                    # Whatever has become of it: if it cannot be built, each of its runs says so.
+                    # Ignore the result: if the build failed, each of its runs reports that.
                     runs |= {start(task): task for task in group}
                     yield Event("built", group[0].run)
                     continue
@@ -116,7 +116,7 @@ class LocalPool:
 
 
 def _row_of(future: Any, task: Task, tries: int) -> dict[str, Any] | None:
-    """The row of a run that has ended; None if it has to be done again, since its process has died."""
+    """Return the row of a run that has ended; None if its process died and the run has to be repeated."""
     from pebble import ProcessExpired
 
     error = future.exception()
@@ -137,7 +137,7 @@ def _machine_of(run: Run) -> str:
 
 
 def _has_port(address: str) -> bool:
-    """Whether this may be a scheduler's address. Of others distributed complains long afterwards, on its own."""
+    """Whether this may be a scheduler's address. For others, distributed prints its own complaints much later."""
     try:
         parts = urlsplit(address if "://" in address else f"tcp://{address}")
         return bool(parts.hostname and parts.port)
@@ -146,13 +146,13 @@ def _has_port(address: str) -> bool:
 
 
 class DaskPool:
-    """The workers of an existing Dask cluster. Each needs Metronome and the paths of the kernels."""
+    """The workers of an existing Dask cluster. Metronome and the kernels' paths must be available on each."""
 
     def __init__(self, address: str) -> None:
         self._address = address
 
     def running(self) -> list[str]:
-        """See :class:`Pool`: the scheduler knows it, and its own page shows it."""
+        """See :class:`Pool`: the scheduler knows, and its own page shows it."""
         return []
 
     def events(self, tasks: Sequence[Task]) -> Iterator[Event]:

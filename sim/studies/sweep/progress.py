@@ -1,4 +1,4 @@
-"""How far each warp has come over time: the curves of the Fermi study's figures 46 to 49."""
+"""The progress of each warp over time: the curves of figures 46 to 49 of the Fermi study."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from metronome.hdl.config import SmConfig
 
 __all__ = ["STEPS", "progress_of"]
 
-#: The run is cut into so many parts of equal length, or fewer where they would be shorter than a cycle.
+#: The number of equal parts into which a run is divided; fewer if they would be shorter than a cycle.
 STEPS = 60
 
 
 def progress_of(config: SmConfig, cycles: int, issued: np.ndarray) -> dict[str, Any]:
-    """``cycles``, the ends of the parts of a run, and ``warps``, of each the instructions issued before each end.
+    """Return ``cycles``, the ends of the parts of a run, and ``warps``, each warp's issued instructions at each end.
 
     Parameters
     ----------

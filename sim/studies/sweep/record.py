@@ -1,4 +1,4 @@
-"""One run of an experiment: everything that its result depends on, as plain data that can go to another process."""
+"""One run of an experiment: everything that determines its result, as plain data that another process can receive."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from ...run.types import RunRequest
 
 __all__ = ["Run"]
 
-#: Options that a title has only where they are not the usual ones.
+#: Options that appear in a title only if they do not have the usual value.
 _OPTIONS = ("cflags", "function", "no_simt", "seed", "latency", "timing", "memory_clock", "bank_hash",
             "max_cycles", "check", "memcheck", "engine", "forecast", "progress")
 
@@ -37,14 +37,14 @@ _OPTIONS = ("cflags", "function", "no_simt", "seed", "latency", "timing", "memor
 class Run:
     """A kernel with its inputs, a machine with its front end, a memory.
 
-    ``config`` may have more policies than the one of ``issue`` (of ``fetch``): runs that differ in them share a build.
+    ``config`` may have more policies than ``issue`` (and ``fetch``): runs that differ only in these share a build.
     The other fields are options of ``metronome run``.
     """
 
     kernel: str
     config: SmConfig
     issue: str
-    #: Where the kernel is, from where the command runs; None: ``kernel`` says it.
+    #: The kernel's path, relative to the command's working folder; None: ``kernel`` identifies it.
     place: str | None = None
     compiling: Compiling = AS_USUAL
     dtype: str | None = None
@@ -61,19 +61,19 @@ class Run:
     check: bool = False
     memcheck: bool = False
     engine: Engine = Engine.RTL
-    #: Whether its schedule is forecast (:mod:`sim.predict.forecast`) and compared.
+    #: Whether the run's schedule is forecast (:mod:`sim.predict.forecast`) and compared.
     forecast: bool = False
-    #: Whether the row has how far each warp has come over time (:mod:`sim.studies.sweep.progress`).
+    #: Whether the row has the progress of each warp over time (:mod:`sim.studies.sweep.progress`).
     progress: bool = False
-    #: Policies from files, by their names: where each is, for another process (:func:`.policies.files.require_same`).
+    #: Policies from files, by name: the path of each, for another process (:func:`.policies.files.require_same`).
     policy_files: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     def prepare(self) -> Launch:
-        """The kernel, built, with its inputs; raises as :meth:`with_listing`."""
+        """Build the kernel and return it with its inputs; raises as :meth:`with_listing`."""
         return self.with_listing()[0]
 
     def with_listing(self) -> tuple[Launch, Listing | None]:
-        """The kernel, built, with its inputs, and with ordered channels what its list of accesses is made of.
+        """Build the kernel; return it with its inputs and, with ordered channels, the source of its list of accesses.
 
         Raises
         ------
@@ -91,7 +91,7 @@ class Run:
             raise KernelError(f"{self.kernel}: channels=ordered needs a list of its accesses: {error}") from None
 
     def request(self, launch: Launch | None) -> RunRequest:
-        """What the simulation is asked for; without a launch, to be described only."""
+        """Return the request for the simulation; without a launch, it can only be described."""
         return RunRequest(
             launch=launch,  # type: ignore[arg-type]  # None is never run, only described
             policy=self.issue, fetch_policy=self.fetch, memory=self.memory,
@@ -101,13 +101,13 @@ class Run:
 
     @functools.cached_property
     def described(self) -> dict[str, Any]:
-        """``config`` of the JSON of ``metronome run``, and what only a sweep has."""
+        """Return ``config`` of the JSON of ``metronome run``, and the settings that only a sweep has."""
         asked = self.config, self.request(None), self.compiling, self.dtype, self.size, self.engine
         return {"forecast": self.forecast, "progress": self.progress} | described(self, *asked)
 
     @functools.cached_property
     def title(self) -> str:
-        """For people: ``psort int32 1024, BASE, baseline lrr-gtlrr not_taken, dram``, and what is not as usual."""
+        """The title: ``psort int32 1024, BASE, baseline lrr-gtlrr not_taken, dram``, and any unusual options."""
         pair = self.issue if self.fetch is None else f"{self.fetch}-{self.issue}"
         settings = [f"{name}={text}" for name, text in self.settings.items()]
         machine = ", ".join([self.preset, *([self.file] if self.file else []), *settings])
@@ -122,13 +122,13 @@ class Run:
         ])
 
     def key(self) -> str:
-        """The same for two runs that must give the same result, and for no others.
+        """A key that two runs share if and only if they must give the same result.
 
-        It changes with the kernel, its inputs, its check, the tools, and the sources of the hardware and of whatever
-        else runs it; for what is predicted or forecast also with those of the model. The policies that are in a build
-        only for other runs do not count.
+        It changes with the kernel, its inputs, its check, the tools, and the sources of the hardware and of everything
+        else that runs it; for predicted or forecast runs also with the sources of the model. Policies in a build that
+        only other runs use do not count.
         """
-        # The name of a policy from a file says what is in the file, wherever that lies.
+        # The name of a policy from a file identifies the file's content, wherever the file is.
         left_out = ("policies", "fetch_policies", "policy_files")
         asked = {name: value for name, value in self.described.items() if name not in left_out}
         launch = self.prepare()
@@ -141,11 +141,11 @@ class Run:
         return hashlib.sha256(json.dumps([what, *sources], sort_keys=True).encode()).hexdigest()[:24]
 
     def load_policies(self) -> None:
-        """In another process: load the policies that come from files. Raises PolicyFileError."""
+        """Load the policies that come from files, in another process. Raises PolicyFileError."""
         require_same(self.policy_files)
 
     def refuse(self) -> None:
-        """CannotPredictError or PolicyFileError for a run that its engine cannot do."""
+        """Raise CannotPredictError or PolicyFileError for a run that its engine cannot execute."""
         if self.engine is Engine.PREDICT:
             from ...predict.predictor import refuse
 
@@ -155,7 +155,7 @@ class Run:
 
 
 def _content(launch: Launch) -> str:
-    """What is in memory at the start, and what makes the inputs and checks the result."""
+    """The initial content of memory, and the code that makes the inputs and checks the result."""
     host = [(path.name, path.read_bytes()) for path in launch.host_files()]
     memory = [launch.image.loaded, launch.entry, launch.arguments, sorted(launch.buffers.items())]
     what = [*memory, sorted(launch.loads.items()), host]

@@ -1,7 +1,7 @@
-"""The results of a sweep: a folder with a Parquet file a run, written as soon as the run has ended.
+"""The results of a sweep: a folder with one Parquet file per run, written as soon as the run has ended.
 
-``runs/*.parquet`` is a data set that pandas, polars and DuckDB read as one table; ``sweep.json`` says what was asked
-for. A file is there whole or not at all, so that a sweep that was killed goes on where it was.
+``runs/*.parquet`` is a data set that pandas, polars and DuckDB read as one table; ``sweep.json`` describes the sweep
+that was requested. Each file is written atomically, so that a sweep that was killed can resume where it stopped.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ __all__ = ["Results", "ResultsError"]
 
 _ABOUT, _RUNS = "sweep.json", "runs"
 _FORMAT = 1
-#: Results beside a folder that holds none, which are named.
+#: The maximum number of neighbouring results named if a folder holds none.
 _MOST_OTHERS = 5
 
 
 def _is_about(about: Mapping[str, Any]) -> bool:
-    """Whether this is what a sweep says of itself."""
+    """Whether this is a sweep's description of itself."""
     runs = about.get("runs")
     return all(isinstance(about.get(name), str) for name in ("name", "title", "about", "spec")) and (
         isinstance(runs, dict) and all(isinstance(title, str) for title in runs.values())
@@ -37,7 +37,7 @@ def _is_about(about: Mapping[str, Any]) -> bool:
 
 
 class ResultsError(ValueError):
-    """A folder of results that cannot be used; one line."""
+    """The folder of results cannot be used; the text is one line."""
 
 
 class Results:
@@ -48,19 +48,19 @@ class Results:
 
     @classmethod
     def open(cls, folder: Path) -> Results:
-        """What is there, to be read.
+        """Open an existing folder for reading.
 
         Raises
         ------
         ResultsError
-            If it is no folder of results.
+            If it is not a folder of results.
         """
         results = cls(folder)
         results.about()
         return results
 
     def _others_here(self) -> str:
-        """The results beside this folder, for a user who has named another, or has another engine's."""
+        """Name the results beside this folder, in case the user meant another folder or another engine's results."""
         with contextlib.suppress(OSError):
             found = sorted(path.parent.name for path in self.folder.parent.glob(f"*/{_ABOUT}"))
             found = [name for name in found if name.startswith(self.folder.name)] or found
@@ -84,7 +84,7 @@ class Results:
         return about
 
     def owns(self, path: Path) -> bool:
-        """Whether a file of this path would be one of the results, or among them."""
+        """Whether a file with this path would be one of the results, or lie among them."""
         runs, path = (self.folder / _RUNS).resolve(), path.resolve()
         return path == (self.folder / _ABOUT).resolve() or path.is_relative_to(runs)
 
@@ -93,26 +93,26 @@ class Results:
         try:
             if (self.folder / _ABOUT).exists():
                 self.about()
-            # A sweep that was killed at its start leaves these two.
+            # A sweep that was killed when it started leaves these two.
             elif self.folder.exists() and {path.name for path in self.folder.iterdir()} - {_RUNS, f".{_ABOUT}.part"}:
                 raise ResultsError(f"{self.folder}: there are other files in it: name a new folder with --output")
         except OSError as error:
             raise ResultsError(f"{self.folder}: cannot be used for results: {error.strerror}") from None
 
     def begin(self, about: Mapping[str, Any], *, forget: bool = False) -> set[str]:
-        """Make the folder ready for a sweep, and return the keys of the runs that need not be done again.
+        """Prepare the folder for a sweep, and return the keys of the runs that need not be repeated.
 
         Raises
         ------
         ResultsError
-            If the folder holds something else, or results that are not among the runs asked for; with ``forget``
+            If the folder holds something else, or results that are not among the requested runs; with ``forget``
             these are deleted.
         """
         there = self.done(about, forget=forget)
         try:
             (self.folder / _RUNS).mkdir(parents=True, exist_ok=True)
             others = [path for key, path in self._files().items() if key not in about["runs"]]
-            for left in [*others, *(self.folder / _RUNS).glob(".*.part")]:  # those of a sweep that was killed
+            for left in [*others, *(self.folder / _RUNS).glob(".*.part")]:  # files of a sweep that was killed
                 left.unlink()
         except OSError as error:
             raise ResultsError(f"{self.folder}: cannot be used for results: {error.strerror}") from None
@@ -121,9 +121,9 @@ class Results:
         return there
 
     def done(self, about: Mapping[str, Any], *, forget: bool = False) -> set[str]:
-        """The keys of the runs that need not be done again: all with a result but those that could not be simulated.
+        """Return the keys of the runs not to be repeated: those with a result, unless they could not be simulated.
 
-        Raises as :meth:`begin`, and if a result is damaged. It changes nothing in the folder.
+        Raises as :meth:`begin`, and if a result is damaged. It does not change the folder.
         """
         self.require_usable()
         files = self._files()
@@ -141,7 +141,7 @@ class Results:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Nobody else writes to the folder during the block. Raises ResultsError if somebody does."""
+        """Lock the folder against other writers during the block. Raises ResultsError if it is already locked."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             descriptor = os.open(self.folder, os.O_RDONLY)
@@ -177,11 +177,11 @@ class Results:
         return self.folder / _RUNS / f"{key}.parquet"
 
     def _row(self, key: str) -> pa.Table:
-        """The table of one row. Raises ResultsError if the file is damaged."""
+        """Return the table of one row. Raises ResultsError if the file is damaged."""
         path = self._file(key)
         try:
-            # As a file of its own, not as a data set: that would read a folder, too, and fill up columns. And in this
-            # thread: one of pyarrow's that lets go of a Python object while Python ends aborts it (apache/arrow#34314).
+            # As a file, not as a data set, which would also read a folder and add missing columns. And in this thread,
+            # because a pyarrow thread that releases a Python object while Python exits aborts it (apache/arrow#34314).
             table = pq.ParquetFile(pa.BufferReader(path.read_bytes())).read(use_threads=False)
         except (OSError, pa.ArrowException) as error:
             reason = " ".join(str(getattr(error, "strerror", None) or error).split())
@@ -191,9 +191,9 @@ class Results:
         return table
 
     def origins(self) -> list[dict[str, Any] | None]:
-        """Where each result comes from (:mod:`sim.build.origin`); None of one that does not say so.
+        """The origin of each result (:mod:`sim.build.origin`); None for one without an origin.
 
-        A file that cannot be read says nothing: whoever reads its row refuses it.
+        A file that cannot be read has no origin; reading its row raises the error.
         """
         found = []
         for path in self._files().values():
@@ -204,7 +204,7 @@ class Results:
         return found
 
     def table(self, *, times: bool = True) -> pa.Table:
-        """All rows in the order of the sweep; without ``times`` the same for every sweep of the same runs."""
+        """Return all rows in the order of the sweep; without ``times``, the same for every sweep of the same runs."""
         rows = [self._row(key) for key in self.about()["runs"] if self._file(key).exists()]
         table = pa.concat_tables(rows) if rows else schema().empty_table()
         return table if times else table.drop_columns(list(TIMES))

@@ -1,7 +1,7 @@
 """A run's result as a row of a table: each column is the path of a value in the JSON of ``metronome run``.
 
-So ``pandas.json_normalize`` of that JSON has the same names. What has no fixed shape (a fault, the warps) is JSON in a
-column of text.
+``pandas.json_normalize`` of that JSON therefore gives the same names. Values without a fixed shape (a fault, the warps)
+are JSON in a text column.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ __all__ = ["FAILED", "TIMES", "failed_row", "result_row", "schema"]
 
 #: The status of a run that could not be simulated.
 FAILED = "error"
-#: Columns that differ from one run to the next.
+#: Columns that differ between repetitions of a run.
 TIMES = ("python_share", "sim_seconds", "cycles_per_second", "elaborate_seconds", "build_seconds")
-#: Columns of JSON text.
+#: Columns with JSON text.
 _TEXTS = ("fault", "memcheck", "warps", "load_latency.histogram", "memory_statistics", "config.set", "progress",
           "config.policy_files")
 _STRINGS, _TEXT, _COUNT, _REAL, _SWITCH = pa.list_(pa.string()), pa.string(), pa.int64(), pa.float64(), pa.bool_()
@@ -70,13 +70,13 @@ def _counter_columns() -> Iterator[tuple[str, pa.DataType]]:
     yield from (("load_latency.histogram", _TEXT), ("warps", _TEXT), ("memory_statistics", _TEXT))
 
 
-#: Of sim.predict.forecast, which takes its time to be imported.
+#: From sim.predict.forecast, which is slow to import.
 _FORECAST = {"cycles": _COUNT, "total_cycles": _COUNT, "same_cycle": _REAL, "same_place": _REAL, "problem": _TEXT}
 
 
 @functools.cache
 def schema() -> pa.Schema:
-    """The columns and their types."""
+    """Return the columns and their types."""
     columns = {"run": _TEXT, "reason": _TEXT, "kernel": _TEXT}
     columns |= {f"config.{name}": kind for name, kind in _OPTIONS.items()}
     columns |= dict(_config_columns())
@@ -102,17 +102,17 @@ def _flat(value: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any
 def _row(run: Run, key: str, values: Mapping[str, Any], reason: str | None) -> dict[str, Any]:
     row = dict.fromkeys(schema().names) | {"run": key, "reason": reason}
     flat = dict(_flat(values))
-    # Without statistics these are None instead of a table.
+    # Without statistics these values are None, not a table.
     missing = {name for name, value in flat.items() if name not in row and value is not None}
     assert not missing, f"the table has no column {', '.join(sorted(missing))}"
     return row | {name: value for name, value in flat.items() if name in row}
 
 
 def result_row(run: Run, key: str, outcome: Outcome, more: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """The row of a run that has been simulated; ``reason`` says what is wrong, if something is.
+    """Return the row of a run that has been simulated; ``reason`` describes the problem, if there is one.
 
-    ``more``: what is in no JSON of a run: ``progress`` (:func:`sim.studies.sweep.progress.progress_of`), and
-    ``estimated_misses``, those of its list.
+    ``more``: values that are not in the JSON of a run: ``progress`` (:func:`sim.studies.sweep.progress.progress_of`),
+    and ``estimated_misses``, those of its list.
     """
     reason = None if outcome.passed else next(iter(outcome.complaints()), str(outcome.result.status))
     values = outcome.as_json() | {"kernel": run.kernel, "config": run.described} | dict(more or {})
@@ -120,5 +120,5 @@ def result_row(run: Run, key: str, outcome: Outcome, more: Mapping[str, Any] | N
 
 
 def failed_row(run: Run, key: str, reason: str) -> dict[str, Any]:
-    """The row of a run that could not be simulated: its ``status`` is ``error``."""
+    """Return the row of a run that could not be simulated: its ``status`` is ``error``."""
     return _row(run, key, {"kernel": run.kernel, "config": run.described, "passed": False, "status": FAILED}, reason)

@@ -1,8 +1,8 @@
-"""What a sweep runs: a TOML file of axes, or one that comes with the project by its name (docs/experiments.md).
+"""The description of a sweep: a TOML file of axes, or a named one that comes with the project (docs/experiments.md).
 
-A key is an axis: an option of ``metronome run`` by its name, or a field of ``SmConfig``. Its value is one for all runs,
-or a list of values; a table gives each kernel values of its own. A ``[[block]]`` is a set of runs: every combination of
-the axes of the block and of those above all blocks. Without a block the file is one.
+A key is an axis: the name of an option of ``metronome run``, or a field of ``SmConfig``. Its value is one value for all
+runs, or a list; a table gives each kernel its own values. A ``[[block]]`` is a set of runs: every combination of
+the axes of the block and of those above all blocks. A file without blocks is one block.
 """
 
 from __future__ import annotations
@@ -44,48 +44,48 @@ _AXES: Mapping[str, type] = {
     "max_cycles": int, "check": bool, "memcheck": bool, "engine": str,
     "forecast": bool, "progress": bool,
 }
-#: The front end's own axes in place of these fields.
+#: The front end's own axes, which replace these fields.
 _INSTEAD = {"coordination": "mode", "policies": "issue", "fetch_policies": "fetch"}
 _TEXTS = ("title", "about")
 _MOST_RUNS = 100_000
 
 
 class SpecError(ValueError):
-    """A description of an experiment that cannot be; one line."""
+    """The description of an experiment is invalid; the text is one line."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Spec:
-    """An experiment: its name, what it is in words, its text, and its runs in order."""
+    """An experiment: its name, its description, its text, and its runs in order."""
 
     name: str
     title: str
     about: str
     text: str
     runs: tuple[Run, ...]
-    #: How the user named the file; empty if there is none.
+    #: The file name as the user gave it; empty if there is none.
     file: str = ""
 
 
 def named_specs() -> dict[str, str]:
-    """Name -> what it is, of the experiments that come with the project."""
+    """Return name -> description of the experiments that come with the project."""
     return {name: str(_document((_NAMED / f"{name}.toml").read_text("utf-8"), name)["about"]) for name in NAMED}
 
 
 def find_spec(name: str) -> Spec:
-    """The experiment of this name or file.
+    """Return the experiment with this name or file.
 
     Raises
     ------
     SpecError
-        If there is none, or it asks for what cannot be.
+        If there is none, or it is invalid.
     """
     if name in NAMED:
         path = _NAMED / f"{name}.toml"
         return expand(path.read_text("utf-8"), name, name, path.parent)
     path = Path(name).expanduser()
     try:
-        text = path.read_text("utf-8-sig")  # editors of Windows begin a file with a mark
+        text = path.read_text("utf-8-sig")  # Windows editors begin a file with a byte order mark
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", "it is not text in UTF-8")
         hint = near(name, NAMED) or f": use {', '.join(NAMED)}, or the path of a .toml file"
@@ -103,7 +103,7 @@ def _document(text: str, what: str) -> dict[str, Any]:
 
 
 def expand(text: str, name: str, what: str, folder: Path) -> Spec:
-    """The experiment that ``text`` describes; ``what`` begins every complaint, ``folder`` is where its paths begin."""
+    """Return the experiment that ``text`` describes; errors begin with ``what``, paths are relative to ``folder``."""
     document = _document(text, what)
     for key in _TEXTS:
         if not isinstance(document.get(key, ""), str):
@@ -127,7 +127,7 @@ def expand(text: str, name: str, what: str, folder: Path) -> Spec:
 
 
 def _identity(run: Run) -> Any:
-    """What makes two runs the same."""
+    """The values by which two runs are the same."""
     return repr(dataclasses.replace(run, settings=dict(sorted(run.settings.items()))))
 
 
@@ -140,7 +140,7 @@ def _check_name(name: str) -> None:
 
 
 def _flat(axes: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of the table memory_map by their whole names."""
+    """Replace the table memory_map by fields with full names."""
     table = axes.get("memory_map")
     if not isinstance(table, dict):
         return dict(axes)
@@ -150,7 +150,7 @@ def _flat(axes: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _values(name: str, given: Any) -> list[Any]:
-    """The values of an axis. A field with a list for a value (of names) has none here: see :data:`_INSTEAD`."""
+    """Return the values of an axis. A field whose value is a list (of names) is not an axis: see :data:`_INSTEAD`."""
     values = given if isinstance(given, list) else [given]
     if not values:
         raise ConfigError(f"{name} has no values: " + ("name one" if name == "kernel" else "leave it out, or give one"))
@@ -165,7 +165,7 @@ def _values(name: str, given: Any) -> list[Any]:
 
 
 def _per_kernel(name: str, given: Any, kernel: str, kernels: Sequence[str]) -> list[Any] | None:
-    """The values of an axis for one kernel; None if a table leaves the kernel out."""
+    """Return the values of an axis for one kernel; None if a table omits the kernel."""
     if not isinstance(given, dict):
         return _values(name, given)
     for each in given:
@@ -175,7 +175,7 @@ def _per_kernel(name: str, given: Any, kernel: str, kernels: Sequence[str]) -> l
 
 
 def _block(given: Mapping[str, Any], folder: Path) -> Iterator[Run]:
-    """The runs of one block, in the order of its axes, the last of them quickest."""
+    """The runs of one block, in the order of its axes; the last axis varies fastest."""
     axes = _flat(given)
     for name in axes:
         _check_name(name)
@@ -200,14 +200,14 @@ def _block(given: Mapping[str, Any], folder: Path) -> Iterator[Run]:
 
 
 def _kernel(name: str, folder: Path) -> tuple[str, Host]:
-    """The kernel's name, or its path from where the command runs, and its host side."""
+    """Return the kernel's name, or its path relative to the command's working folder, and its host code."""
     if name not in KERNELS and (folder / name).exists():
         name = str(folder / name)
     return name, host_of(name)
 
 
 def _run(kernel: str, host: Host, values: Mapping[str, Any], axes: Mapping[str, Sequence[Any]], folder: Path) -> Run:
-    """One combination. swas has no fetch policy: where other modes have several, its run is the same for all."""
+    """Return the run for one combination. swas has no fetch policy: its run is the same for all fetch policies."""
     preset = one_of("preset", values.get("preset", "BASE"), PRESETS)
     file = values.get("config")
     fields = {name: value for name, value in values.items() if name not in _AXES}
@@ -256,7 +256,7 @@ def _run(kernel: str, host: Host, values: Mapping[str, Any], axes: Mapping[str, 
 
 
 def _beside(policy: str | None, folder: Path) -> str | None:
-    """The name of a policy's file from where the command runs: in an experiment it is from the experiment's folder."""
+    """Convert a policy file's path from relative to the experiment's folder to relative to the working folder."""
     if policy is None or not is_file(policy):
         return policy
     return str(folder / Path(policy).expanduser())
@@ -283,11 +283,11 @@ def _read(file: str | None, folder: Path) -> dict[str, Any]:
 
 
 def _share_builds(runs: Sequence[Run]) -> Iterator[Run]:
-    """The runs, those that differ in policies only with one build."""
+    """Return the runs with one build for those that differ only in policies."""
     groups: dict[Any, list[Run]] = {}
     for run in runs:
         groups.setdefault(_machine(run), []).append(run)
-    # Each distinct scheme once: a thousand seeds are one.
+    # Each distinct scheme once: a thousand seeds give one.
     schemes = {machine: list(dict.fromkeys(map(_scheme, alike))) for machine, alike in groups.items()}
     configs: dict[Any, SmConfig] = {}
     for run in runs:
@@ -305,7 +305,7 @@ def _share_builds(runs: Sequence[Run]) -> Iterator[Run]:
 
 
 def _machine(run: Run) -> tuple[SmConfig, Engine]:
-    """The configuration without its policies. What is predicted is not built, and may have a policy of Python alone."""
+    """The configuration without its policies. A predicted run needs no build, and may use a policy in Python only."""
     fetch = ("lrr",) if run.fetch is not None else ()
     return dataclasses.replace(run.config, policies=("lrr",), fetch_policies=fetch), run.engine
 

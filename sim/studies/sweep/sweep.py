@@ -1,4 +1,4 @@
-"""A sweep: the runs of an experiment that are not done yet, executed, each result written as soon as it is there."""
+"""A sweep: executes the runs of an experiment that have no result yet, and writes each result immediately."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["Plan", "plan", "sweep"]
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """What a sweep will do: ``tasks`` all runs in order, ``done`` the keys of those whose result is there."""
+    """The plan of a sweep: ``tasks`` are all runs in order, ``done`` the keys of those that have a result."""
 
     spec: Spec
     tasks: tuple[Task, ...]
@@ -29,29 +29,29 @@ class Plan:
 
     @property
     def about(self) -> dict[str, Any]:
-        """What the folder says of the sweep (:meth:`Results.about`)."""
+        """The sweep's description in the folder (:meth:`Results.about`)."""
         spec = self.spec
         return {"name": spec.name, "title": spec.title, "about": spec.about, "spec": spec.text,
                 "runs": {task.key: task.run.title for task in self.tasks}}
 
     @property
     def waiting(self) -> list[Task]:
-        """What is to be run."""
+        """The tasks still to be run."""
         return [task for task in self.tasks if task.key not in self.done]
 
     @property
     def machines(self) -> int:
-        """Different simulations that the waiting runs need."""
+        """The number of different simulations that the waiting runs need."""
         return len({task.run.config for task in self.waiting if task.run.engine is Engine.RTL})
 
 
 def plan(spec: Spec, note: Callable[[str], None] = lambda line: None) -> Plan:
-    """The runs with their keys. Every kernel is built and its inputs made: a mistake shows before anything runs.
+    """Return the runs with their keys. Every kernel is built and its inputs are made, to find errors before any run.
 
     Raises
     ------
     SpecError
-        For a kernel that does not build or refuses its inputs, and for what cannot be predicted.
+        If a kernel does not build or refuses its inputs, or if a run cannot be predicted.
     """
     tasks = []
     for run in spec.runs:
@@ -65,7 +65,7 @@ def plan(spec: Spec, note: Callable[[str], None] = lambda line: None) -> Plan:
 
 
 def sweep(planned: Plan, folder: Path, pool: Pool, *, forget: bool = False) -> Iterator[tuple[Plan, Event | None]]:
-    """Do what is planned; yields the plan with what is done already, and then every event behind it.
+    """Execute a plan; yield the plan updated with existing results, and then every event.
 
     ``forget``: delete results that are not of this sweep, instead of refusing their folder.
 

@@ -1,4 +1,4 @@
-"""Bounds beside the longest runs that were found: the documents of ``metronome wcet --json`` (docs/wcet.md)."""
+"""Bounds compared with the longest observed runs, from documents of ``metronome wcet --json`` (docs/wcet.md)."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _ABOUT = (
 
 
 def read_bounds(files: Sequence[Path]) -> list[Mapping[str, Any]]:
-    """The documents.
+    """Read the documents.
 
     Raises
     ------
     ReportError
-        If one is not such a document.
+        If one is not a document of bounds.
     """
     documents: list[Mapping[str, Any]] = []
     for file in files:
@@ -49,13 +49,13 @@ def read_bounds(files: Sequence[Path]) -> list[Mapping[str, Any]]:
 
 
 def _program(document: Mapping[str, Any]) -> str:
-    """With its size and the ranges of its inputs."""
+    """The program with its size and the ranges of its inputs."""
     size = document["config"]["size"]
     return ", ".join([document["kernel"], *([] if size is None else [str(size)]), *document.get("ranges", [])])
 
 
 def _inputs(document: Mapping[str, Any]) -> str:
-    """For which inputs the bound holds, in words."""
+    """The inputs for which the bound holds, in words."""
     holds = document.get("holds", {})
     return holds.get("inputs", "those of the command line (a file of an older version does not say)")
 
@@ -73,7 +73,7 @@ def _figure(documents: Sequence[Mapping[str, Any]]) -> list[Figure]:
     for document in documents:
         name = _program(document), _machine(document)
         drawn[name] += 1
-        # The same again, of other files.
+        # The same bound again, from another file.
         again = f" ({drawn[name]})" if drawn[name] > 1 else ""
         kinds = [("exact" if document["exact"] else "bound", document["bound"])]
         kinds += [("longest run", document["observed_max"])] if document.get("observed_max") else []
@@ -94,7 +94,7 @@ def _figure(documents: Sequence[Mapping[str, Any]]) -> list[Figure]:
 
 
 def _ratio(document: Mapping[str, Any]) -> Cell:
-    """A ratio below 1 is a defect of Metronome."""
+    """The ratio, marked as bad if it is below 1, which is a defect of Metronome."""
     ratio = document.get("ratio")
     return Cell(ratio, f"{ratio:.3f}", "bad") if ratio is not None and ratio < 1 else cells.ratio(ratio, 3)
 
@@ -118,12 +118,12 @@ def _table(documents: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def bounds_section(documents: Sequence[Mapping[str, Any]]) -> Section:
-    """The section of these bounds."""
+    """The section with these bounds."""
     return Section("bounds", "The longest time", [_ABOUT, *_figure(documents), _table(documents)])
 
 
 def bounds_page(documents: Sequence[Mapping[str, Any]]) -> Page:
-    """A page of bounds alone."""
+    """A page with only bounds."""
     return Page("Bounds", _ABOUT, [("bounds", str(len(documents)))], [
         Section("bounds", "The longest time", [*_figure(documents), _table(documents)])
     ])

@@ -1,4 +1,4 @@
-"""Where the cycles go: what was issued, and why nothing was."""
+"""Breakdown of the cycles: the kinds of issue, and the reasons for cycles without one."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from .model import Column, Figure, Numbers, Table
 
 __all__ = ["PARTS", "breakdown"]
 
-#: Column of a row -> what a reader sees.
+#: Column of a row -> its label.
 PARTS = {"committed": "committed", "nops": "NOP"} | {name: name.removeprefix("stalls.") for name in STALLS}
-#: A figure with more bars than this cannot be read.
+#: The maximum number of bars in a readable figure.
 _MOST_BARS = 400
 
 

@@ -1,4 +1,4 @@
-"""Cells of tables: a value, and how it is shown."""
+"""Table cells: values and how they are shown."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from .model import Cell
 
 __all__ = ["UNKNOWN", "change", "count", "holds", "ratio", "share", "span", "text"]
 
-#: For a value that is not there.
+#: Shown for a missing value.
 UNKNOWN = Cell(None, "\u2013", "unknown")
 
 
 def text(value: Any, kind: str = "") -> Cell:
-    """As it is."""
+    """A value as it is."""
     return UNKNOWN if value is None else Cell(value, str(value), kind)
 
 
 def count(value: int | None) -> Cell:
-    """With thin spaces between thousands."""
+    """A number with thin spaces between thousands."""
     return UNKNOWN if value is None else Cell(value, f"{value:,}".replace(",", "\u202f"))
 
 
@@ -28,14 +28,14 @@ def ratio(value: float | None, digits: int = 2) -> Cell:
 
 
 def share(part: float | None, whole: float | None) -> Cell:
-    """A part in %; the value is the ratio in % too."""
+    """A part in %; the cell's value is also in %."""
     if part is None or not whole:
         return UNKNOWN
     return Cell(100 * part / whole, f"{100 * part / whole:.2f} %")
 
 
 def change(value: float | None, kind: str = "") -> Cell:
-    """A change in %, with its sign and without the unit; one decimal, and more where it would show nothing."""
+    """A change in %, with its sign and without the unit; one decimal, or more if one would show nothing."""
     if value is None:
         return UNKNOWN
     digits = next((digits for digits in range(1, 6) if abs(value) >= 10**-digits), 6)
@@ -44,7 +44,7 @@ def change(value: float | None, kind: str = "") -> Cell:
 
 
 def span(values: list[float] | list[int], digits: int = 0) -> Cell:
-    """The least and the greatest, or the one that there is."""
+    """The minimum and maximum, or the only value."""
     if not values:
         return UNKNOWN
     least, most = min(values), max(values)
@@ -55,5 +55,5 @@ def span(values: list[float] | list[int], digits: int = 0) -> Cell:
 
 
 def holds(value: bool) -> Cell:
-    """Whether something is as it must be."""
+    """Whether a required condition holds."""
     return Cell("yes" if value else "no", "yes" if value else "no", "good" if value else "bad")

@@ -1,4 +1,4 @@
-"""Two sets of results beside each other: which runs they have in common, and how many cycles each takes in both."""
+"""A comparison of two sets of results: the runs they have in common, and the cycles of each run in both."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .model import Column, Figure, Numbers, Section, Table
 
 __all__ = ["Joined", "compare_section", "join"]
 
-#: Columns that follow from others, or say only from where a setting comes.
+#: Columns that follow from others, or only record the origin of a setting.
 _NOT_ASKED = ("config.policies", "config.fetch_policies", "config.coordination", "config.set")
 _COLOURS = {"fewer cycles in B": DOWN, "more cycles in B": UP, "the same": GREY}
 _MOST_BARS = 600
@@ -23,7 +23,7 @@ _MOST_BARS = 600
 
 @dataclasses.dataclass(frozen=True)
 class Joined:
-    """Pairs of runs that were asked for alike, but for the columns in ``differing``, which differ in all of them."""
+    """Pairs of runs with the same settings except the columns in ``differing``, which differ in every pair."""
 
     pairs: Sequence[tuple[Row, Row]]
     differing: Mapping[str, tuple[Sequence[Any], Sequence[Any]]]
@@ -40,22 +40,22 @@ def _values(rows: Sequence[Row], column: str) -> list[Any]:
 
 
 def join(first: Rows, second: Rows) -> Joined:
-    """The runs of both that were asked for alike.
+    """Find the runs with the same settings in both sets.
 
-    A column in which the two sets have no value in common is what the comparison is about, and not a part of the
-    question.
+    A column in which the two sets have no value in common is the subject of the comparison, and is not used to
+    match runs.
 
     Raises
     ------
     ReportError
-        If no run is in both, or several of one set fit one of the other.
+        If no run is in both sets, or several runs of one set match one of the other.
     """
     if not first.passed or not second.passed:
         empty = second if first.passed else first
         raise ReportError(f"{empty.folder}: no run there has passed: there is nothing to compare")
     asked = [name for name in first.passed[0].values if name.startswith("config.") and name not in _NOT_ASKED]
     values = {name: (_values(first.passed, name), _values(second.passed, name)) for name in asked}
-    # A latency is none of dram's: what runs of both sets do not have does not join them.
+    # dram has no latency: None in both sets does not count as a common value.
     differing = {
         name: (one, two) for name, (one, two) in values.items()
         if set(one) != set(two) and not set(one) & set(two) - {None}

@@ -1,4 +1,4 @@
-"""Crouzet 2024 beside our results: Tables I and II, figures 4 to 8, and the check that SWaS makes no error."""
+"""Crouzet 2024 compared with our results: Tables I and II, figures 4 to 8, and the check that SWaS makes no error."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PAPER = "crouzet"
 
 
 def crouzet_sections(rows: Sequence[Row]) -> tuple[list[Section], set[str]]:
-    """A section for each machine that has runs of the paper's benchmarks in both modes; and the runs it shows."""
+    """Return a section per machine that has runs of the paper's benchmarks in both modes, and the runs it shows."""
     known = papers()[_PAPER]["benchmarks"]
     ours = [row for row in rows if row.kernel in known and row.mode in ("baseline", "swas")]
     sections: list[Section] = []
@@ -54,7 +54,7 @@ def _caches(row: Row, machine: str) -> str:
 
 
 def _instructions(pairs: Pairs, machine: str) -> str:
-    """How far the numbers of instructions are apart, in words."""
+    """The difference between the instruction counts, in words."""
     ratios = [row["committed"] / papers()[_PAPER]["benchmarks"][row.kernel]["committed"] for row in pairs.rows]
     return (
         f"On {machine} our benchmarks commit {min(ratios):.2f} to {max(ratios):.2f} times as many warp-instructions as "

@@ -1,4 +1,4 @@
-"""The numbers in the running text of Crouzet 2024, section VI.B, beside ours."""
+"""The numbers in the text of Crouzet 2024, section VI.B, compared with ours."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["text_table"]
 
 
 def _latencies(rows: Sequence[Row], kernels: Sequence[str]) -> list[float]:
-    """Mean latencies of the loads, with LRR-GTLRR."""
+    """Mean latencies of loads, with LRR-GTLRR."""
     return [
         row["load_latency.mean"] for row in rows
         if (row.fetch, row.issue) == ("lrr", "gtlrr") and row.kernel in kernels and row["load_latency.mean"] is not None
@@ -49,7 +49,7 @@ def _ours(pairs: Pairs, prediction: str) -> dict[str, Callable[[], Cell]]:
 
 
 def text_table(pairs: Pairs, name: str) -> Table:
-    """The table."""
+    """The table of these numbers."""
     ours = {prediction: _ours(pairs, prediction) for prediction in pairs.predictions}
     rows = []
     for key, statement in papers()["crouzet"]["text"].items():

@@ -1,6 +1,6 @@
-"""What was measured, beside Table 7 and figures 16 to 25 of the Fermi study, as a page of ``metronome characterize``.
+"""The page of ``metronome characterize``: measurements beside Table 7 and figures 16 to 25 of the Fermi study.
 
-All numbers come from the JSON document (:mod:`sim.studies.characterize.document`), so page and JSON cannot disagree.
+All numbers come from the JSON document (:mod:`sim.studies.characterize.document`), so page and JSON always agree.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def _numbers(document: Mapping[str, Any]) -> Section:
 
 
 def _latencies(latencies: Sequence[Mapping[str, Any]]) -> Table:
-    """A row a number, as the command prints them."""
+    """One row per number, as the command prints them."""
     return Table(
         "latencies", "What was found, and what the configuration says",
         "Measured is what the micro-benchmarks tell. They are not told what is configured, and where nothing says a "
@@ -56,7 +56,7 @@ def _latencies(latencies: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def _cpi(cpi: Sequence[Mapping[str, Any]], study: Mapping[str, str]) -> Table:
-    """A row a class, of one warp and of the most that were measured."""
+    """One row per class, for one warp and for the largest number of warps measured."""
     by_place = {(each["class"], each["warps"]): each for each in cpi}
     counts = sorted({warps for _, warps in by_place})
     shown = list(dict.fromkeys((counts[0], counts[-1]))) if counts else []
@@ -75,7 +75,7 @@ def _cpi(cpi: Sequence[Mapping[str, Any]], study: Mapping[str, str]) -> Table:
 
 
 def _plain(value: float | None) -> Cell:
-    """As many decimals as it has."""
+    """A number with as many decimals as it has."""
     return cells.UNKNOWN if value is None else Cell(value, f"{value:g}")
 
 
@@ -144,7 +144,7 @@ def _curves(
 
 
 def _two(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The curves of a multiplication and an addition that needs it."""
+    """The curves of a multiplication and a dependent addition."""
     return _found(document, "mad_add", True)
 
 
@@ -216,7 +216,7 @@ def _conflicts(document: Mapping[str, Any]) -> Figure | str:
 
 
 def _spread(name: str, study: str, told: str, *, piece: str, runs: Sequence[Sequence[int]]) -> Figure:
-    """Least, first and most of each warp in all runs."""
+    """Minimum, first and maximum value of each warp over all runs."""
     values = []
     for warp, cycles in enumerate(zip(*runs, strict=True)):
         low, high = min(cycles), max(cycles)

@@ -1,6 +1,6 @@
-"""The rows of a sweep as the report reads them: each is a workload on a machine with a scheme.
+"""The rows of a sweep as the report uses them: each is a workload on a machine with a scheme.
 
-The three names leave out what all rows have in common, so that they are short and still tell the rows apart.
+The three names omit everything that all rows have in common, so that they are short but still distinguish the rows.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ __all__ = ["ISSUED", "STALLS", "ReportError", "Row", "Rows", "grouped", "load", 
 
 Thing = TypeVar("Thing")
 
-#: Options of a run that say what is computed.
+#: Options of a run that determine the computation.
 _WORKLOAD = ("function", "type", "size", "seed", "cflags", "no_simt", "max_cycles")
-#: Options that belong to the machine, beside its preset and the fields that were set.
+#: Options that belong to the machine, besides its preset and the fields that were set.
 _MACHINE = ("memory", "latency", "timing", "memory_clock", "bank_hash", "check", "memcheck", "engine")
 _SCHEME = ("mode", "fetch", "issue", "prediction")
-#: Columns of the reasons for which nothing is issued.
+#: Columns with the reasons for cycles without an issue.
 STALLS = tuple(f"stalls.{reason.name.lower()}" for reason in StallReason if reason)
-#: With :data:`STALLS`, the parts of all cycles.
+#: With :data:`STALLS`, the parts into which all cycles are divided.
 ISSUED = ("committed", "nops")
 
 
 class ReportError(ValueError):
-    """Results that no report can be made of; one line."""
+    """No report can be made from the results; the text is one line."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """A run that has passed. ``values`` has all columns; the three names say which run it is among the others."""
+    """A run that has passed. ``values`` has all columns; the three names distinguish it from the other runs."""
 
     values: Mapping[str, Any]
     workload: str
@@ -59,7 +59,7 @@ class Row:
 
     @property
     def fetch(self) -> str | None:
-        """The fetch policy; None where there is none of its own."""
+        """The fetch policy; None if the front end has none."""
         return self["config.fetch"]
 
     @property
@@ -79,38 +79,38 @@ class Row:
 
     @property
     def load_cycles(self) -> float | None:
-        """The latencies of all loads, added up; None if the run has no statistics."""
+        """The sum of the latencies of all loads; None if the run has no statistics."""
         mean, count = self["load_latency.mean"], self["load_latency.count"]
         return None if count is None else (mean or 0.0) * count
 
 
 @dataclasses.dataclass(frozen=True)
 class Rows:
-    """The rows of one folder in the order of the sweep, and in ``missing`` what the other runs are."""
+    """The rows of one folder in the order of the sweep; ``missing`` describes the other runs."""
 
     about: Mapping[str, Any]
     folder: str
     passed: Sequence[Row]
     failed: Sequence[Row]
     missing: Sequence[str]
-    #: Passed, but the program has not opened the measured region: there are no cycles.
+    #: Passed, but the program never opened the measured region, so there are no cycles.
     unmeasured: Sequence[Row]
-    #: The versions that have made them.
+    #: The versions that made the results.
     makers: Sequence[str] = ()
 
     @property
     def asked(self) -> int:
-        """How many runs the sweep was asked for."""
+        """The number of runs that the sweep requested."""
         return len(self.about["runs"])
 
 
 def load(results: Results) -> Rows:
-    """All that is in a folder of results.
+    """Load everything in a folder of results.
 
     Raises
     ------
     ResultsError
-        If it is no folder of results, or one of them cannot be read.
+        If it is not a folder of results, or one of them cannot be read.
     ReportError
         If no run has ended yet.
     """
@@ -131,7 +131,7 @@ def load(results: Results) -> Rows:
 
 
 def varying(values: Iterable[Mapping[str, Any]], columns: Iterable[str], *, missing: bool = False) -> list[str]:
-    """Those of the columns that are not the same in all rows that have a value there; ``missing``: in all rows."""
+    """Return the columns that differ between the rows with a value there; with ``missing``, between all rows."""
     values, ignored = list(values), set() if missing else {None}
     return [name for name in columns if len({_hashable(row[name]) for row in values} - ignored) > 1]
 
@@ -141,7 +141,7 @@ def _hashable(value: Any) -> Hashable:
 
 
 def named(values: Sequence[Mapping[str, Any]]) -> list[Row]:
-    """The rows with their names."""
+    """Return the rows with their names."""
     machine = varying(values, [f"config.{name}" for name in _MACHINE])
     scheme = varying(values, [f"config.{name}" for name in _SCHEME])
     own: dict[str, list[str]] = {}
@@ -154,7 +154,7 @@ def named(values: Sequence[Mapping[str, Any]]) -> list[Row]:
 
 
 def _given(row: Mapping[str, Any], columns: Iterable[str]) -> Iterator[str]:
-    """The options that were given: ``seed=2``; a size needs no name, and a switch no value."""
+    """The options that were given: ``seed=2``; a size has no name, and a switch no value."""
     for column in columns:
         name, value = column.removeprefix("config."), row[column]
         if value is True:
@@ -176,7 +176,7 @@ def _machine(row: Mapping[str, Any], columns: Iterable[str]) -> str:
 
 
 def _scheme(row: Mapping[str, Any], columns: Sequence[str]) -> str:
-    """``baseline lrr-gtlrr btfn``, as much of it as varies; the policies always."""
+    """``baseline lrr-gtlrr btfn``, without the parts that do not vary; the policies are always included."""
     fetch, issue = row["config.fetch"], row["config.issue"]
     parts = [issue if fetch is None else f"{fetch}-{issue}"]
     if "config.mode" in columns:
@@ -187,7 +187,7 @@ def _scheme(row: Mapping[str, Any], columns: Sequence[str]) -> str:
 
 
 def grouped(things: Iterable[Thing], key: Callable[[Thing], Any]) -> dict[Any, list[Thing]]:
-    """Rows, or what is made of them, by ``key``, in the order in which the keys come first."""
+    """Group rows, or objects made from them, by ``key``, in the order in which the keys first occur."""
     groups: dict[Any, list[Thing]] = {}
     for thing in things:
         groups.setdefault(key(thing), []).append(thing)

@@ -1,4 +1,4 @@
-"""What differs between the papers and our results, and why: what is known of both, and what has been measured."""
+"""Differences between the papers and our results, with known and measured causes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was known of each run before it, beside what came: the columns ``forecast.*`` (docs/predict.md)."""
+"""Forecasts made before each run, compared with the run: the columns ``forecast.*`` (docs/predict.md)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ABOUT = (
 
 
 def forecast_sections(rows: Sequence[Row]) -> list[Section]:
-    """The section of the runs that have a forecast; none if there are none."""
+    """The section of the runs that have a forecast; no section if there are none."""
     asked = [row for row in rows if row["config.forecast"]]
     there = [row for row in asked if row["forecast.cycles"]]
     if not asked:

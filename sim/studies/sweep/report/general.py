@@ -1,4 +1,4 @@
-"""What every page has: the failed and missing runs, any other results, and the table of all runs."""
+"""Content of every page: the failed and missing runs, any other results, and the table of all runs."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from .model import Column, Figure, Numbers, Section, Table
 
 __all__ = ["MODES", "MOST_BARS", "general_section", "settings_items", "status_section", "table_of_runs"]
 
-#: More bars than this are not drawn: the table has them.
+#: The maximum number of bars in a figure; the table has them all.
 MOST_BARS = 600
-#: So many missing runs are named.
+#: The maximum number of missing runs that are named.
 _MOST_MISSING = 12
 MODES = {"swas": SERIES[0], "baseline": SERIES[1], "vortex": SERIES[2]}
 
 
 def status_section(rows: Rows, name: str = "runs", what: str = "") -> Section:
-    """How many runs there are, and what is wrong with those that failed."""
+    """The number of runs, and the reasons for those that failed."""
     ended = len(rows.passed) + len(rows.failed) + len(rows.unmeasured)
     text = f"{ended} of {rows.asked} runs have ended; {ended - len(rows.failed)} passed, {len(rows.failed)} failed."
     items: list[str | Sequence[str] | Figure | Table] = [text]
@@ -48,10 +48,10 @@ def status_section(rows: Rows, name: str = "runs", what: str = "") -> Section:
     return Section(name, "Runs" + what, items)
 
 
-#: What a reader wants to know first; the table has all the others.
+#: The most important settings; the table has all others.
 _FIRST = ("kernel", "type", "size", "seed", "preset", "warps", "threads", "mode", "fetch", "issue", "prediction",
           "memory")
-#: So many values of a setting are listed.
+#: The maximum number of values listed for a setting.
 _MOST_VALUES = 12
 
 
@@ -70,7 +70,7 @@ def _settings(rows: Sequence[Row]) -> dict[str, str]:
 
 
 def settings_items(rows: Sequence[Row]) -> list[str | Sequence[str] | Figure | Table]:
-    """What was run: the most important in a line, and every setting in a table."""
+    """The settings of the runs: the most important in a line, and all in a table."""
     settings = _settings(rows)
     return [
         "What was run: " + "; ".join(f"{name} {settings[name]}" for name in _FIRST if name in settings) + ".",
@@ -84,7 +84,7 @@ def settings_items(rows: Sequence[Row]) -> list[str | Sequence[str] | Figure | T
 
 
 def table_of_runs(rows: Sequence[Row], name: str, title: str, *, folded: bool) -> Table:
-    """Each run with what varies among them."""
+    """All runs, with the columns in which they differ."""
     machines = len({row.machine for row in rows}) > 1
     body = []
     for row in rows:
@@ -130,7 +130,7 @@ def _figure(rows: Sequence[Row], column: str, axis: str, title: str, caption: st
 
 
 def general_section(rows: Sequence[Row]) -> Section:
-    """Results that belong to no paper."""
+    """Results that do not belong to a paper."""
     axes = varying([row.values for row in rows], [
         name for name in rows[0].values if name == "kernel" or (name.startswith("config.") and name not in _NO_AXES)
     ])

@@ -1,4 +1,4 @@
-"""Magalhães 2025 beside our results: Table 2 in its colours, and figures 2 and 3."""
+"""Magalhães 2025 compared with our results: Table 2 in its colours, and figures 2 and 3."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _COLOURS = {"gto": FAMILIES[0][1], "pta": FAMILIES[2][1]}
 
 @dataclasses.dataclass(frozen=True)
 class Experiment:
-    """A workload on a machine with a policy, against round robin."""
+    """A workload on a machine with a policy, compared with round robin."""
 
     machine: str
     policy: str
@@ -31,12 +31,12 @@ class Experiment:
 
     @property
     def change(self) -> float:
-        """Of the cycles, in %."""
+        """The change in cycles, in %."""
         return 100 * (self.row.cycles - self.base.cycles) / self.base.cycles
 
     @property
     def latency_change(self) -> float | None:
-        """Of the accumulated latency of the loads, in %."""
+        """The change in the accumulated latency of the loads, in %."""
         ours, theirs = self.row.load_cycles, self.base.load_cycles
         return None if ours is None or not theirs else 100 * (ours - theirs) / theirs
 
@@ -48,7 +48,7 @@ class Experiment:
 
 
 def experiments(rows: Sequence[Row]) -> list[Experiment]:
-    """Each run with GTO or PTA for which the same with round robin is there; ``rows`` differ in nothing else."""
+    """Pair each GTO or PTA run with its round robin run, if there is one; nothing else in ``rows`` differs."""
     base = {(row.machine, row.workload): row for row in rows if row.fetch == papers()[_PAPER]["base"]}
     names = _machine_names(rows)
     rows = sorted(rows, key=lambda row: (row["config.warps"], row["config.threads"]))
@@ -60,13 +60,13 @@ def experiments(rows: Sequence[Row]) -> list[Experiment]:
 
 
 def _machine_names(rows: Sequence[Row]) -> dict[str, str]:
-    """Machine -> 8W8T, as the paper has it, unless two have the same size."""
+    """Machine -> 8W8T, as in the paper, unless two machines have the same size."""
     short = {row.machine: f"{row['config.warps']}W{row['config.threads']}T" for row in rows}
     return short if len(set(short.values())) == len(short) else {machine: machine for machine in short}
 
 
 def magalhaes_sections(rows: Sequence[Row]) -> tuple[list[Section], set[str]]:
-    """A section for each pair of issue policy and prediction; and the runs it shows."""
+    """Return a section for each pair of issue policy and prediction, and the runs it shows."""
     known = papers()[_PAPER]["changes"]
     ours = [
         row for row in rows if row.kernel in known and row.mode == "vortex"
@@ -139,7 +139,7 @@ def _table_2(found: Sequence[Experiment], name: str) -> Table:
 
 
 def wins(found: Sequence[Experiment]) -> dict[tuple[str, str], tuple[int, int]]:
-    """(machine, policy) -> how many experiments have fewer cycles than round robin, of how many."""
+    """(machine, policy) -> number of experiments with fewer cycles than round robin, and number of all."""
     return {
         key: (sum(each.change < 0 for each in alike), len(alike))
         for key, alike in grouped(found, lambda each: (each.machine, each.policy)).items()
@@ -147,7 +147,7 @@ def wins(found: Sequence[Experiment]) -> dict[tuple[str, str], tuple[int, int]]:
 
 
 def _paper_wins() -> dict[tuple[str, str], tuple[int, int]]:
-    """The same of the paper's Table 2."""
+    """The same for Table 2 of the paper."""
     table = papers()[_PAPER]
     counts = {}
     for place, policy in enumerate(table["policies"]):

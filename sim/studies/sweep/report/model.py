@@ -1,4 +1,4 @@
-"""What a page is made of: sections of paragraphs, figures and tables. How they look is the template's matter."""
+"""The elements of a page: sections with paragraphs, figures and tables. The template determines their appearance."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ __all__ = ["Cell", "Column", "Figure", "Numbers", "Page", "Section", "Table"]
 
 @dataclasses.dataclass(frozen=True)
 class Numbers:
-    """A table of plain values, to be taken away as CSV."""
+    """A table of plain values, for download as CSV."""
 
     columns: Sequence[str]
     rows: Sequence[Sequence[Any]]
 
     @property
     def csv(self) -> str:
-        """With a line of names first; an unknown value is empty."""
+        """The CSV, with a header line; an unknown value is empty."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(self.columns)
@@ -42,7 +42,7 @@ class Figure:
 
 @dataclasses.dataclass(frozen=True)
 class Column:
-    """A column of a table. ``group`` stands above neighbours that have the same; a text column is left-aligned."""
+    """A column of a table. Neighbours with the same ``group`` share it as a heading; a text column is left-aligned."""
 
     heading: str
     group: str = ""
@@ -51,7 +51,7 @@ class Column:
 
 @dataclasses.dataclass(frozen=True)
 class Cell:
-    """A value as it is shown, and the CSS class of its cell."""
+    """A value as shown, and the CSS class of its cell."""
 
     value: Any
     shown: str
@@ -60,7 +60,7 @@ class Cell:
 
 @dataclasses.dataclass(frozen=True)
 class Table:
-    """A table. ``folded``: shown when the reader asks for it, and in print."""
+    """A table. ``folded``: shown only on request, and in print."""
 
     name: str
     title: str
@@ -78,7 +78,7 @@ class Table:
 
     @property
     def groups(self) -> list[tuple[str, int]]:
-        """The upper line of the head: a text and how many columns it spans; empty if there is none."""
+        """The upper header row: texts and how many columns each spans; empty if there is none."""
         spans: list[tuple[str, int]] = []
         for column in self.columns:
             if spans and spans[-1][0] == column.group:
@@ -90,7 +90,7 @@ class Table:
 
 @dataclasses.dataclass(frozen=True)
 class Section:
-    """A part of the page. ``items`` in order: a text is a paragraph, a sequence of texts a list."""
+    """A part of the page. ``items``, in order: a text is a paragraph, a sequence of texts is a list."""
 
     name: str
     title: str
@@ -107,9 +107,9 @@ class Page:
     sections: Sequence[Section]
 
     def figures(self) -> list[Figure]:
-        """All, in order."""
+        """All figures, in order."""
         return [item for section in self.sections for item in section.items if isinstance(item, Figure)]
 
     def tables(self) -> list[Table]:
-        """All, in order."""
+        """All tables, in order."""
         return [item for section in self.sections for item in section.items if isinstance(item, Table)]

@@ -1,4 +1,4 @@
-"""The report as one HTML page that needs nothing else: drawings and numbers are in it."""
+"""The report as one self-contained HTML page that includes all drawings and numbers."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from .reorder import reorder_sections
 __all__ = ["ReportError", "bounds_page", "compare", "read_bounds", "render", "report"]
 
 _TEMPLATES = Path(__file__).with_name("templates")
-#: A longer table of all runs is folded.
+#: A table of all runs with more rows than this is folded.
 _FEW = 40
-#: A drawing that is narrower than so many pixels has text too small to read.
+#: The minimum width of a drawing, in pixels, at which its text is readable.
 _READABLE = 560
 
 
@@ -56,7 +56,7 @@ def report(results: Results, bounds: Sequence[Mapping[str, Any]] = ()) -> Page:
 
 
 def _papers(rows: Sequence[Row]) -> list[Section]:
-    """The sections of the papers whose rows are there, and one of all other rows."""
+    """Return the sections of the papers that have rows here, and one of all other rows."""
     sections: list[Section] = []
     shown: set[str] = set()
     for of_paper in (crouzet_sections, magalhaes_sections):
@@ -73,7 +73,7 @@ def compare(first: Results, second: Results) -> Page:
     Raises
     ------
     ResultsError, ReportError
-        If one has nothing to report, or they have no run in common.
+        If one has nothing to report, or if they have no run in common.
     """
     one, two = load(first), load(second)
     joined = join(one, two)
@@ -94,14 +94,14 @@ def _uri(kind: str, text: str) -> str:
 
 
 def _standalone(drawing: str) -> str:
-    """A drawing for use elsewhere: on white, and as wide as it is."""
+    """A drawing for use outside the page: on white, with its own width."""
     return drawing.replace("><", '><rect width="100%" height="100%" fill="white"/><', 1)
 
 
 def _inline(drawing: str, figure: Figure) -> str:
-    """A drawing for this page, in its colours, with a name for those who cannot see it.
+    """A drawing for this page, in its colours, with a text alternative for screen readers.
 
-    On a narrow screen it keeps a width at which its text can be read.
+    On a narrow screen it keeps a width at which its text is readable.
     """
     width = re.search(r' width="([\d.]+)"', drawing)
     least = min(float(width[1]), _READABLE) if width else _READABLE
@@ -110,7 +110,7 @@ def _inline(drawing: str, figure: Figure) -> str:
 
 
 def render(page: Page, note: Callable[[str], None] = lambda step: None) -> str:
-    """The HTML; ``note`` hears what is being drawn."""
+    """Return the HTML; ``note`` is called with the name of each drawing."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_TEMPLATES), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True,
         lstrip_blocks=True,

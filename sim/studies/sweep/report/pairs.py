@@ -1,4 +1,4 @@
-"""Runs of the benchmarks of Crouzet 2024 on one machine: the baseline's and those of SWaS, found by what they are."""
+"""Runs of the benchmarks of Crouzet 2024 on one machine, with the baseline and with SWaS, found by their settings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .papers import papers
 
 __all__ = ["PREDICTIONS", "Pairs", "benchmark"]
 
-#: Prediction -> what a panel says above it.
+#: Prediction -> title of its panel.
 PREDICTIONS = {
     "not_taken": "branches predicted not taken, as in the paper",
     "btfn": "backward branches predicted taken, forward ones not (btfn)",
@@ -19,7 +19,7 @@ PREDICTIONS = {
 
 @dataclasses.dataclass(frozen=True)
 class Pairs:
-    """The rows of one machine: the baseline's and those of SWaS, of the paper's benchmarks."""
+    """The rows of one machine for the paper's benchmarks: those of the baseline and those of SWaS."""
 
     rows: Sequence[Row]
 
@@ -35,12 +35,12 @@ class Pairs:
 
     @property
     def predictions(self) -> list[str]:
-        """Those that there are, the paper's first."""
+        """The predictions that occur, the paper's first."""
         there = {row.prediction for row in self.rows}
         return [name for name in PREDICTIONS if name in there]
 
     def of(self, mode: str, workload: str, prediction: str, issue: str, fetch: str | None = None) -> Row | None:
-        """The run, if it is there."""
+        """Return the run, if there is one."""
         return next((
             row for row in self.rows if (row.mode, row.workload, row.prediction, row.issue, row.fetch)
             == (mode, workload, prediction, issue, fetch)
@@ -54,5 +54,5 @@ class Pairs:
 
 
 def benchmark(kernel: str, workload: str) -> str:
-    """The paper's name of the kernel, with what tells apart several workloads of it."""
+    """Return the paper's name of the kernel, with a suffix that distinguishes several workloads of it."""
     return papers()["crouzet"]["benchmarks"][kernel]["name"] + workload.removeprefix(kernel)

@@ -1,4 +1,4 @@
-"""What the papers report (papers.toml, which says where in the paper each number is)."""
+"""Results reported by the papers (papers.toml, which gives the place in the paper for each number)."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ __all__ = ["change_class", "change_in_paper", "papers"]
 
 @functools.cache
 def papers() -> Mapping[str, Any]:
-    """The file's tables."""
+    """Return the file's tables."""
     return tomllib.loads(Path(__file__).with_name("papers.toml").read_text("utf-8"))
 
 
 def change_class(change: float) -> int:
-    """The interval of Magalhães 2025, Table 1, of a change in %: 0 the greatest increase, 4 no change, 8 the least."""
+    """The interval in Magalhães 2025, Table 1, of a change (%): 0 largest increase, 4 no change, 8 largest decrease."""
     first, second, third, _, _, *greens = papers()["magalhaes"]["intervals"]["limits"]
     if change == 0:
         return 4
@@ -28,7 +28,7 @@ def change_class(change: float) -> int:
 
 
 def change_in_paper(kernel: str, policy: str, machine: tuple[int, int], size: int) -> float | None:
-    """The change in % of Magalhães 2025, Table 2, of the experiment that corresponds to a run here, if there is one."""
+    """The change in % in Magalhães 2025, Table 2, for the experiment that corresponds to a run, if there is one."""
     table = papers()["magalhaes"]
     sizes, machines = table["sizes"].get(kernel, []), table["machines"]
     if size not in sizes or list(machine) not in machines or policy not in table["policies"]:

@@ -1,4 +1,4 @@
-"""Policies beside the Fermi study's Table 18, and how far each warp has come over time (its figures 46 to 49)."""
+"""Policies compared with Table 18 of the Fermi study, and each warp's progress over time (its figures 46 to 49)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["rates_sections"]
 
 
 def rates_sections(rows: Sequence[Row]) -> list[Section]:
-    """The section of the runs whose rows have the progress of the warps; none if there are none."""
+    """The section of the runs whose rows have the progress of the warps; no section if there are none."""
     asked = [row for row in rows if row["config.progress"] and row["progress"]]
     if not asked:
         return []
@@ -30,7 +30,7 @@ def rates_sections(rows: Sequence[Row]) -> list[Section]:
 
 
 def _table(rows: Sequence[Row], study: Mapping[str, float]) -> Table:
-    """A row a policy, a column a workload on a machine, and the study's own IPC."""
+    """One row per policy, one column per workload on a machine, and the study's own IPC."""
     schemes = list(dict.fromkeys(row.issue for row in rows))
     columns = grouped(rows, lambda row: (row.workload, row.machine))
     ipc = {(row.issue, row.workload, row.machine): row["ipc"] for row in rows}

@@ -1,4 +1,4 @@
-"""What an order of accesses to the data cache costs, and what it tells: Huangfu 2017, figures 12 to 15."""
+"""Cost and benefit of ordered accesses to the data cache: Huangfu 2017, figures 12 to 15."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from .papers import papers
 
 __all__ = ["reorder_sections"]
 
-#: The schemes in the order of the paper, and one that it has not: name -> (policy, channels).
+#: The schemes in the order of the paper, and one that the paper does not have: name -> (policy, channels).
 SCHEMES: Mapping[str, tuple[str, str]] = {
     "loose round robin": ("lrr", "none"), "pure round robin": ("prr", "none"), "order from a list": ("lrr", "ordered"),
     "free channels": ("lrr", "free"),
 }
 _BASE, *_OTHERS = SCHEMES
-#: Rates of misses, and their columns.
+#: Miss rates, and their columns.
 _RATES: Mapping[str, str] = {"estimated": "estimated_misses", "measured": "lines.loads.misses"}
 #: Memory, bytes and ways of the data cache.
 _Size = tuple[str, int, int]
-#: What is the same in a group of four.
+#: The settings that the four runs of a group share.
 _GROUP = ("kernel", "config.type", "config.size", "config.preset", "config.memory", "config.dcache_bytes",
           "config.dcache_ways")
 
 
 def _scheme(row: Row) -> str | None:
-    """Which of the schemes a run has, or None."""
+    """The scheme of a run, or None."""
     mine = row.issue, row["config.channels"]
     return next((name for name, scheme in SCHEMES.items() if scheme == mine), None)
 
@@ -45,7 +45,7 @@ def _cache(size: _Size) -> str:
 
 
 def reorder_sections(rows: Sequence[Row]) -> list[Section]:
-    """The section of runs with each scheme of a program on one data cache; none if there are none."""
+    """The section of programs with a run of each scheme on one data cache; no section if there are none."""
     complete: dict[_Size, dict[str, dict[str, float]]] = {}
     for its in grouped(rows, lambda row: tuple(row[name] for name in _GROUP)).values():
         cycles = {scheme: row.cycles for row in its if (scheme := _scheme(row)) is not None}
@@ -63,7 +63,7 @@ def reorder_sections(rows: Sequence[Row]) -> list[Section]:
 
 
 def _rates(rows: Sequence[Row], paper: Mapping[str, Any]) -> list[Figure | Table]:
-    """Rates of misses that were estimated before the runs with a list, and those of the runs."""
+    """Miss rates estimated before the runs with a list, and the miss rates of the runs."""
     listed = [row for row in rows if row.values.get("estimated_misses") is not None and row["lines.loads.accesses"]]
     if not listed:
         return []
@@ -108,7 +108,7 @@ def _rates_table(by_size: Mapping[_Size, Sequence[Row]], paper: Mapping[str, Any
 
 
 def _smallest(sizes: Iterable[_Size]) -> list[_Size]:
-    """The smallest cache on each memory."""
+    """The smallest cache for each memory."""
     return [min(size for size in sizes if size[0] == memory) for memory in dict.fromkeys(size[0] for size in sizes)]
 
 
