@@ -14,7 +14,7 @@ __all__ = ["read_statistics"]
 
 #: The capacity of tb/statistics.cpp.
 _WARPS, _WAITS, _BINS, _STATES = 64, 16, 64, 32
-#: Start of a warp's cycles by stall reason; the cycles without a reason follow the reasons.
+#: A warp's cycles are indexed by stall reason (none: not selected); issue slots and inactive cycles follow.
 _NOT_SELECTED = StallReason.NONE
 _ACCESS_FIELDS = tuple(field.name for field in fields(LineAccesses))
 
@@ -73,7 +73,7 @@ def _agree(config: SmConfig, program: ctypes.CDLL, found: _Numbers) -> None:
 def read_statistics(config: SmConfig, program: ctypes.CDLL | None = None) -> RegionStatistics | None:
     """Return the sums since the launch; None without a probe.
 
-    ``program``: the executable that contains tb/statistics.cpp; by default the simulation in this process.
+    ``program``: the library or executable that contains tb/statistics.cpp; by default the simulation in this process.
     """
     if not config.probe:
         return None
