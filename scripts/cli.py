@@ -1,4 +1,4 @@
-"""The command line ``metronome``: one module a subcommand, and here what they share: errors and exit statuses."""
+"""The command line ``metronome``: one module per subcommand, with their shared errors and exit statuses here."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["COMMANDS", "app", "main"]
 
-#: Set to show where an internal error arose.
+#: Set to show the traceback of an internal error.
 TRACEBACK_VARIABLE = "METRONOME_TRACEBACK"
 #: Subcommand -> the first line of its docstring. A subcommand is a function of its name, in a module of its name.
 COMMANDS = {
@@ -59,7 +59,7 @@ COMMANDS = {
 
 
 class _Subcommands(Mapping[str, typer.core.TyperCommand]):
-    """The subcommands, each imported when it is looked up: none needs what the others import."""
+    """The subcommands, each imported when it is looked up, so that none loads what only the others need."""
 
     def __init__(self) -> None:
         self._made: dict[str, typer.core.TyperCommand] = {}
@@ -93,11 +93,11 @@ class _Group(Quick, typer.core.TyperGroup):  # type: ignore[misc]
         self.commands = _Subcommands()  # type: ignore[assignment]
 
     def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
-        """The names, in the order of the help page."""
+        """Return the names, in the order of the help page."""
         return list(COMMANDS)
 
     def format_help(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
-        """The page of all subcommands, of which none is imported."""
+        """Print the help page of all subcommands without importing any of them."""
         page = copy.copy(self)
         page.commands = {name: typer.core.TyperCommand(name, help=about) for name, about in COMMANDS.items()}
         super(_Group, page).format_help(ctx, formatter)
@@ -127,11 +127,11 @@ def _options(
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """What comes before a subcommand; typer calls it first."""
+    """Options before the subcommand; typer calls this function first."""
 
 
 def _complain(message: str) -> None:
-    """One line on standard error; after it the log of a failed build, where that is what went wrong."""
+    """Print one line on standard error, then the log if a build failed."""
     line, _, log = message.strip().partition("\n")
     print(f"metronome: {line}", file=sys.stderr)
     if log:
@@ -139,7 +139,7 @@ def _complain(message: str) -> None:
 
 
 def _with_value(error: typer.TyperException) -> str:
-    """What typer complains of, with the value that it leaves out where pydantic has refused it."""
+    """Return typer's message, with the value that it omits if pydantic has refused it."""
     message = error.format_message()
     refusals = getattr(error.__cause__, "errors", None)
     if refusals is None:
@@ -154,7 +154,7 @@ _COMPARED = ("run", "predict", "wcet", "analyze", "trace", "sweep")
 
 
 def _several(message: str, name: str | None) -> str:
-    """How to compare several values, for a message that refuses a list of them; else nothing."""
+    """Return how to compare several values if the message refuses a list of them, or else an empty string."""
     found = _LIST.search(message)
     if found is None or name not in _COMPARED:
         return ""
@@ -165,7 +165,7 @@ def _several(message: str, name: str | None) -> str:
 
 
 def _bad_use(error: Exception, name: str | None) -> str:
-    """The line for an error of the user's; typer's own point to the help."""
+    """Return the line for a user error; typer's own errors also point to the help."""
     if not isinstance(error, typer.TyperException):
         return f"{error}{_several(str(error), name)}"
     program = f"metronome {name}" if name in COMMANDS else "metronome"
@@ -174,23 +174,23 @@ def _bad_use(error: Exception, name: str | None) -> str:
 
 
 def _cache_problem(error: OSError) -> str | None:
-    """What to tell the user, if the build cache is what cannot be used; None if ``error`` is about something else."""
+    """Return advice if the build cache cannot be used; None if ``error`` is about something else."""
     from metronome.sim.build.cache import cache_folder
 
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        # A write that fails so does not say to which file.
+        # Such a write error does not name the file.
         return f"{error.strerror}: make room, or set METRONOME_CACHE to a folder on another disk than {cache_folder()}"
     if not isinstance(error.filename, str | os.PathLike):
         return None
     cache, place = (Path(os.path.realpath(path)) for path in (cache_folder(), error.filename))
-    # The folders above it may have to be made too.
+    # The folders above the cache may have to be created too.
     if not (place.is_relative_to(cache) or cache.is_relative_to(place)):
         return None
     return f"cannot use the build cache {cache}: {error.strerror}: set METRONOME_CACHE to a folder that can be written"
 
 
 def _unexpected(error: Exception) -> Exit:
-    """A folder of the build cache that cannot be used is the user's matter, anything else a defect of ours."""
+    """Report an unusable build cache as a user error, and anything else as an internal error."""
     if isinstance(error, OSError) and (problem := _cache_problem(error)) is not None:
         _complain(problem)
         return Exit.USAGE
@@ -209,9 +209,9 @@ def main(arguments: Sequence[str] | None = None, *, backend: Backend | None = No
     Parameters
     ----------
     arguments
-        Without the program's name; the process's own by default.
+        Without the program's name; by default the process's own.
     backend
-        What simulates; tests put their own in its place.
+        The simulator; tests substitute their own.
 
     Returns
     -------
@@ -236,12 +236,12 @@ def main(arguments: Sequence[str] | None = None, *, backend: Backend | None = No
         return _unexpected(error)
 
 
-#: What parses the arguments.
+#: The parser of the arguments.
 _parser = functools.cache(typer.main.get_command)
 
 
 def _run(arguments: list[str], name: str | None, backend: Backend | None) -> int:
-    """The exit status; whatever is no error of the user's is raised."""
+    """Run the subcommand and return the exit status; any error that is not the user's propagates."""
     try:
         with guard_stdout():
             if {"-h", "--help"} & set(arguments):

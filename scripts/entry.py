@@ -1,6 +1,6 @@
-"""Where the command ``metronome`` starts: a Ctrl-C while the rest is imported ends it with a line, not a traceback.
+"""Entry point of ``metronome``: Ctrl-C while the rest is imported ends it with one line, not a traceback.
 
-So it imports next to nothing itself.
+For this reason it imports almost nothing itself.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from .process.interrupt import end_at_once
 
 __all__ = ["main"]
 
-#: Objects that are made before Python looks for garbage: imports make a hundred thousand, and none of it is garbage.
+#: Objects created before Python collects garbage: imports create a hundred thousand, none of them garbage.
 _BETWEEN_COLLECTIONS = 150_000
 
 
 def main() -> int:
-    """See :func:`scripts.cli.main`, which takes the signal over for as long as it runs."""
+    """Call :func:`scripts.cli.main`, which handles the signal while it runs."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, end_at_once)
     gc.set_threshold(_BETWEEN_COLLECTIONS)
@@ -27,7 +27,7 @@ def main() -> int:
     try:
         return run()
     finally:
-        gc.freeze()  # what is left ends with the process: no need to look through it first
+        gc.freeze()  # the process ends now, so there is no need to search the remaining objects
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What stands at the end of each help page: examples, and what the exit status says."""
+"""Last section of each help page: examples, and the meaning of the exit status."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from rich.markup import escape
 
 __all__ = ["EXAMPLES", "epilog", "prepare"]
 
-#: What typer's help pages import and ours do not need: modules, each with its class. Half of the time of a page.
+#: Modules, each with its class, that typer's help pages import and ours do not need: half the time of a page.
 _UNUSED = {"rich.markdown": "Markdown", "rich.traceback": "Traceback"}
 
-#: Subcommand -> commands that do something useful, each with what that is.
+#: Subcommand -> useful example commands, each with its description.
 EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "kernels": (("metronome kernels", "what there is to run"),),
     "new": (
@@ -120,7 +120,7 @@ _STATUS = {
 
 
 def epilog(name: str) -> str:
-    """The text for this subcommand, in rich's markup."""
+    """Return the text for this subcommand, in rich's markup."""
     width = max(len(command) for command, _ in EXAMPLES[name])
     lines = ["[bold]Examples[/]"]
     lines += [f"  {escape(command):{width}}  [dim]{escape(about)}[/]" for command, about in EXAMPLES[name]]
@@ -128,7 +128,7 @@ def epilog(name: str) -> str:
 
 
 def prepare() -> None:
-    """Import what draws a help page, with stand-ins for what no page of ours uses."""
+    """Import the modules that draw a help page, with stand-ins for those that our pages do not use."""
     stand_ins = {name: ModuleType(name) for name in _UNUSED if name not in sys.modules}
     for name, module in stand_ins.items():
         setattr(module, _UNUSED[name], type(_UNUSED[name], (), {}))

@@ -1,7 +1,7 @@
-"""The rules of AXI4 and of the line port, watched: one bit a rule, 1 in a cycle in which it is broken.
+"""Monitors for the rules of AXI4 and of the line port: one bit per rule, 1 in a cycle that breaks it.
 
-Hardware, so that the same text serves Amaranth's simulator, Verilator and a proof (there the rules of the other side
-are assumed, those of ours are claimed).
+They are hardware, so the same text serves Amaranth's simulator, Verilator and a proof (which assumes the rules of the
+other side and claims our own).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from metronome.hdl.lib.onehot import one_hot
 
 __all__ = ["ANSWERER_RULES", "ASKER_RULES", "MASTER_RULES", "SLAVE_RULES", "AxiRules", "LineRules", "broken_rules"]
 
-#: What a master may not do, by bit. The second half is what the bridge promises beyond AXI.
+#: Forbidden to a master, by bit. The second half is what the bridge promises beyond AXI.
 MASTER_RULES = (
     "AWVALID fell, or AW changed, before AWREADY",
     "WVALID fell, or W changed, before WREADY",
@@ -37,7 +37,7 @@ MASTER_RULES = (
     "a lock, or a bufferable or cacheable access",
     "an answer of the slave is not taken at once",
 )
-#: What a slave may not do.
+#: Forbidden to a slave.
 SLAVE_RULES = (
     "BVALID fell, or B changed, before BREADY",
     "RVALID fell, or R changed, before RREADY",
@@ -46,12 +46,12 @@ SLAVE_RULES = (
     "RLAST is not at the last beat",
     "VALID in the first cycle after reset",
 )
-#: What the asking side of a line port may not do.
+#: Forbidden to the requesting side of a line port.
 ASKER_RULES = (
     "a request changed before it was taken",
     "a tag is used again before its answer was taken",
 )
-#: What the answering side may not do.
+#: Forbidden to the responding side.
 ANSWERER_RULES = (
     "a response changed before it was taken",
     "a response to a tag that waits for none",
@@ -59,12 +59,12 @@ ANSWERER_RULES = (
 
 
 def broken_rules(rules: Sequence[str], bits: int) -> list[str]:
-    """The texts of the bits that are set."""
+    """Return the texts of the bits that are set."""
     return [rule for bit, rule in enumerate(rules) if bits >> bit & 1]
 
 
 class _Changes:
-    """Whether what a valid goes with changes, or the valid falls, before a ready."""
+    """Return whether the payload changes, or valid falls, before ready."""
 
     def __init__(self, m: Module, name: str, valid: Value, ready: Value, payload: Value) -> None:
         waited, before = Signal(name=f"{name}_waited"), Signal(len(payload), name=f"{name}_before")
@@ -73,9 +73,9 @@ class _Changes:
 
 
 class AxiRules(Component):
-    """Watches an AXI4 bus that carries lines; every wire of the bus is an input, by its name.
+    """Monitor of an AXI4 bus that carries lines; every wire of the bus is an input with the same name.
 
-    Each id has at most one read and one write under way, which is what the bridge promises.
+    Each id has at most one read and one write in flight, as the bridge promises.
     """
 
     def __init__(self, *, data_bits: int, id_bits: int, line_bytes: int = LINE_BYTES) -> None:
@@ -92,7 +92,7 @@ class AxiRules(Component):
         m.d.comb += [getattr(self, wire.name).eq(getattr(axi, wire.name)) for wire in self._wires]
 
     def elaborate(self, platform: object) -> Module:
-        """The registers that the rules need, and the rules."""
+        """Build the rules and the registers that they need."""
         m = Module()
         fresh = Signal(init=1)
         m.d.sync += fresh.eq(0)
@@ -136,7 +136,7 @@ class AxiRules(Component):
         return 8 * self._line_bytes // self._data_bits
 
     def _writes(self, m: Module) -> tuple[Value, Value, Value]:
-        """WLAST in the wrong place, an id used twice, an answer before its write is there."""
+        """Detect WLAST in the wrong place, an id used twice, and a response before its write is complete."""
         ids, count_bits = 1 << self._id_bits, self._id_bits + 2
         beat = Signal(range(max(2, self._beats())), name="w_beat")
         # Bursts taken so far on either channel, modulo more than one can be ahead of the other; by id, a write's place
@@ -166,7 +166,7 @@ class AxiRules(Component):
         )
 
     def _reads(self, m: Module) -> tuple[Value, Value, Value]:
-        """RLAST in the wrong place, an id used twice, a beat that nobody asked for."""
+        """Detect RLAST in the wrong place, an id used twice, and a beat that was not requested."""
         ids, beats = 1 << self._id_bits, self._beats()
         waits = Signal(ids, name="read_waits")
         beat = Signal(data.ArrayLayout(range(max(2, beats)), ids), name="r_beat")
@@ -185,7 +185,7 @@ class AxiRules(Component):
 
 
 class LineRules(Component):
-    """Watches a line port: ``asker`` and ``answerer`` are the rules broken in this cycle."""
+    """Monitor of a line port: ``asker`` and ``answerer`` are the rules broken in this cycle."""
 
     def __init__(self, config: SmConfig, *, tag_bits: int) -> None:
         self._tag_bits = tag_bits
@@ -198,9 +198,9 @@ class LineRules(Component):
             "response": In(memory_response_layout(config, tag_bits=tag_bits)),
             "asker": Out(len(ASKER_RULES)),
             "answerer": Out(len(ANSWERER_RULES)),
-            #: One bit a tag: its request was taken, its answer was not.
+            #: One bit per tag: its request was taken, its response was not.
             "waits": Out(1 << tag_bits),
-            #: Those that are writes.
+            #: The tags that are writes.
             "writes": Out(1 << tag_bits),
         })
 
@@ -214,12 +214,12 @@ class LineRules(Component):
             ]
 
     def elaborate(self, platform: object) -> Module:
-        """The registers that the rules need, and the rules."""
+        """Build the rules and the registers that they need."""
         m = Module()
         tags = 1 << self._tag_bits
         asked, answered = Signal(tags), Signal(tags)
         request = _Changes(m, "request", self.request_valid, self.request_ready, Value.cast(self.request))
-        # The data of a write's answer means nothing.
+        # The data of a write's response is meaningless.
         content = Cat(
             self.response.tag, self.response.error,
             Mux(self.writes.bit_select(self.response.tag, 1), 0, self.response.data),

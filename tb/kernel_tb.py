@@ -1,11 +1,11 @@
-"""The kernel testbench: runs a list of programs on the simulated SM and reports each as it ends.
+"""Kernel testbench: run a list of programs on the simulated SM and report each when it ends.
 
 Started by sim/run/process.py. ``METRONOME_JOBS_FD`` is the file descriptor of a pickled list of
-:class:`sim.run.types.Job`; messages go, pickled one after the other, to the file descriptor
+:class:`sim.run.types.Job`. Messages are pickled one after the other to the file descriptor
 ``METRONOME_RESULTS_FD``: ("console", job, text), ("cycles", job, cycles so far, seconds), ("records", job,
-bytes of uint32), ("result", job, fields), ("error", traceback) and, as the last one, ("done",). It stops after a
-program that did not end by itself. ``METRONOME_PROFILE`` is the file to which a build that counts what runs writes its
-counts in the end (tb/profile.cpp).
+bytes of uint32), ("result", job, fields), ("error", traceback) and, as the last one, ("done",). The testbench stops
+after a program that did not end by itself. ``METRONOME_PROFILE`` is the file to which a profiling build writes its
+execution counts at the end (tb/profile.cpp).
 """
 
 import ctypes
@@ -38,7 +38,7 @@ from metronome.sim.run.types import Job, WarpState, pack_memory, unpack_memory
 from .mailbox import Mailbox
 from .statistics import read_statistics
 
-#: How often the number of cycles so far is told.
+#: How often the number of cycles so far is reported.
 _TELL_SECONDS = 1.0
 _NO_RECORDS, _EVENT_RECORDS, _ALL_RECORDS = range(3)
 
@@ -71,7 +71,7 @@ def _hang(job: Job, memory: SparseMemory, status: np.void, waits: dict[int, str]
 
 
 def _verdict(job: Job, memory: SparseMemory, status: np.void, waits: dict[int, str]) -> dict[str, Any]:
-    """The fields of RunResult that the SM's final status decides; ``waits``: what the golden model knows of waits."""
+    """Return the RunResult fields that the SM's final status decides; ``waits``: the golden model's data on waits."""
     raised = int(status["assertions"])
     assertions = [text for bit, text in enumerate(ASSERTIONS) if raised >> bit & 1]
     fault = _fault(status)
@@ -88,7 +88,7 @@ def _verdict(job: Job, memory: SparseMemory, status: np.void, waits: dict[int, s
 
 
 class _Observer:
-    """Takes the records of one program: to the checker, and out of this process, where each cycle was asked for."""
+    """Passes the records of one program to the checker and, if every cycle is requested, out of this process."""
 
     def __init__(self, job: Job, checker: LockStep | None, send: Callable[[bytes], None]) -> None:
         self.checker = checker
@@ -121,7 +121,7 @@ async def _run(
     dut: Any, box: Mailbox, job: Job, checker: LockStep | None, console: Console, tell: Callable[[int, float], None],
     send_records: Callable[[bytes], None],
 ) -> dict[str, Any]:
-    """One program: the fields of its RunResult. ``tell`` is called with cycles and seconds once in a while."""
+    """Run one program; return the fields of its RunResult. ``tell`` is called now and then with cycles and seconds."""
     memory = unpack_memory(job.config, job.pages)
     memcheck = None
     if checker is not None:
@@ -199,11 +199,11 @@ async def _run_all(dut: Any, out: BinaryIO) -> None:
 
 @cocotb.test()
 async def run_jobs(dut: Any) -> None:
-    """The programs of the job list, one after the other."""
+    """Run the programs of the job list one after the other."""
     with os.fdopen(int(os.environ["METRONOME_RESULTS_FD"]), "wb") as out:
         await _run_all(dut, out)
     if "METRONOME_WAVES" not in os.environ:
-        # Nobody needs what cocotb and Verilator do at the end, a fifth of a short run, unless a file has to be closed.
+        # Skip the shutdown of cocotb and Verilator, a fifth of a short run, unless a file has to be closed.
         if path := os.environ.get("METRONOME_PROFILE"):
             ctypes.CDLL(None).profile_write(path.encode())
         os._exit(0)

@@ -1,4 +1,4 @@
-"""Python's side of the mailbox (tb/mailbox.cpp): the simulation's requests, responses and records as shared memory."""
+"""Python's side of the mailbox (tb/mailbox.cpp): the simulation's requests, responses and records in shared memory."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ __all__ = ["MAX_RECORD_BYTES", "Mailbox"]
 _RING = 256
 _STATUS_WORDS = 512
 _NEVER = (1 << 63) - 1
-#: Python is woken after so many cycles at the latest: it tells how far the program is.
+#: Python is woken at least once in this many cycles, to report the program's progress.
 _MOST_CYCLES = 1 << 16
 #: Cycle, byte mask, line, tag, write, padding, data.
 _REQUEST = struct.Struct(f"<QQIIII{LINE_BYTES}s")
 #: Due cycle, tag, error, data.
 _RESPONSE = struct.Struct(f"<QII{LINE_BYTES}s")
-#: The size of the record buffer: a wake-up costs nothing beside so many records, and they fit into the cache.
+#: The size of the record buffer: large enough to make a wake-up's cost negligible, small enough for the cache.
 MAX_RECORD_BYTES = 1 << 20
 
 
 class _Fields(ctypes.Structure):
-    """``struct Mailbox`` of tb/mailbox.cpp, which says what each field means."""
+    """``struct Mailbox`` of tb/mailbox.cpp, which documents the fields."""
 
     _fields_ = [
         *((name, ctypes.c_uint64) for name in (
@@ -43,7 +43,7 @@ class _Fields(ctypes.Structure):
 
 
 class Mailbox:
-    """The mailbox of the simulation that this process is."""
+    """The mailbox of the simulation in this process."""
 
     def __init__(self, config: SmConfig) -> None:
         program = ctypes.CDLL(None)
@@ -64,7 +64,7 @@ class Mailbox:
                record_level: int, tail: int = 0) -> None:
         """Reset the SM and start a program on ``model``; ``record_level`` 0 none, 1 cycles with an event, 2 all.
 
-        The program has ended when the SM has been idle for ``tail`` cycles more.
+        The program has ended when the SM has been idle for another ``tail`` cycles.
         """
         fields = self.fields
         fields.start_pc, fields.arg = start_pc, arg
@@ -86,16 +86,16 @@ class Mailbox:
 
     @property
     def cycle(self) -> int:
-        """The cycle that has just ended."""
+        """Return the cycle that has just ended."""
         return self.fields.cycle
 
     @property
     def status(self) -> np.ndarray:
-        """The status words (uint32) of a program that has stopped."""
+        """Return the status words (uint32) of a program that has stopped."""
         return np.array(self.fields.status, np.uint32)
 
     def serve(self, model: MemoryModel) -> None:
-        """Pass on what the SM has requested and what the model completes before Python wakes again."""
+        """Pass the SM's requests to the model, and the responses due before Python wakes again to the SM."""
         fields = self.fields
         taken, given = fields.request_taken, fields.request_given
         while taken != given:
@@ -116,17 +116,17 @@ class Mailbox:
         self._attend(model)
 
     def _attend(self, model: MemoryModel) -> None:
-        """Tell the simulation when the model has to be looked at again, and what it accepts until then."""
+        """Set the cycle in which the model needs attention again, and the requests that it accepts until then."""
         fields = self.fields
         due = model.next_due
-        # One request a cycle: while the first may wait no longer than there is room, all that are accepted have room.
+        # One request per cycle: if the first may wait no longer than there is room, all accepted requests have room.
         fields.lookahead = min(model.lookahead, model.room)
         fields.wake_cycle = min(fields.cycle + _MOST_CYCLES, _NEVER if due is None else due - 1)
         fields.ready_from = model.ready_from
 
     @property
     def python_seconds(self) -> float:
-        """The time that Python and the switching to it have taken since the launch, the simulation's own taken out."""
+        """Return the seconds since the launch spent in Python and in switching to it, without the simulation's own."""
         fields = self.fields
         if fields.samples == 0:
             return fields.wake_ns / 1e9
@@ -134,12 +134,12 @@ class Mailbox:
 
     @property
     def records_due(self) -> bool:
-        """Whether records are to be taken now: the buffer is full, or the program has stopped and left some."""
+        """Return whether to take records now: the buffer is full, or the program has stopped and left some."""
         count = self.fields.record_count
         return count >= self.fields.record_capacity or (count > 0 and self.fields.finished != 0)
 
     def take_records(self) -> np.ndarray:
-        """The records since the last call: uint32 (n, record_words), valid until the next cycle."""
+        """Return the records since the last call: uint32 (n, record_words), valid until the next cycle."""
         count = self.fields.record_count
         self.fields.record_count = 0
         return self._records[:count]

@@ -1,4 +1,4 @@
-"""A warp policy in plain Python against the one in hardware, cycle by cycle, for the author of a policy."""
+"""Cycle-by-cycle comparison of a warp policy in plain Python with its hardware, for the author of a policy."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _shown(name: str, value: Any) -> str:
 def disagreement(
     text: str, *, warps: int = 4, threads: int = 4, cycles: int = 2000, seed: int = 1
 ) -> Disagreement | None:
-    """Drive both classes of a policy's file with the same random inputs, from reset on.
+    """Drive both classes of a policy's file with the same random inputs from reset.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def disagreement(
     warps, threads
         The size of the machine.
     cycles, seed
-        How many cycles, and the seed of the inputs.
+        The number of cycles, and the seed of the inputs.
 
     Returns
     -------
@@ -112,7 +112,7 @@ def disagreement(
 
 
 def _inputs(rng: random.Random, config: SmConfig, active: int, waiting: int) -> PolicyInputs:
-    """Inputs as a machine may have them: only warps that are active and do not wait can be eligible."""
+    """Draw inputs that a machine could produce: only active warps that do not wait can be eligible."""
     warps = config.warps
     return PolicyInputs(
         eligible=active & ~waiting & rng.getrandbits(warps), active=active, waiting=waiting,
@@ -123,5 +123,5 @@ def _inputs(rng: random.Random, config: SmConfig, active: int, waiting: int) -> 
 
 
 def _some(rng: random.Random, warps: int, one_in: int) -> int:
-    """A set in which a warp is once in ``one_in`` times."""
+    """Draw a set that contains each warp with probability 1/``one_in``."""
     return sum((rng.randrange(one_in) == 0) << w for w in range(warps))

@@ -1,4 +1,4 @@
-"""Python's side of tb/statistics.cpp: the sums of a region, read when its program has stopped."""
+"""Python's side of tb/statistics.cpp: the sums of a region, read after its program has stopped."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from metronome.sim.machine.statistics import REASONS, LineAccesses, LoadLatency,
 
 __all__ = ["read_statistics"]
 
-#: The room that tb/statistics.cpp has.
+#: The capacity of tb/statistics.cpp.
 _WARPS, _WAITS, _BINS, _STATES = 64, 16, 64, 32
-#: Where a warp's cycles are by stall reason; behind the reasons come those in which it has none.
+#: A warp's cycles are indexed by stall reason (none: not selected); issue slots and inactive cycles follow.
 _NOT_SELECTED = StallReason.NONE
 _ACCESS_FIELDS = tuple(field.name for field in fields(LineAccesses))
 
@@ -53,12 +53,12 @@ def _cycles(states: list[int]) -> WarpCycles:
 
 
 def _agree(config: SmConfig, program: ctypes.CDLL, found: _Numbers) -> None:
-    """Both sides count the same things.
+    """Check that both sides count the same things.
 
     Raises
     ------
     RuntimeError
-        If not: the sums would be read under other names.
+        If they differ: the sums would be read under other names.
     """
     names = program.statistics_access_fields().decode().split()
     numbers = [(name, getattr(found, name)) for name, *_ in _Numbers._fields_]
@@ -71,9 +71,9 @@ def _agree(config: SmConfig, program: ctypes.CDLL, found: _Numbers) -> None:
 
 
 def read_statistics(config: SmConfig, program: ctypes.CDLL | None = None) -> RegionStatistics | None:
-    """What has been counted since the launch; None without a probe.
+    """Return the sums since the launch; None without a probe.
 
-    ``program``: what tb/statistics.cpp is linked into; by default the simulation that this process is.
+    ``program``: the library or executable that contains tb/statistics.cpp; by default the simulation in this process.
     """
     if not config.probe:
         return None

@@ -1,1 +1,1 @@
-"""One module a subcommand."""
+"""Subcommands, one module each."""

@@ -1,4 +1,4 @@
-"""``metronome analyze``: a program's accesses in order, and what they hit in data caches of any size."""
+"""``metronome analyze``: a program's accesses in order, and their hits in data caches of any size."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def analyze(
 
 
 def _verified(asked: AskedRun, listing: Listing) -> Verified:
-    """What the hardware does, with channels in order, and with the machine's own data cache."""
+    """Run the program on the hardware, with channels in order and with the machine's own data cache."""
     from metronome.sim.analysis.access_order.estimate import estimate_of
     from metronome.sim.analysis.access_order.measured_misses import Lookups, Verified, measured
     from metronome.sim.analysis.access_order.ordered import ordered_machine, with_order
@@ -104,7 +104,7 @@ def _cache(text: str) -> CacheSize:
 
 
 def _written(option: str, asked: AskedRun, listing: Listing) -> bytes:
-    """What goes into the file of ``option``."""
+    """Return the contents of the file of ``option``."""
     if option == "--order":
         from metronome.sim.analysis.access_order.configuration import encode, entries_of
 

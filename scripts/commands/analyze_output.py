@@ -1,4 +1,4 @@
-"""What ``metronome analyze`` has found, as JSON and as text."""
+"""Results of ``metronome analyze``, as JSON and as text."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["described_analysis", "described_estimate", "print_analysis"]
 
-#: Of the listing on the terminal: lines, and characters of each. The file of --listing has all.
+#: Limits of the listing on the terminal: lines, and characters per line. The file of --listing is complete.
 _MOST_LINES, _MOST_CHARACTERS = 24, 160
 
 
@@ -35,7 +35,7 @@ def _counts(counts: Counts) -> dict[str, Any]:
 
 
 def described_estimate(estimate: Estimate) -> dict[str, Any]:
-    """One of ``caches`` of the JSON."""
+    """Return one entry of ``caches`` in the JSON."""
     size = estimate.size
     return {
         "bytes": size.bytes, "ways": size.ways, **_counts(estimate.total),
@@ -51,7 +51,7 @@ def _verified(verified: Verified) -> dict[str, Any]:
 
 
 def _instances(listing: Listing) -> tuple[Counter[int], Counter[int]]:
-    """By pc how often a warp executes it, and its line accesses."""
+    """Return, by pc, how often a warp executes it, and its line accesses."""
     times, lines = Counter[int](), Counter[int]()
     for each in listing.accesses:
         times[each.pc] += 1
@@ -62,7 +62,7 @@ def _instances(listing: Listing) -> tuple[Counter[int], Counter[int]]:
 def described_analysis(
     asked: AskedRun, listing: Listing, estimates: Iterable[Estimate], verified: Verified | None = None
 ) -> dict[str, Any]:
-    """The JSON (docs/analyze.md)."""
+    """Return the JSON (docs/analyze.md)."""
     from metronome.hdl.config import LINE_BYTES
     from metronome.sim.run.outcome import described
 
@@ -94,7 +94,7 @@ def described_analysis(
 def print_analysis(
     asked: AskedRun, listing: Listing, estimates: Sequence[Estimate], verified: Verified | None = None
 ) -> None:
-    """The beginning of the listing, the estimates by pc, and what the hardware has ``verified``."""
+    """Print the beginning of the listing, the estimates by pc, and the hardware's results if ``verified``."""
     _print_listing(asked, listing)
     Console().print()
     image = asked.launch.image
@@ -105,7 +105,7 @@ def print_analysis(
         title=escape(f"{asked.launch.name} on {asked.machine.title}: {_title(estimates)}"),
     )
     for column in table.columns:
-        # On a narrow terminal the source line gives way.
+        # On a narrow terminal the source line is shortened first.
         column.no_wrap = column.header != "source line"
     for pc, store in listing.pcs.items():
         name = "/".join((image.source_line(pc) or "").split("/")[-2:])
@@ -133,7 +133,7 @@ def _title(estimates: Sequence[Estimate]) -> str:
 
 
 def _cells(counts: Sequence[Counts], *, store: bool) -> list[str]:
-    """Of one cache hits and misses, of several the misses of each; nothing for a store."""
+    """Return hits and misses for one cache, the misses of each for several, and nothing for a store."""
     if len(counts) == 1:
         return ["", ""] if store else [str(counts[0].hits), str(counts[0].misses)]
     return ["" if store else str(each.misses) for each in counts]

@@ -1,4 +1,4 @@
-"""What ``metronome run`` and ``metronome predict`` are asked for: one program on one machine."""
+"""The request of ``metronome run`` and ``metronome predict``: one program on one machine."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MAX_CYCLES", "AskedRun", "RunOptions", "ShownOptions", "SubjectOptions", "WatchOptions", "asked_run"]
 
-#: Unless --max-cycles says something else.
+#: The default of --max-cycles.
 MAX_CYCLES = 10_000_000
 
 
@@ -59,7 +59,7 @@ class SubjectOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class WatchOptions:
-    """What a run on the hardware is compared with, and watched for."""
+    """Checks of a run on the hardware."""
 
     check: CheckOption = False
     memcheck: Annotated[
@@ -78,7 +78,7 @@ class WatchOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class ShownOptions:
-    """What of a run is written and shown beside its counters."""
+    """Outputs of a run besides its counters."""
 
     dump: Annotated[
         list[str] | None,
@@ -93,7 +93,7 @@ class ShownOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """A run as it was asked for: what a subcommand has no options for is as usual."""
+    """The options of a run; those that a subcommand does not offer have their defaults."""
 
     subject: SubjectOptions
     json_file: str | None
@@ -104,7 +104,7 @@ class RunOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class AskedRun:
-    """A run, ready to be made, and what is to become of its result."""
+    """A run, ready to start, and the handling of its result."""
 
     machine: Machine
     config: SmConfig
@@ -114,16 +114,16 @@ class AskedRun:
     as_json: bool
     target: Path | None
     per_warp: bool
-    #: What the program has its list of accesses from, with ordered channels.
+    #: The source of the program's access list, with ordered channels.
     listing: Listing | None = None
 
     def finish(
         self, result: RunResult, more: Mapping[str, Any] | None = None, *, engine: Engine = Engine.RTL,
         finishes: Sequence[int | None] | None = None, profiled: Counted | None = None,
     ) -> int:
-        """Write what was asked for, whatever the outcome: a dump is most wanted after a fault.
+        """Write the requested files whatever the outcome: a dump is most useful after a fault.
 
-        ``more`` goes into the JSON; ``finishes`` is for the table (:func:`scripts.commands.result.print_outcome`);
+        ``more`` is added to the JSON; ``finishes`` is for the table (:func:`scripts.commands.result.print_outcome`);
         ``profiled`` is shown in both.
 
         Returns the exit status.
@@ -152,13 +152,13 @@ def asked_run(
 ) -> AskedRun:
     """Check the options, and prepare the program.
 
-    ``outputs``: further files that are written, by their option. ``with_list``: with ordered channels the program gets
-    its list of accesses. ``before``: called with the machine before anything is compiled.
+    ``outputs``: further output files, by their option. ``with_list``: with ordered channels the program gets its list
+    of accesses. ``before``: called with the machine before anything is compiled.
 
     Raises
     ------
     UsageError
-        For whatever cannot be run.
+        For anything that cannot be run.
     """
     subject, watch = options.subject, options.watch
     inputs, named = subject.inputs, subject.program
@@ -173,7 +173,7 @@ def asked_run(
     how = compiling(named.cflags, named.function, named.no_simt)
     program = find_program(named.kernel, named.elf, named.binary)
     files = _Files.of(options, program)
-    # The table or the JSON is on standard output in any case.
+    # The table or the JSON is always on standard output.
     refuse_shared([*files.written, *outputs, *waves()], [STANDARD_OUTPUT, *files.read])
 
     before(config)
@@ -204,7 +204,7 @@ def asked_run(
 
 @dataclass(frozen=True, kw_only=True)
 class _Files:
-    """The files of a command line: those that are read and written, by their option."""
+    """The files that a command line reads and writes, by their option."""
 
     target: Path | None
     dumps: Sequence[DumpRequest]
@@ -214,7 +214,7 @@ class _Files:
 
     @classmethod
     def of(cls, options: RunOptions, program: Program) -> _Files:
-        """Those of the options, tried out."""
+        """Return the files of the options after checking them."""
         named = options.subject.program
         target = json_target(options.json_file)
         dumps, loads = parse_dumps(options.shown.dump or []), parse_loads(named.load or [])
@@ -229,12 +229,12 @@ class _Files:
 
 
 def _ordered(config: SmConfig, request: RunRequest, launch: Launch) -> tuple[Launch, Listing | None]:
-    """``launch``, which is that of ``request``, with its list of accesses, and what that is made of.
+    """Return ``launch`` (of ``request``) with its list of accesses, and the listing from which the list is made.
 
     Raises
     ------
     UsageError
-        If it has none, or the list has no place.
+        If there is no list, or no place for it.
     """
     from metronome.sim.analysis.access_order.ordered import ordered_launch
     from metronome.sim.analysis.code.refusals import RefusedError

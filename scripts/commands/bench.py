@@ -1,4 +1,4 @@
-"""``metronome bench``: how fast the simulation and the golden model run, and how long a build takes."""
+"""``metronome bench``: speed of the simulation and of the golden model, and time of a build."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _TABLES = {Kind.SIMULATION: simulations_table, Kind.PREDICTION: predictions_tabl
 
 @contextmanager
 def _cache(cold: bool) -> Iterator[None]:
-    """The build cache as it is, or an empty one that is gone afterwards."""
+    """Use the build cache as it is, or an empty temporary one."""
     if not cold:
         yield
         return
@@ -57,7 +57,7 @@ def _cache(cold: bool) -> Iterator[None]:
 
 @dataclass(frozen=True, kw_only=True)
 class BenchOptions:
-    """What is measured."""
+    """The measurements to make."""
 
     preset: Annotated[
         list[str] | None,
@@ -141,7 +141,7 @@ def bench(ctx: typer.Context, *, options: BenchOptions, json_file: JsonOption = 
 
 
 def _measure(backend: Backend, asked: Asked) -> dict[str, Any]:
-    """The JSON. The loop is timed before the runs and after them: its spread shows whether the machine was as busy."""
+    """Return the JSON. The loop is timed before and after the runs: its spread shows changes of the machine's load."""
     with _cache(asked.cold), show_progress() as progress:
         cases = prepare_cases(backend, asked)
         progress("loop in Python")

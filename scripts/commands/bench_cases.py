@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SIZES", "Asked", "Case", "Kind", "RunFailed", "prepare_cases"]
 
-#: Elements to sort, side of a matrix: enough cycles that starting the simulation does not count.
+#: Elements to sort, side of a matrix: enough cycles to make the start of the simulation negligible.
 SIZES = {
     "psort": {"TINY": 256, "BASE": 512, "MID": 512, "PAPER": 1024, "ULX3S": 256},
     "sgemm": {"TINY": 16, "BASE": 24, "MID": 32, "PAPER": 64, "ULX3S": 16},
@@ -29,7 +29,7 @@ SIZES = {
 
 
 class Kind(enum.StrEnum):
-    """The three things that are measured."""
+    """The three kinds of measurement."""
 
     SIMULATION = enum.auto()
     PREDICTION = enum.auto()
@@ -37,7 +37,7 @@ class Kind(enum.StrEnum):
 
 
 class RunFailed(Exception):
-    """A run that did not pass: its speed says nothing."""
+    """A run that did not pass, so its speed is meaningless."""
 
     def __init__(self, outcome: Outcome) -> None:
         super().__init__(outcome.exit_status)
@@ -65,7 +65,7 @@ class Asked:
         return {name: SIZES[self.kernel][name] for name in self.machines}
 
     def conditions(self) -> dict[str, Any]:
-        """The fields of the JSON that say what was measured. Figures compare only if these are the same."""
+        """Return the JSON fields that describe the measurement. Figures are comparable only if these are equal."""
         memory, latency = next(iter(self.memories.items()))
         if self.kind is Kind.PREDICTION:
             memories: dict[str, Any] = {"memories": dict(self.memories)}
@@ -92,7 +92,7 @@ class Case:
         return self.machine.preset
 
     def outcome(self, result: RunResult, engine: Engine = Engine.RTL) -> Outcome:
-        """A run of it that has ended."""
+        """Return a finished run of this case."""
         return Outcome(machine=self.machine, config=self.machine.config, launch=self.launch, request=self.request,
                        result=result, engine=engine)
 

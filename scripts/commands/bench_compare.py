@@ -1,6 +1,6 @@
-"""``metronome bench --compare``: this measurement beside an earlier one of ``metronome bench --json``.
+"""``metronome bench --compare``: compare with an earlier result of ``metronome bench --json``.
 
-Figures of two machines compare per loop: a speed times the seconds of the loop, a build's time divided by them.
+Figures of two machines are compared per loop: speeds are multiplied by the loop's seconds, build times divided by them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .bench_loop import python_version
 
 __all__ = ["Change", "changes", "print_changes", "read_earlier"]
 
-#: Instead of whether a figure has changed.
+#: Shown instead of whether a figure has changed.
 WITHIN = "within the spread of the runs"
 ONCE = "measured once, spread unknown"
 _OPTION = "--compare"
@@ -66,7 +66,7 @@ class Spread:
 
 @dataclass(frozen=True, kw_only=True)
 class Change:
-    """One figure, then and now."""
+    """One figure, earlier and now."""
 
     preset: str
     name: str
@@ -76,12 +76,12 @@ class Change:
 
     @property
     def ratio(self) -> float:
-        """Now divided by then."""
+        """Return the new value divided by the old."""
         return self.now.median / self.then.median
 
     @property
     def verdict(self) -> str:
-        """Whether the figure has changed, in words. Two ranges that overlap show no change."""
+        """Return in words whether the figure has changed. Two ranges that overlap show no change."""
         if min(self.then.runs, self.now.runs) < 2:
             return ONCE
         if self.then.low <= self.now.high and self.now.low <= self.then.high:
@@ -89,7 +89,7 @@ class Change:
         return self.words.more if self.ratio > 1 else self.words.less
 
     def as_json(self) -> dict[str, Any]:
-        """The entry in ``compared``."""
+        """Return the entry in ``compared``."""
         sides = {side: {"median": its.median, "low": its.low, "high": its.high}
                  for side, its in (("then", self.then), ("now", self.now))}
         return {"preset": self.preset, "of": self.name, **sides, "ratio": self.ratio, "verdict": self.verdict}
@@ -102,12 +102,12 @@ def _number(value: float) -> str:
 
 
 def read_earlier(name: str, asked: Asked) -> dict[str, Any]:
-    """The document of an earlier measurement of the same as is asked for now.
+    """Return the document of an earlier run of the requested measurement.
 
     Raises
     ------
     UsageError
-        If the file is none of ``metronome bench``, or of something else than what is asked for.
+        If the file is not from ``metronome bench``, or holds a different measurement.
     """
     try:
         document = json.loads(input_file(_OPTION, name).read_bytes())
@@ -126,7 +126,7 @@ def read_earlier(name: str, asked: Asked) -> dict[str, Any]:
 
 
 def _require_same(name: str, then: Mapping[str, Any], now: Mapping[str, Any]) -> None:
-    """Refuse what was measured under other conditions. Only ``cold`` may differ: then no builds are compared."""
+    """Refuse a measurement made under other conditions. Only ``cold`` may differ: then no builds are compared."""
     sizes = _mapping(then.get("sizes"))
     if missing := [preset for preset in now["sizes"] if preset not in sizes]:
         has = ", ".join(sizes) or "none"
@@ -144,7 +144,7 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 
 
 def _brief(value: Any) -> str:
-    """A value on one line, however the file has it."""
+    """Return a value on one line, whatever its layout in the file."""
     if isinstance(value, dict):
         text = ", ".join(f"{key}={its}" for key, its in value.items()) or "none"
     else:
@@ -154,7 +154,7 @@ def _brief(value: Any) -> str:
 
 
 def changes(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[Change]:
-    """Each figure of both. Of builds none that came from the cache, or that began with a cache of other content."""
+    """Compare the figures in both, without builds from the cache or builds whose caches had different contents."""
     before = {(preset, name): (spread, words) for preset, name, spread, words in _figures(then, now["sizes"])}
     found = []
     for preset, name, spread, words in _figures(now, now["sizes"]):
@@ -167,7 +167,7 @@ def changes(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[Change]:
 
 
 def _same_cache(then: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
-    """Whether builds began alike: the first one in an empty cache also makes what the others share."""
+    """Return whether builds began alike: the first one in an empty cache also makes the shared parts."""
     return then.get("cold") == now["cold"] and (not now["cold"] or list(then["sizes"]) == list(now["sizes"]))
 
 
@@ -175,7 +175,7 @@ _Figure = tuple[str, str, Spread, _Words]
 
 
 def _figures(document: Mapping[str, Any], presets: Mapping[str, int]) -> Iterator[_Figure]:
-    """Preset, name and figure; of a document that is read, an exception if a field is not there or no number."""
+    """Yield preset, name and figure; raise an exception if a field of a document is missing or not a number."""
     by_kind = {Kind.SIMULATION: _of_simulations, Kind.PREDICTION: _of_predictions, Kind.TRACE: _of_traces}
     loops = [_positive(value) for value in document["loop_runs"]]
     for preset in presets:
@@ -215,14 +215,14 @@ def _cycles(preset: str, name: str, figure: Mapping[str, Any]) -> _Figure:
 
 
 def _speed(runs: Sequence[float], loops: Sequence[float]) -> Spread:
-    """A speed per loop, by the loop's best time. The range goes up to its median time: one time may be an outlier."""
+    """Return a speed per loop, by the loop's best time. The range uses its median, as one time may be an outlier."""
     speeds = [_positive(value) for value in runs]
     return Spread(median=statistics.median(speeds) * min(loops), low=min(speeds) * min(loops),
                   high=max(speeds) * statistics.median(loops), runs=len(speeds))
 
 
 def _positive(value: Any) -> float:
-    """A number above 0 that can be a time, a speed or a count.
+    """Return a number above 0 that can be a time, a speed or a count.
 
     Raises
     ------
@@ -235,7 +235,7 @@ def _positive(value: Any) -> float:
 
 
 def print_changes(console: Console, then: Mapping[str, Any], now: Mapping[str, Any], found: Sequence[Change]) -> None:
-    """A row for each figure, and what the columns are."""
+    """Print a row for each figure, and explain the columns."""
     table = new_table("preset", "", ">then", ">now", ">ratio", "change", title="Compared, per loop")
     for change in found:
         table.add_row(change.preset, change.name, str(change.then), str(change.now), f"{change.ratio:.3f}",
@@ -254,6 +254,6 @@ def print_changes(console: Console, then: Mapping[str, Any], now: Mapping[str, A
 
 
 def _maker(document: Mapping[str, Any]) -> str:
-    """The version and date of the measurement, if the file has them."""
+    """Return the version and date of the measurement, if the file has them."""
     record = _mapping(document.get("origin"))
     return _brief(f"Metronome {maker(record)}, {record.get('date')}")

@@ -1,4 +1,4 @@
-"""Speeds that compare between machines: how much is done in the time of a loop in Python."""
+"""Speeds that are comparable between machines: the work done in the time of a loop in Python."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _SECOND, _LOOP = "_per_second", "_per_loop"
 
 
 def loop_fields(times: Sequence[float]) -> dict[str, Any]:
-    """The fields of the JSON that say how long the loop took, in seconds: the best time counts."""
+    """Return the JSON fields for the loop's time in seconds: the best time counts."""
     return {"loop_seconds": min(times), "loop_runs": list(times), "python": python_version()}
 
 
 def with_loops(figures: Mapping[str, Any], seconds: float) -> dict[str, Any]:
-    """The figures, and beside each speed per second, however deep, the speed per loop of so many seconds."""
+    """Return the figures with a speed per loop beside each speed per second, at any depth; a loop takes ``seconds``."""
     found: dict[str, Any] = {}
     for name, value in figures.items():
         found[name] = with_loops(value, seconds) if isinstance(value, Mapping) else value
@@ -27,7 +27,7 @@ def with_loops(figures: Mapping[str, Any], seconds: float) -> dict[str, Any]:
 
 
 def python_version() -> str:
-    """The version of Python, without its last number: each has another loop."""
+    """Return the version of Python without its patch number: each version runs the loop at its own speed."""
     return ".".join(platform.python_version_tuple()[:2])
 
 

@@ -19,7 +19,7 @@ __all__ = ["is_same", "measure_predictions", "predictions_table"]
 
 
 def measure_predictions(backend: Backend, cases: Sequence[Case], repeat: int, progress: Report) -> dict[str, Any]:
-    """The fields of the JSON that were measured."""
+    """Measure, and return the fields for the JSON."""
     figures: dict[str, dict[str, Any]] = {}
     for case in cases:
         figures.setdefault(case.name, {})[case.request.memory] = _measure(backend, case, repeat, progress)
@@ -27,7 +27,7 @@ def measure_predictions(backend: Backend, cases: Sequence[Case], repeat: int, pr
 
 
 def _measure(backend: Backend, case: Case, repeat: int, progress: Report) -> dict[str, Any]:
-    """The figures of one preset and memory.
+    """Return the figures of one preset and memory.
 
     A prediction begins with the golden model's run of the program; nothing is kept from one to the next.
     """
@@ -52,12 +52,12 @@ def _measure(backend: Backend, case: Case, repeat: int, progress: Report) -> dic
 
 
 def is_same(document: Mapping[str, Any]) -> bool:
-    """Whether each prediction has counted what the hardware has."""
+    """Return whether every prediction has the same counts as the hardware."""
     return all(figure["same"] for by_memory in document["presets"].values() for figure in by_memory.values())
 
 
 def predictions_table(document: Mapping[str, Any]) -> Table:
-    """Two rows for each preset and memory: the simulation and the prediction."""
+    """Return a table with two rows for each preset and memory: the simulation and the prediction."""
     table = new_table("preset", "memory", ">size", ">cycles", "", ">cycles/s", ">cycles/loop", ">ratio", "counted",
                       title=document["kernel"])
     for preset, by_memory in document["presets"].items():

@@ -17,7 +17,7 @@ __all__ = ["golden_line", "measure_simulations", "simulations_table"]
 
 
 def measure_simulations(backend: Backend, cases: Sequence[Case], repeat: int, progress: Report) -> dict[str, Any]:
-    """The fields of the JSON that were measured."""
+    """Measure, and return the fields for the JSON."""
     figures = {case.name: _measure(backend, case, repeat, progress) for case in cases}
     progress("golden model")
     golden = [backend.iss_speed() for _ in range(repeat)]
@@ -25,7 +25,7 @@ def measure_simulations(backend: Backend, cases: Sequence[Case], repeat: int, pr
 
 
 def _measure(backend: Backend, case: Case, repeat: int, progress: Report) -> dict[str, Any]:
-    """The figures of one preset. The first run builds; every run counts for the speed."""
+    """Return the figures of one preset. The first run builds; every run counts for the speed."""
     results = []
     for _ in range(repeat):
         results.append(backend.run(
@@ -51,7 +51,7 @@ def _seconds(value: float) -> str:
 
 
 def simulations_table(document: Mapping[str, Any]) -> Table:
-    """Python: the memory model, and the switching between it and the simulated SM."""
+    """Return the table. Its column Python is the memory model plus switching between it and the simulated SM."""
     table = new_table("preset", ">size", ">cycles", ">cycles/s", ">cycles/loop", ">Python", ">elaborate s", ">build s",
                       title=document["kernel"])
     for preset, figure in document["presets"].items():
@@ -64,6 +64,6 @@ def simulations_table(document: Mapping[str, Any]) -> Table:
 
 
 def golden_line(document: Mapping[str, Any]) -> str:
-    """The golden model's speed, for people."""
+    """Return a line with the golden model's speed."""
     return (f"Golden model: {document['iss_instructions_per_second']:.0f} warp-instructions/s, "
             f"{document['iss_instructions_per_loop']:.0f}/loop (psort, PAPER, 1024).")

@@ -1,4 +1,4 @@
-"""``metronome bench --trace``: what writing a trace costs, beside the same simulation without one."""
+"""``metronome bench --trace``: the cost of writing a trace, relative to the same simulation without one."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _BARE = "none"
 
 
 def measure_traces(backend: Backend, cases: Sequence[Case], repeat: int, progress: Report) -> dict[str, Any]:
-    """The fields of the JSON that were measured."""
+    """Measure, and return the fields for the JSON."""
     return {"presets": {case.name: _measure(backend, case, repeat, progress) for case in cases}}
 
 
 def _measure(backend: Backend, case: Case, repeat: int, progress: Report) -> dict[str, Any]:
-    """The figures of one preset: seconds of each run by format, their ratio to a run without, speeds, and sizes.
+    """Return the figures of one preset: seconds of each run by format, ratio to a run without, speeds, and sizes.
 
-    The runs of the formats alternate, so that whatever else the machine does hits them all.
+    The runs of the formats alternate, so that other load on the machine affects them all.
     """
     from metronome.sim.show.trace.about import About
 
@@ -77,7 +77,7 @@ def _speeds(figure: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def traces_table(document: Mapping[str, Any]) -> Table:
-    """A row for each preset without a trace, and one for each format."""
+    """Return a table with a row for each preset without a trace, and one for each format."""
     table = new_table("preset", ">size", ">cycles", "format", ">cycles/s", ">cycles/loop", ">time", ">bytes a cycle",
                       title=f"{document['kernel']}, traced, starts included; without a trace the time is 1")
     for preset, figure in document["presets"].items():

@@ -33,7 +33,7 @@ _MAX_MINUTES, _MAX_PLACEMENT = 10_000, 2**31 - 1
 
 @dataclass(frozen=True, kw_only=True)
 class ProgramOptions:
-    """What is to be run, and how it is compiled."""
+    """The program to run and its compiler options."""
 
     kernel: Annotated[
         str | None, typer.Argument(metavar="KERNEL", help="The program, as for metronome run, or its image.")
@@ -70,7 +70,7 @@ class BoardMachineOptions(MachineOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class BoardInputOptions(InputOptions):
-    """Which inputs a kernel gets, and how long it may take."""
+    """Selection of a kernel's inputs, and its time limit."""
 
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="The seed of the inputs.")] = 1
     max_cycles: MaxCyclesOption = 10_000_000
@@ -78,7 +78,7 @@ class BoardInputOptions(InputOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class DesignOptions:
-    """What is on the chip beside the SM, and where it is placed."""
+    """The parts of the chip besides the SM, and their placement."""
 
     baud: Annotated[
         int | None,
@@ -134,7 +134,7 @@ def board(
 
 
 def _check(ctx: typer.Context, task: TaskOptions, program: str | None) -> None:
-    """Exactly one thing is to be done, and no option is for the other."""
+    """Check that exactly one task is requested, without options of the other."""
     if (task.port is None) == (task.output is None):
         raise UsageError("say what to do: --output DIR writes a bitstream, and KERNEL with --port PORT runs on a board")
     if task.port is not None and program is None:
@@ -149,7 +149,7 @@ def _check(ctx: typer.Context, task: TaskOptions, program: str | None) -> None:
 
 
 def _design(asked: Machine, scheme: Scheme, chip: DesignOptions, port: str | None) -> BoardDesign:
-    """The board that was asked for, or is in front of us."""
+    """Return the requested design, or that of the connected board."""
     from metronome.sim.fpga.board.design import SIMULATED_BAUD, DesignError, design_of
 
     config = asked.for_chip(coordinate(asked.config, scheme))

@@ -1,4 +1,4 @@
-"""The work of ``metronome board``: write a bitstream, or run a program on a board; say what was found, and what not."""
+"""Work of ``metronome board``: write a bitstream, or run a program on a board, and report the result."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 
 __all__ = ["NEVER_TRIED", "SIMULATED", "Bitstreams", "BoardWork", "Runs"]
 
-#: As --port: boards in simulation.
+#: Values of --port for simulated boards.
 SIMULATED = ("rtl", "netlist")
 NEVER_TRIED = "no bitstream of this program was ever tried on a real board: only in simulation (docs/board.md)"
 
 
 @dataclasses.dataclass(frozen=True)
 class BoardWork:
-    """What was asked for, and where the JSON goes."""
+    """The requested work, and the destination of the JSON."""
 
     asked: Machine
     scheme: Scheme
@@ -46,7 +46,7 @@ class BoardWork:
     target: Path | None
 
     def say(self, document: dict[str, Any], shown: object) -> None:
-        """The JSON if it was asked for, the table unless the JSON is where that would be."""
+        """Print the JSON if it was requested, and the table unless the JSON goes to standard output."""
         if self.json_file is not None:
             write_json(self.target, document)
         if self.json_file != STDOUT:
@@ -55,7 +55,7 @@ class BoardWork:
 
     @contextlib.contextmanager
     def refusing(self) -> Iterator[None]:
-        """What goes wrong in a tool or on the line is one line."""
+        """Report an error of a tool or of the serial line in one line."""
         from metronome.sim.build.simulator import BuildError
         from metronome.sim.fpga.board.link import BoardError
         from metronome.sim.fpga.synth import SynthesisError
@@ -80,7 +80,7 @@ class Bitstreams:
     kind = Kind("metronome board", "board.json")
 
     def write(self, seeds: list[int], minutes: float, launch: Launch | None) -> int:
-        """Place and route from one seed after the other until one keeps up with the clock; write the folder.
+        """Place and route from successive seeds until one meets the clock; write the folder.
 
         Returns
         -------
@@ -140,7 +140,7 @@ class Runs:
     port: str
 
     def run(self, launch: Launch, seed: int, max_cycles: int) -> int:
-        """Run a program, check and show its result; the exit status is that of ``metronome run``."""
+        """Run a program, check and show its result; return the exit status of ``metronome run``."""
         from metronome.sim.fpga.board.host import Board
         from metronome.sim.fpga.board.link import Link
         from metronome.sim.run.types import RunRequest
@@ -157,7 +157,7 @@ class Runs:
             outcome = Outcome(
                 machine=self.work.asked, config=design.config, launch=launch, request=request, result=result
             )
-            outcome.problems  # noqa: B018 the results are read while the board is there
+            outcome.problems  # noqa: B018 the results are read while the board is connected
         table = self._table(outcome, board.facts.clock_hz)
         self.work.say(self._document(outcome, board.facts.clock_hz), table)
         for line in outcome.complaints():

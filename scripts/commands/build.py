@@ -1,4 +1,4 @@
-"""``metronome build``: an ELF of one's own sources or of a kernel, an image, or a machine for many runs."""
+"""``metronome build``: an ELF of user sources or of a kernel, an image, or a machine for many runs."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 __all__ = ["build"]
 
-#: What only an image depends on.
+#: Options that only an image depends on.
 _OF_IMAGE = ("preset", "warps", "threads", "settings", "config_file", "size", "seed")
-#: What only a simulation depends on.
+#: Options that only a simulation depends on.
 _OF_SIMULATION = ("mode", "issue", "fetch", "prediction")
 #: Options that do not affect a machine.
 _OF_PROGRAM = (
@@ -38,7 +38,7 @@ _OF_PROGRAM = (
 
 @dataclass(frozen=True)
 class _Inputs:
-    """What a kernel's inputs depend on, and its stacks."""
+    """The parameters of a kernel's inputs and stacks."""
 
     config: SmConfig
     size: int | None
@@ -47,7 +47,7 @@ class _Inputs:
 
 @dataclass(frozen=True, kw_only=True)
 class FileOptions:
-    """What is read and written."""
+    """Input and output files."""
 
     sources: Annotated[
         list[str] | None,
@@ -71,7 +71,7 @@ class FileOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class SourceOptions:
-    """How it is compiled."""
+    """Compiler options."""
 
     cflags: CflagsOption = None
     dtype: TypeOption = None
@@ -154,7 +154,7 @@ def _sources(files: FileOptions) -> list[str]:
 
 
 def _written(files: FileOptions, name: str, json_file: str | None) -> tuple[Path | None, Path | None, Path | None]:
-    """The files of --output, --image and --json, tried out."""
+    """Return the files of --output, --image and --json after checking them."""
     elf = image = None
     if files.image is None or files.output is not None:
         elf = require_writable(files.output or f"{name}.elf", "--output", ".elf")
@@ -164,7 +164,7 @@ def _written(files: FileOptions, name: str, json_file: str | None) -> tuple[Path
 
 
 def _write_image(launch: Launch, config: SmConfig, file: Path) -> tuple[dict[str, object], str]:
-    """Write the image; what --json says of it, and the line for people."""
+    """Write the image; return the data for --json and a line of text."""
     from metronome.sim.program.image import image_text
 
     text = image_text(launch, config).encode()
@@ -178,7 +178,7 @@ def _write_image(launch: Launch, config: SmConfig, file: Path) -> tuple[dict[str
 
 
 def _built(backend: Backend, programs: list[Program], dtype: str | None, how: Compiling, name: str) -> Path:
-    """The ELF in the cache."""
+    """Build, and return the ELF in the cache."""
     if programs[0].kind == "kernel":
         return backend.build_kernel(programs[0].name, dtype, how, print_warnings)
     paths = [path for program in programs for path in program.files.values()]
@@ -186,7 +186,7 @@ def _built(backend: Backend, programs: list[Program], dtype: str | None, how: Co
 
 
 def _check(programs: list[Program], dtype: str | None, image: str | None) -> None:
-    """Sources alone, or one kernel alone, which is the one that has types; an image is of one program."""
+    """Check for sources alone, or one kernel alone (only a kernel has types); an image takes one program."""
     kinds = [program.kind for program in programs]
     if image is not None:
         if len(programs) > 1:

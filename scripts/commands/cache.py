@@ -1,4 +1,4 @@
-"""``metronome cache``: what the build cache holds, and its pruning."""
+"""``metronome cache``: the contents of the build cache, and its pruning."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def cache(
 
 
 def _require_folder(folder: Path) -> None:
-    """A cache that nobody has made yet is empty; one that nobody can make is bad use."""
+    """Accept a cache that does not exist yet as empty; raise UsageError if it cannot be created."""
     there = next(place for place in (folder, *folder.absolute().parents) if place.exists())
     if not there.is_dir():
         raise UsageError(
@@ -90,7 +90,7 @@ def _require_folder(folder: Path) -> None:
 
 
 def _size(text: str) -> int:
-    """Bytes of ``2G``, ``1.5M``, ``4096``."""
+    """Parse a size such as ``2G``, ``1.5M`` or ``4096`` into bytes."""
     match = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)([KMGT]?)", text)
     if match is None:
         raise UsageError(f"--max-size: {text!r} is no size: write a number, and K, M, G or T behind it, e.g. 2G")
@@ -103,7 +103,7 @@ def _readable(size: int) -> str:
 
 
 def _rows(found: list[Entry]) -> list[dict[str, Any]]:
-    """A row a kind: how many, bytes, and days since the last use of the one used last and of the oldest."""
+    """Return for each kind: count, bytes, and days since the last use of the most recently used and of the oldest."""
     from metronome.sim.build.cache_pruning import KINDS
 
     now = time.time()

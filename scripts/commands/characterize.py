@@ -1,4 +1,4 @@
-"""``metronome characterize``: the machine's latencies, measured from outside and compared with the configuration."""
+"""``metronome characterize``: the machine's latencies, measured externally and compared with the configuration."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ if TYPE_CHECKING:
 
 __all__ = ["characterize"]
 
-#: Below, the code of a micro-benchmark does not fit.
+#: With fewer bytes, the code of a micro-benchmark does not fit.
 _LEAST_ICACHE = 2048
 _MOST_CYCLES = 1 << 40
 
 
 @dataclass(frozen=True, kw_only=True)
 class PolicyOptions:
-    """The warp policy and prediction: the front end is that of swas."""
+    """The warp policy and prediction; the front end is that of swas."""
 
     issue: IssueOption = None
     prediction: PredictionOption = None
@@ -59,7 +59,7 @@ class PolicyOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class MeasureOptions:
-    """What is measured, and how."""
+    """Selection and method of the measurements."""
 
     engine: EngineOption = "predict"
     curves: Annotated[
@@ -140,7 +140,7 @@ def characterize(
 
 
 class _Nothing:
-    """No program: a micro-benchmark takes its place in each run."""
+    """Placeholder for the program: each run replaces it by a micro-benchmark."""
 
     entry = argument_address = 0
 
@@ -152,7 +152,7 @@ _NOTHING = _Nothing()
 
 
 def _refuse(config: SmConfig, policy: str) -> None:
-    """UsageError for a machine whose distances are not those of its units."""
+    """Raise UsageError for a machine that the micro-benchmarks cannot measure."""
     from metronome.hdl.policies import POLICIES
 
     if config.coordination is not Coordination.SWAS:
@@ -171,7 +171,7 @@ def _refuse(config: SmConfig, policy: str) -> None:
 
 
 def _executor(config: SmConfig, request: RunRequest, engine: Engine, backend: Backend, progress: Report) -> Execute:
-    """Runs a micro-benchmark as ``request`` says."""
+    """Return a function that runs a micro-benchmark with the settings of ``request``."""
 
     def execute(bench: Any, latency: int | None) -> Any:
         asked = replace(request, launch=bench)
@@ -190,7 +190,7 @@ def _executor(config: SmConfig, request: RunRequest, engine: Engine, backend: Ba
 
 @dataclass(frozen=True, kw_only=True)
 class _Measurements:
-    """``rows``, the ``document`` of all that was measured, and what the models take from it."""
+    """``rows``, the ``document`` of all measurements, and the parameters for the models."""
 
     rows: Sequence[Row]
     document: dict[str, Any]
@@ -198,7 +198,7 @@ class _Measurements:
 
 
 def _silent(line: str) -> None:
-    """A micro-benchmark prints nothing."""
+    """Discard the output: a micro-benchmark prints nothing."""
 
 
 def _measure(
@@ -226,7 +226,7 @@ def _measure(
 
 
 def _page(document: dict[str, Any], title: str) -> bytes:
-    """The figures as HTML. Only here: the library that draws takes a second to import."""
+    """Return the figures as HTML. The import is local: the plotting library takes a second to import."""
     from metronome.sim.studies.sweep.report.curves import curve_page
     from metronome.sim.studies.sweep.report.page import render
 
@@ -257,7 +257,7 @@ def _print(title: str, rows: Sequence[Row], document: dict[str, Any], curves: bo
 
 
 def _cpi_table(cpi: Sequence[dict[str, Any]]) -> Any:
-    """Cycles per instruction: a row a class, of one warp and of all."""
+    """Return cycles per instruction, with a row for each class, for one warp and for all."""
     counts = sorted({each["warps"] for each in cpi})
     shown = sorted({counts[0], counts[-1]})
     heads = [f">{form}, {warps}" for warps in shown for form in ("indep.", "dep.")]
@@ -271,7 +271,7 @@ def _cpi_table(cpi: Sequence[dict[str, Any]]) -> Any:
 
 
 def _curve_table(curves: Sequence[dict[str, Any]]) -> Any:
-    """Cycles of eight instructions in the slowest warp: a row a class and form, a column a number of warps.
+    """Return the slowest warp's cycles for eight instructions: rows by class and form, columns by number of warps.
 
     Of many numbers only the powers of two and the last are shown: all are in the JSON.
     """

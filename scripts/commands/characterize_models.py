@@ -1,4 +1,4 @@
-"""``metronome characterize --models``: what timing models say of each kernel, beside what it takes."""
+"""``metronome characterize --models``: predictions of timing models for each kernel, and its measured time."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _MOST_CYCLES = 10_000_000
 
 
 def kernels_of(names: str | None, dtype: str | None, models: bool) -> list[str]:
-    """The kernels that are asked for: none without --models.
+    """Return the requested kernels; none without --models.
 
     Raises
     ------
     UsageError
-        For --kernels or --type without --models, and a kernel that is none of ours.
+        For --kernels or --type without --models, and a kernel that is not one of ours.
     """
     from metronome.sim.program.kernel_folders import KERNELS
 
@@ -50,9 +50,9 @@ def judge(
     config: SmConfig, request: RunRequest, engine: Engine, backend: Backend, progress: Report,
     program: tuple[str, str | None], parameters: Parameters,
 ) -> Judged:
-    """Run a kernel of ours with its own size, and ask the models. Its mix is that of the prediction.
+    """Run one of our kernels at its default size, and query the models. Its mix is that of the prediction.
 
-    ``program``: its name and type, None for its own one.
+    ``program``: its name and type; None as type is the kernel's own.
     """
     from metronome.sim.studies.models.compare import estimates
     from metronome.sim.studies.models.mix import mix_of
@@ -72,11 +72,11 @@ def judge(
 
 
 def print_judged(judged: Sequence[Judged]) -> None:
-    """Cycles of each kernel, and the error of each model; nothing if there is none."""
+    """Print the cycles of each kernel, and the error of each model; nothing if there is none."""
     if not judged:
         return
     models = list(judged[0].estimates)
-    # The best, average and worst case of the Fermi study's model go without its name, to fit the width.
+    # The best, average and worst case of the Fermi study's model are shown without its name, to fit the width.
     heads = [f">{model.removeprefix('cpi ').removeprefix('mwp-cwp ')}" for model in models]
     title = "\ncycles of each kernel's region, and the error of each model in %"
     table = new_table("kernel", ">cycles", *heads, "slots", title=title, tight=True)

@@ -35,7 +35,7 @@ def config(
     target = json_target(json_file)
     file = None if output in (None, STDOUT) else require_writable(str(output), "--output", ".toml")
     outputs = [(name, path) for name, path in (("--output", file), ("--json", target)) if path is not None]
-    # The file that was read may be written again: it is read to its end by now.
+    # The output may be the --config file itself, which has been read completely by now.
     refuse_shared(outputs, [STANDARD_OUTPUT])
     if file is not None:
         write_file(file, to_toml(result).encode())

@@ -37,15 +37,15 @@ if TYPE_CHECKING:
 
 __all__ = ["KeptOptions", "carry_out", "experiment_of", "find", "is_experiment", "summary_table", "with_engine"]
 
-#: A name that is at least so much like an experiment's is taken for a mistyped one.
+#: A name that is at least this similar to an experiment's is taken for a misspelt one.
 _ALIKE = 0.7
-#: Failed runs that are listed.
+#: Number of failed runs that are listed.
 _MOST_FAILED = 20
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class KeptOptions:
-    """Where results are kept, and how the runs are made that are not there yet."""
+    """The folder of the results, and the settings for missing runs."""
 
     output: Annotated[
         str | None,
@@ -69,12 +69,12 @@ class KeptOptions:
 
 
 def is_experiment(name: str) -> bool:
-    """Whether this argument of ``metronome sweep`` is an experiment rather than a kernel.
+    """Return whether this argument of ``metronome sweep`` is an experiment rather than a kernel.
 
     Raises
     ------
     UsageError
-        For a name that is neither and looks like an experiment's.
+        If the name is neither but resembles an experiment's.
     """
     from metronome.sim.program.kernel_folders import KERNELS
     from metronome.sim.studies.sweep.spec import NAMED
@@ -86,7 +86,7 @@ def is_experiment(name: str) -> bool:
 
 
 def find(name: str) -> Spec:
-    """The experiment. Raises UsageError for one that cannot be."""
+    """Return the experiment. Raises UsageError if it is invalid."""
     from metronome.sim.studies.sweep.spec import SpecError, find_spec
 
     try:
@@ -96,12 +96,12 @@ def find(name: str) -> Spec:
 
 
 def experiment_of(asked: KernelRuns) -> Spec:
-    """The experiment that the options of a kernel's sweep describe.
+    """Return the experiment that the options of a kernel's sweep describe.
 
     Raises
     ------
     UsageError
-        For a program that is no kernel, or does not have this type or size.
+        If the program is not a kernel, or does not have this type or size.
     """
     from metronome.sim.program.kernels import KernelError, host_of
     from metronome.sim.studies.sweep.record import Run
@@ -131,7 +131,7 @@ def experiment_of(asked: KernelRuns) -> Spec:
 
 
 def with_engine(spec: Spec, engine: Engine) -> Spec:
-    """The experiment with another engine; what that cannot do is left out, and said.
+    """Return the experiment for another engine; leave out the runs that it does not support, and print their number.
 
     Raises
     ------
@@ -153,12 +153,12 @@ def with_engine(spec: Spec, engine: Engine) -> Spec:
 
 
 def carry_out(spec: Spec, kept: KeptOptions, target: Path | None) -> tuple[dict[str, Any], Exit]:
-    """Run what is not done yet; returns what --json writes to ``target``, and the exit status.
+    """Run what is not done yet; return the data for --json (``target``) and the exit status.
 
     Raises
     ------
     UsageError
-        For an experiment that cannot be, a folder that cannot be used, processes that cannot be started, and a cluster
+        For an invalid experiment, a folder that cannot be used, processes that cannot be started, and a cluster
         that does not answer.
     """
     from metronome.sim.build.processes import WorkersError
@@ -196,7 +196,7 @@ def carry_out(spec: Spec, kept: KeptOptions, target: Path | None) -> tuple[dict[
 
 
 def _summary(planned: Plan, results: Results, finished: int) -> tuple[dict[str, Any], Exit]:
-    """Count all the results and name the failed ones, those of an earlier time too."""
+    """Count all results, including those of earlier invocations, and name the failed ones."""
     titles = planned.about["runs"]
     rows = results.table().select(["run", "passed", "reason"]).to_pylist()
     failed = [f"{titles[row['run']]}: {row['reason']}" for row in rows if not row["passed"]]
@@ -237,7 +237,7 @@ def _dry(planned: Plan, folder: Path, workers: int, *, forget: bool) -> tuple[di
 
 
 def summary_table(value: dict[str, Any]) -> Table:
-    """What :func:`carry_out` returns, for people."""
+    """Return the result of :func:`carry_out` as a table."""
     table = new_table("", "")
     for name, what in value.items():
         table.add_row(name.replace("_", " "), escape(str(what)))
@@ -245,14 +245,14 @@ def summary_table(value: dict[str, Any]) -> Table:
 
 
 class _Running(progress.TextColumn):
-    """What is being done at the moment, a line each."""
+    """The runs in progress, one line each."""
 
     def __init__(self, pool: Pool) -> None:
         super().__init__("")
         self._pool = pool
 
     def render(self, task: Any) -> Any:
-        """The lines, read anew whenever the display is drawn."""
+        """Return the lines, updated whenever the display is drawn."""
         from rich.text import Text
 
         return Text("\n".join(self._pool.running()), style="dim")
@@ -260,7 +260,7 @@ class _Running(progress.TextColumn):
 
 @contextmanager
 def _progress(pool: Pool) -> Iterator[Callable[[Plan, int, int, Event | None], None]]:
-    """A bar with done, failed, the time left, and what is running; silent where nobody watches."""
+    """Show a bar with done, failed, the time left, and the runs in progress; silent without a terminal."""
     console = Console(stderr=True)
     if not console.is_terminal:
         yield lambda planned, finished, failed, event: None

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["grade"]
 
-#: A case of the kit takes a second with the solution.
+#: The solution takes a second for a case of the kit.
 _SECONDS = 20
 
 
@@ -63,7 +63,7 @@ def grade(
 
 
 def _kit(reference: str | None, task: int | None) -> Kit:
-    """The cases with reference values, those of one ``task`` if it is given."""
+    """Return the cases with reference values, or only those of ``task`` if it is given."""
     import dataclasses
 
     from metronome.sim.studies.course.cases import REFERENCE, TASKS, CaseError, Kit
@@ -105,7 +105,7 @@ def _grade(path: Path, kit: Kit, seconds: int, json_file: str | None, target: Pa
     from metronome.sim.studies.course.submission import SubmissionError, inspect
 
     try:
-        # What is wrong with the whole file is said once.
+        # Report an error of the whole file only once.
         inspect(path)
         with show_progress() as progress:
             outcomes = list(checking.check(path, kit, seconds=seconds, tell=progress))
@@ -131,7 +131,7 @@ def _print(path: Path, report: Report) -> None:
         asked = TASKS[task]
         places = 0 if asked.statistic == "NUM_STALL_CYCLES" else 3
         title = f"{path.name}, task {task}: {asked.stands_for}, {asked.statistic}"
-        # As a line of its own: a table's title is not wider than the table.
+        # On a line of its own: a table's title is not wider than the table.
         console.print(escape(title), highlight=False, style="italic")
         table = new_table("", ">reference", ">yours", "", ">points", ">of")
         for mark in report.marks:

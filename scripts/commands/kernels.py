@@ -1,4 +1,4 @@
-"""``metronome kernels``: what there is to run."""
+"""``metronome kernels``: list the available kernels."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["kernels"]
 
 
 def _sizes(kernel: KernelInfo) -> dict[str, int]:
-    """The sizes it takes; what they count, and whether all between are taken, is in its description."""
+    """Return the sizes it accepts; the kernel's description gives their meaning and which values between are valid."""
     return {"default": kernel.default_size, "max": kernel.max_size}
 
 

@@ -1,4 +1,4 @@
-"""``metronome new``: a kernel or a policy of one's own to begin with."""
+"""``metronome new``: a template for a new kernel or policy."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def new(
         raise UsageError(f"{name} is there already: take another name")
     source = Path(skeleton.__file__).parent
     try:
-        # Both files or nothing.
+        # Write both files or neither.
         with tempfile.TemporaryDirectory(prefix=".metronome-new-", dir=folder.parent) as made:
             for file in _FILES:
                 shutil.copyfile(source / file, Path(made) / file)

@@ -20,7 +20,7 @@ __all__ = ["OptimiseOptions", "build_by_profile"]
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class OptimiseOptions(SchemeOptions):
-    """A machine for many runs."""
+    """Options for a simulation that is used for many runs."""
 
     optimise: Annotated[
         bool,
@@ -31,7 +31,7 @@ class OptimiseOptions(SchemeOptions):
 def build_by_profile(
     backend: Backend, machine: Machine, options: SchemeOptions, json_file: str | None
 ) -> Exit:
-    """Build the simulation of the machine by a profile of its own, unless there is one."""
+    """Build the simulation of the machine, optimised with a profile of its own, unless there is one."""
     target = json_target(json_file)
     # The machine that `metronome run` would build for the same options.
     config = coordinate(machine.config, check_scheme(machine.config, options))

@@ -1,4 +1,4 @@
-"""A run, computed instead of simulated, and its files: ``metronome predict``, and ``metronome trace``."""
+"""A run, computed instead of simulated, and its files: ``metronome predict`` and ``metronome trace``."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ if TYPE_CHECKING:
 
 __all__ = ["Computed", "compute"]
 
-#: How --issues is written, by the end of the file's name.
+#: Format of the --issues file, by suffix.
 _FORMATS = (".csv", ".parquet")
-#: A policy in Python that is asked in more than this share of the cycles, of more than so many, is slow.
+#: A Python policy is slow if it is called in more than this share of the cycles, in runs longer than this.
 _SELDOM, _SHORT = 0.05, 1000
-#: Differences that --verify tells one by one.
+#: Number of differences that --verify lists individually.
 _MOST_DIFFERENCES = 20
 
 
 @dataclass(frozen=True, kw_only=True)
 class Computed:
-    """What is made of a prediction beside its result."""
+    """Outputs of a prediction besides its result."""
 
-    #: Every cycle goes there.
+    #: The trace files, which receive every cycle.
     traces: Sequence[TraceFile]
-    #: The file of --issues, as it was given.
+    #: The file of --issues, as given.
     issues: str | None = None
-    #: Compare it with the hardware.
+    #: Compare with the hardware.
     verify: bool = False
 
 
@@ -57,7 +57,7 @@ def _issues_file(name: str | None) -> Path | None:
 
 
 def _write_issues(path: Path, issued: np.ndarray) -> None:
-    """Cycle, warp and pc of each issue; a NOP has no pc."""
+    """Write cycle, warp and pc of each issue; a NOP has no pc."""
     import pyarrow
     from pyarrow import csv, parquet
 
@@ -76,7 +76,7 @@ def _write_issues(path: Path, issued: np.ndarray) -> None:
 
 
 def _finishes(issued: np.ndarray, warps: int) -> list[int | None]:
-    """The cycle of each warp's last instruction; None for one that never ran."""
+    """Return the cycle of each warp's last instruction; None for a warp that never ran."""
     instructions = issued[issued["pc"] >= 0]
     finish: list[int | None] = []
     for warp in range(warps):
@@ -86,7 +86,7 @@ def _finishes(issued: np.ndarray, warps: int) -> list[int | None]:
 
 
 def _check_use(options: RunOptions, wanted: Computed) -> None:
-    """UsageError for what a prediction does not have."""
+    """Raise UsageError for options that a prediction does not support."""
     if any(file.kind in WAVEFORMS for file in wanted.traces):
         raise UsageError("--trace: a waveform is that of the hardware: metronome run, or metronome trace")
     for option, asks in (("--trace", wanted.traces), ("--profile", options.shown.profile)):
@@ -95,7 +95,7 @@ def _check_use(options: RunOptions, wanted: Computed) -> None:
 
 
 def compute(ctx: typer.Context, options: RunOptions, wanted: Computed) -> int:
-    """Compute what a run would do; the exit status."""
+    """Predict a run and return the exit status."""
     issues_file = _issues_file(wanted.issues)
     outputs = [] if issues_file is None else [("--issues", issues_file)]
     outputs += [("--trace", file.path) for file in wanted.traces]

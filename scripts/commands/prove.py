@@ -1,4 +1,4 @@
-"""``metronome prove``: the front end's contract, proved of the very modules that are built."""
+"""``metronome prove``: prove the front end's contract for the modules that are built."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["prove"]
 
-#: A warp number of SmConfig; one warp has nobody to be scheduled against.
+#: A warp number of SmConfig; a single warp has no other to be scheduled against.
 _MIN_WARPS, _MAX_WARPS = 2, 64
 #: The fields of SmConfig that are parameters of policies, and the one by which programs change them.
 _PARAMETERS = ("group_warps", "rates", "locality_base", "locality_throttle", "policy_csr")
@@ -38,7 +38,7 @@ def _list(metavar: str, text: str, *names: str) -> Any:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class CaseOptions:
-    """What is proved, and of which front ends."""
+    """The properties to prove, and the front ends."""
 
     properties: Annotated[
         str | None, typer.Option("--property", metavar="P,..", help="P1 to P7 (docs/proof.md); all by default.")
@@ -89,7 +89,7 @@ def prove(
                 proofs.append(prove_one(case))
     except ProofError as error:
         raise UsageError(str(error)) from error
-    # The table first: a file that cannot be written after all does not cost the results.
+    # Open the table first, so that a file that cannot be written after all does not cost the results.
     if json_file != STDOUT:
         _print(proofs)
     if json_file is not None:
@@ -98,7 +98,7 @@ def prove(
 
 
 def _refute(properties: str | None, json_file: str | None) -> int:
-    """A row a broken design and its counterexample; passed if there is one for each."""
+    """Show each broken design with its counterexample; pass if every design has one."""
     from metronome.tb.formal.broken import BROKEN, refute
     from metronome.tb.formal.flow import ProofError
     from metronome.tb.formal.properties import PROPERTIES
@@ -173,7 +173,7 @@ def _chosen(option: str, text: str | None, built: tuple[str, ...]) -> list[str] 
 
 
 def _parameters(settings: list[str] | None) -> dict[str, Any]:
-    """The fields of --set that only a policy reads; others would change what else is proved."""
+    """Return the fields of --set that only a policy reads; others would change what the proofs are about."""
     found = {}
     for text in settings or ():
         name, _, value = text.partition("=")
@@ -211,7 +211,7 @@ _ROW: dict[str, Callable[[Proof], str]] = {
 
 
 def _print(proofs: list[Proof]) -> None:
-    """A row a proof; below it the counterexample of each that failed."""
+    """Print a row for each proof, then the counterexample of each that failed."""
     console = Console()
     table = new_table(*(f">{title}" if title in ("W", "seconds") else title for title in _ROW), tight=True)
     for proof in proofs:
@@ -231,7 +231,7 @@ def _print(proofs: list[Proof]) -> None:
 
 
 def _show(console: Console, what: str, found: Counterexample) -> None:
-    """The cycles up to the violation; columns that are empty throughout are left out."""
+    """Print the cycles up to the violation without columns that are always empty."""
     start = "from reset" if found.reachable else "from a state that need not be reachable: the induction step fails"
     console.print(f"\n{what}: {start}", highlight=False)
     for text in found.violated:

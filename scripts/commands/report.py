@@ -49,7 +49,7 @@ def report(
     Runs of the papers' experiments stand beside the papers' numbers. A sweep that goes on can be reported too. Without
     RESULTS it is a page of --bounds.
     """
-    # Only here: the library that draws takes a second to import.
+    # Imported late: the plotting library takes a second to import.
     from metronome.sim.studies.sweep.report.page import ReportError, bounds_page, compare, read_bounds, render
     from metronome.sim.studies.sweep.report.page import report as make
     from metronome.sim.studies.sweep.results import Results, ResultsError
@@ -91,7 +91,7 @@ def report(
 
 
 def _warn(found: Sequence[Results], documents: Mapping[Path, Mapping[str, Any]]) -> None:
-    """Say which of the results and bounds another version has made."""
+    """Warn of results and bounds that were made by another version."""
     for each in found:
         warn_of_others(str(each.folder), each.origins())
     for file, document in documents.items():

@@ -1,4 +1,4 @@
-"""What ``metronome run`` says of a run: the JSON of docs/command-line.md, the table, the complaint, the exit status."""
+"""Output of ``metronome run``: the JSON of docs/command-line.md, the table, the complaints and the exit status."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
 
 __all__ = ["Outcome", "add_counters", "memory_of", "print_outcome"]
 
-#: How a run can end other than by itself, and what that is as an exit status.
+#: Ends of a run other than by itself, and their exit statuses.
 _STATUS = {"fault": Exit.FAULT, "hang": Exit.CYCLE_LIMIT, "deadlock": Exit.CYCLE_LIMIT}
 
-#: Instead of a counter that the predictor does not have.
+#: Shown for a counter that the predictor does not have.
 _NOT_PREDICTED = "not predicted"
 
 
 def memory_of(request: RunRequest) -> str:
-    """The memory model and what it was given, for people."""
+    """Describe the memory model and its parameters."""
     if request.memory not in DRAM_MODELS:
         return f"{request.memory}, latency {request.latency}"
     return f"{request.memory}, {request.memory_options.timing}, clock ratio {request.memory_options.clock}"
@@ -43,7 +43,7 @@ def memory_of(request: RunRequest) -> str:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Outcome(plain.Outcome):
-    """A finished run with what was asked for, and the exit status that says how it ended."""
+    """A finished run with its request and its exit status."""
 
     @property
     def exit_status(self) -> Exit:
@@ -54,7 +54,7 @@ class Outcome(plain.Outcome):
 
 
 def _notes(outcome: Outcome) -> list[str]:
-    """What is worth knowing of a run whether it has passed or not, a line each."""
+    """Return the notes on a run, one line each, whether or not it has passed."""
     notes = [f"memcheck: {finding.describe(outcome.source_of)}" for finding in outcome.findings or () if finding.note]
     if outcome.result.argument_missing:
         place = f"the program reads its argument block at {outcome.launch.argument_address:#x}, but has none"
@@ -63,7 +63,7 @@ def _notes(outcome: Outcome) -> list[str]:
 
 
 def add_counters(table: Table, outcome: Outcome, cycles: int) -> None:
-    """Rows of the counters that have a title: those that count cycles as shares, the others below them."""
+    """Add rows for the counters with a title: cycle counters as shares, then the others."""
     counters, config = outcome.counters, outcome.config
     titled = [counter for counter in COUNTERS if counter.title is not None]
     shares = {counter.title: counters[counter.name] for counter in titled if counter.share and not counter.oracle}
@@ -82,7 +82,7 @@ def add_counters(table: Table, outcome: Outcome, cycles: int) -> None:
 
 
 def _not_measured(launch: Launch) -> str:
-    """Why there are no cycles of the measured region."""
+    """Return the reason why the cycles of the measured region are missing."""
     if launch.region is not None:
         return f"not measured: the program never called {launch.region} (--region)"
     return "not measured: the program never opened the region (CSR 0x7C0)" + (
@@ -91,7 +91,7 @@ def _not_measured(launch: Launch) -> str:
 
 
 def _table(outcome: Outcome) -> Table:
-    """The run in numbers."""
+    """Return the table of the run's figures."""
     request, config = outcome.request, outcome.config
     title = f"{outcome.launch.name} on {outcome.machine.title} ({config.warps} warps x {config.threads} threads)"
     table = new_table("", ">", title=escape(title))
@@ -138,9 +138,9 @@ def print_outcome(
     outcome: Outcome, *, table: bool, per_warp: bool = False, name: str | None = None,
     finishes: Sequence[int | None] | None = None,
 ) -> None:
-    """The tables on standard output if wanted, what went wrong on standard error; of several runs each has a name.
+    """Print the tables on standard output if wanted, and errors on standard error; ``name`` labels one of several runs.
 
-    ``finishes``: the cycle of each warp's last instruction, where that is known; ``per_warp`` shows it.
+    ``finishes``: the cycle of each warp's last instruction, if it is known; ``per_warp`` shows it.
     """
     if table:
         Console().print(_table(outcome))

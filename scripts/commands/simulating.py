@@ -1,4 +1,4 @@
-"""A run on the simulated SM, and its files: ``metronome run``, and ``metronome trace``."""
+"""A run on the simulated SM, and its files: ``metronome run`` and ``metronome trace``."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def simulate(
     ctx: typer.Context, options: RunOptions, traces: Sequence[TraceFile], option: str,
     window: tuple[int | None, int | None] = (None, None),
 ) -> int:
-    """Run a program as the options say; every cycle goes to the files ``traces``.
+    """Run a program according to the options; every cycle goes to the files ``traces``.
 
-    ``option``: what names those files; ``window``: the first and the last cycle of a waveform. Returns the exit status.
+    ``option``: the option of those files; ``window``: first and last cycle of a waveform. Returns the exit status.
     """
     waveforms = [file for file in traces if file.kind in WAVEFORMS]
     check_waveforms(waveforms, *window)

@@ -61,7 +61,7 @@ def sweep(
     if keeps:
         return _finish(carry_out(experiment_of(asked), kept, target), json_file, target)
     outcomes = _outcomes(backend_of(ctx), asked)
-    # The table first: a file that cannot be written after all does not cost the results.
+    # Open the table first, so that a file that cannot be written after all does not cost the results.
     if json_file != STDOUT:
         print_sweep(outcomes, asked.varied, asked.program.name)
     if json_file is not None:
@@ -70,7 +70,7 @@ def sweep(
 
 
 def _outcomes(backend: Backend, asked: KernelRuns) -> list[Outcome]:
-    """Run one after the other. Every program is prepared first: what is wrong with one costs no simulation."""
+    """Run all in turn. Every program is prepared first, so that an error in one costs no simulation."""
     predicted = asked.engine is Engine.PREDICT
     for _, scheme, config in asked.runs if predicted else ():
         backend.refuse_prediction(config, asked.request(None, scheme))
@@ -103,12 +103,12 @@ def _outcomes(backend: Backend, asked: KernelRuns) -> list[Outcome]:
     return outcomes
 
 
-#: Options that an experiment takes; its axes stand in its file.
+#: Options that an experiment accepts; its axes are in its file.
 _OF_EXPERIMENTS = ("kernel", "engine", "output", "jobs", "scheduler", "forget_others", "dry_run", "json_file")
 
 
 def _refuse_axes(ctx: typer.Context) -> None:
-    """UsageError for an option that would be an axis."""
+    """Raise UsageError for an option that would be an axis."""
     option = given(ctx, {parameter.name or "" for parameter in ctx.command.params} - set(_OF_EXPERIMENTS))
     if option is not None:
         raise UsageError(f"{option} is for a kernel: the axes of an experiment stand in its file")
@@ -124,7 +124,7 @@ def _finish(done: tuple[dict[str, Any], Exit], json_file: str | None, target: Pa
 
 
 def _named(name: str, progress: Report) -> Report:
-    """Steps with the run's name before them."""
+    """Prefix the steps with the run's name."""
     return lambda step: progress(f"{name}: {step}")
 
 

@@ -1,4 +1,4 @@
-"""The runs that ``metronome sweep`` with a kernel is asked for."""
+"""The runs that ``metronome sweep`` makes for a kernel."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ __all__ = ["KernelRuns", "SweepOptions"]
 
 @dataclass(frozen=True, kw_only=True)
 class SweepSchemeOptions:
-    """The front ends that are compared."""
+    """The front ends to compare."""
 
     mode: Annotated[
         str | None, typer.Option(metavar="MODES", help="swas, baseline, vortex; with commas. Default: baseline,swas.")
@@ -60,7 +60,7 @@ class SweepSchemeOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class EachOptions:
-    """How each run is made."""
+    """Settings of each run."""
 
     max_cycles: MaxCyclesOption = 10_000_000
     function: FunctionOption = None
@@ -86,7 +86,7 @@ class SweepOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class KernelRuns:
-    """Runs of one program, each with its machine, front end and configuration, and what they have in common."""
+    """Runs of one program, each with its machine, front end and configuration, and their common settings."""
 
     program: Program
     runs: Sequence[tuple[Machine, Scheme, SmConfig]]
@@ -96,17 +96,17 @@ class KernelRuns:
     dtype: str | None
     size: int | None
     engine: Engine
-    #: The request of each run, but for its program and policies.
+    #: The request of each run, without its program and policies.
     common: RunRequest
 
     @classmethod
     def of(cls, kernel: str, options: SweepOptions, target: Path | None) -> KernelRuns:
-        """The runs that the options ask for. ``target``: where --json goes.
+        """Return the runs that the options describe. ``target``: the file of --json.
 
         Raises
         ------
         UsageError
-            For whatever cannot be run.
+            For anything that cannot be run.
         """
         each, inputs = options.each, options.inputs
         memory, dtype = check_run_options(inputs, options.memory, each.max_cycles)
@@ -134,19 +134,19 @@ class KernelRuns:
         )
 
     def request(self, launch: Any, scheme: Scheme) -> RunRequest:
-        """The request of one run."""
+        """Return the request of one run."""
         return dataclasses.replace(self.common, launch=launch, policy=scheme.issue, fetch_policy=scheme.fetch)
 
 
-#: Until a program is prepared.
+#: Placeholder until a program is prepared.
 _NONE: Any = None
 
 
 def _schemes(machine: Machine, varied: Sequence[str], asked: SweepSchemeOptions, engine: Engine) -> list[Scheme]:
-    """The front ends to compare on one machine.
+    """Return the front ends to compare on one machine.
 
-    Without lists these are the paper's two, as far as the engine knows them, with the machine's policies. If fields are
-    varied, it is the machine's own one, and if the user has named a field of it, so is that.
+    Without lists these are the paper's two, if the engine supports both, with the machine's policies. If fields are
+    varied, they are the machine's coordination and its first policy. Fields that the user has set are used as set.
     """
     config = machine.config
     both = ["baseline", "swas"] if engine is Engine.RTL else ["swas"]
@@ -161,7 +161,7 @@ def _schemes(machine: Machine, varied: Sequence[str], asked: SweepSchemeOptions,
 
 
 def _check_forecast(configs: Sequence[SmConfig], engine: Engine) -> None:
-    """UsageError if there is nothing that a forecast can be compared with."""
+    """Raise UsageError if there is no hardware run or no probe to compare a forecast with."""
     if engine is not Engine.RTL:
         raise UsageError("--forecast is compared with a run of the hardware: leave out --engine")
     if not all(config.probe for config in configs):

@@ -29,11 +29,11 @@ def _scheme_cells(outcome: Outcome) -> dict[str, str]:
 
 
 def _table(outcomes: Sequence[Outcome], varied: Sequence[str]) -> Table:
-    """A row a run, in 80 columns. IPC is that of the JSON (`ipc`); *rel.* is to the first that passed.
+    """A table, a row per run, in 80 columns. IPC is that of the JSON (`ipc`); *rel.* is to the first that passed.
 
-    NOPs, *discr.* (discrepancies) and errors are shares of the cycles. With ``varied`` fields, the columns of the
-    front end that are the same in all rows are left out. If there are forecasts, they take the place of the shares:
-    cycles, and the issues that were forecast for their very cycle, and for their place in the order.
+    NOPs, *discr.* (discrepancies) and errors are shares of the cycles. With ``varied`` fields, front end columns that
+    are the same in all rows are left out. Forecasts, if there are any, replace the shares: cycles, and the issues that
+    were forecast in their exact cycle, and in their place in the order.
     """
     forecasts = any(outcome.forecast is not None for outcome in outcomes)
     cells = [_scheme_cells(outcome) for outcome in outcomes]
@@ -67,7 +67,7 @@ def _forecast_cells(forecast: Mapping[str, Any], cycles: int) -> list[str]:
 
 
 def print_sweep(outcomes: Sequence[Outcome], varied: Sequence[str], program: str) -> None:
-    """The runs of ``program`` on the screen: what they have in common, and a table; ``varied`` as fields."""
+    """Print the common settings and a table of the runs of ``program``; ``varied`` are the fields that differ."""
     first = outcomes[0]
     machine = first.machine
     fixed = [f"{name}={text}" for name, text in machine.settings.items() if name not in varied]
@@ -84,7 +84,7 @@ def print_sweep(outcomes: Sequence[Outcome], varied: Sequence[str], program: str
                  and len({_scheme_cells(outcome)[name] for outcome in outcomes}) == 1]
         console.print(", ".join(alike), highlight=False)
     table = _table(outcomes, varied)
-    # Rather a long line than half a number.
+    # Prefer a long line to a truncated number.
     needed = console.measure(table, options=console.options.update(max_width=10_000)).maximum
     Console(width=max(console.width, needed)).print(table)
     console.print("IPC: thread-instructions per cycle", highlight=False)

@@ -27,7 +27,7 @@ __all__ = ["synth"]
 
 #: Options of placing and routing.
 _OF_ROUTING = ("freq", "seed", "seeds", "minutes", "placer")
-#: Options of one unit, which the table of --price has not.
+#: Options of one unit, which the table of --price does not have.
 _ONE_UNIT = ("unit", "preset", "warps", "threads", "settings", "config_file", "mode", "issue", "fetch", "prediction",
              "breakdown", "depth", "cells", "compare", "log", "seed")
 _MAX_FREQ, _MAX_MINUTES, _MAX_DEPTH = 10_000, 10_000, 10
@@ -39,7 +39,7 @@ _PRICE_SEEDS = "1,2,3"
 
 @dataclass(frozen=True, kw_only=True)
 class RoutingOptions:
-    """How a unit is placed and routed."""
+    """Options of placing and routing a unit."""
 
     freq: Annotated[
         float, typer.Option(metavar="MHZ", help="The target clock rate; if given, missing it is an error.")
@@ -58,7 +58,7 @@ class RoutingOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class FigureOptions:
-    """Which figures of a unit are wanted."""
+    """The requested figures of a unit."""
 
     area: Annotated[bool, typer.Option("--area", help="Synthesise only; no clock rate.")] = False
     cells: Annotated[bool, typer.Option("--cells", help="Also report gates and memory bits.")] = False
@@ -96,7 +96,7 @@ class PriceOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class FileOptions:
-    """Where it is written."""
+    """Output files."""
 
     log: Annotated[
         str | None,
@@ -141,7 +141,7 @@ def synth(
 
 
 def _check_options(ctx: typer.Context, unit: str | None, figures: FigureOptions, *, price: bool) -> None:
-    """Refuse options that another way of calling has, which would say nothing here."""
+    """Refuse options that belong to another mode of the command and would have no effect here."""
     wrong: tuple[str, ...]
     if figures.breakdown:
         wrong, what = (*_OF_ROUTING, "area", "compare"), "a unit that is placed and routed, not for --breakdown"

@@ -1,4 +1,4 @@
-"""What ``metronome synth`` shows on a terminal, and what it says of figures that are missing."""
+"""Terminal output of ``metronome synth``, and its messages on missing figures."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 __all__ = ["clocked", "compared", "not_routed", "parts"]
 
 _NAMES = {"luts": "LUTs", "ffs": "FFs", "brams": "block RAM", "dsps": "DSPs", "memory_bits": "memory bits"}
-#: What nextpnr counts -> what it is called here.
+#: nextpnr's name of a resource -> its name here.
 _OF_DEVICE = {"TRELLIS_COMB": "LUTs", "TRELLIS_FF": "FFs", "DP16KD": "block RAMs", "MULT18X18D": "DSPs"}
 
 
 def parts(unit: str, found: Sequence[Part]) -> Table:
-    """A line a part, indented by its depth, with what is in it and with its share of the first of these."""
+    """Return a table with a line for each part, indented by depth: its contents and its share of the first part."""
     (first, *others) = list(vars(found[0].area))
     table = new_table("part", f">{_NAMES.get(first, first)}", ">%", *(f">{_NAMES.get(name, name)}" for name in others),
                       title=f"{unit}, part by part")
@@ -56,7 +56,7 @@ def _lines(result: SynthResult) -> Iterator[str]:
 
 
 def clocked(result: SynthResult) -> Group:
-    """The area and the clock rate on a line, what else is known, and the critical path as a table."""
+    """Return the area and the clock rate on one line, further figures, and the critical path as a table."""
     if result.best is None:
         return Group(*_lines(result))
     table = new_table(">ns", ">at ns", ">levels", "signal", title="Critical path")
@@ -66,7 +66,7 @@ def clocked(result: SynthResult) -> Group:
 
 
 def compared(found: Sequence[Difference]) -> Table:
-    """The figures beside the committed ones."""
+    """Return the figures beside the committed ones."""
     table = new_table("figure", ">now", ">committed", ">%", title="Against the committed figures")
     for each in found:
         percent = "" if each.percent is None else f"{each.percent:+.1f}"
@@ -75,7 +75,7 @@ def compared(found: Sequence[Difference]) -> Table:
 
 
 def not_routed(result: SynthResult) -> Iterator[str]:
-    """A line for each seed that has given no clock rate: why, what to do, and where nextpnr's log is."""
+    """Yield a line for each seed without a clock rate: the reason, the remedy, and the path of nextpnr's log."""
     for route in result.routes:
         if route.problem is not None:
             hint = ""

@@ -1,4 +1,4 @@
-"""The work of ``metronome synth`` on one unit: measure it, show and write what was found, and say what was not."""
+"""Work of ``metronome synth`` on one unit: measure it, show and write the figures, and report missing ones."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = ["Work"]
 
 @dataclasses.dataclass(frozen=True)
 class Work:
-    """One unit of one machine, and where its results go."""
+    """One unit of one machine, and the destination of its results."""
 
     unit: str
     config: SmConfig
@@ -38,7 +38,7 @@ class Work:
     asked: dict[str, object]
 
     def break_down(self, depth: int, cells: bool) -> int:
-        """``--breakdown``."""
+        """Carry out ``--breakdown``."""
         from metronome.sim.fpga import synth as tools
 
         with self._refusing(), show_progress() as progress:
@@ -51,11 +51,11 @@ class Work:
         return Exit.PASSED
 
     def measure(self, options: Sequence[Options], cells: bool, row: UnitRow | None, striven: float | None) -> int:
-        """Area, and clock rate for each of ``options``; ``row`` is compared with, ``striven`` is the MHz to reach.
+        """Measure area, and clock rate for each of ``options``; compare with ``row`` and the target ``striven`` (MHz).
 
         Returns
         -------
-        The exit status. No clock rate at all is worse than an area that has grown, and that than a clock rate missed.
+        The exit status. A missing clock rate is worse than a larger area, and that is worse than a clock rate missed.
         """
         from metronome.sim.fpga.synth import committed
         from metronome.sim.fpga.synth import synthesize as run
@@ -86,7 +86,7 @@ class Work:
 
     @contextlib.contextmanager
     def _refusing(self) -> Iterator[None]:
-        """A synthesis that fails is one line, with the end of the log; all of it is in the file of --log."""
+        """Report a failed synthesis as one line with the end of the log; the --log file has all of it."""
         from metronome.sim.fpga.synth import SynthesisError
 
         try:
@@ -97,7 +97,7 @@ class Work:
             raise UsageError(str(error)) from error
 
     def _keep_logs(self, files: Iterable[Path | None]) -> None:
-        """Put the logs into the file of --log, one behind the other."""
+        """Concatenate the logs into the file of --log."""
         if self.log is not None:
             there = [file for file in files if file is not None]
             write_file(self.log, b"".join(f"==== {file}\n".encode() + file.read_bytes() for file in there))

@@ -1,4 +1,4 @@
-"""``metronome trace``: what happened in every cycle of a run, in files."""
+"""``metronome trace``: files that show every cycle of a run."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = ["trace"]
 
 @dataclass(frozen=True, kw_only=True)
 class FileOptions:
-    """The files of ``metronome trace``, and what they show."""
+    """The files of ``metronome trace`` and their contents."""
 
     output: Annotated[
         list[str] | None,

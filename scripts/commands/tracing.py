@@ -1,4 +1,4 @@
-"""Files of a trace: ``--trace`` of ``metronome run``, ``metronome predict`` and ``metronome trace``."""
+"""Trace files: ``--trace`` of ``metronome run``, ``metronome predict`` and ``metronome trace``."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ FormatOption = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class TraceOptions:
-    """Files of a trace, beside the other results of a run."""
+    """Trace files, besides the other results of a run."""
 
     trace: Annotated[
         list[str] | None,
@@ -61,12 +61,12 @@ class TraceFile:
 
 
 def trace_files(names: Sequence[str] | None, option: str, kind: str | None = None) -> list[TraceFile]:
-    """The files, tried out. ``kind``: what --format says.
+    """Return the files after checking that they are writable. ``kind``: the format given by --format.
 
     Raises
     ------
     UsageError
-        For a name that does not say which format, or a file that cannot be written.
+        If a name does not determine the format, or a file cannot be written.
     """
     if kind is not None and f".{kind}" not in FORMATS:
         raise UsageError(f"--format must be one of {', '.join(known[1:] for known in FORMATS)}, not {kind!r}")
@@ -87,7 +87,7 @@ def trace_files(names: Sequence[str] | None, option: str, kind: str | None = Non
 
 
 def about(asked: AskedRun) -> About:
-    """What the traces say of a run."""
+    """Return the description of the run that the traces contain."""
     from metronome.sim.show.trace.about import About
 
     config, request, launch = asked.config, asked.request, asked.launch
@@ -104,27 +104,27 @@ def about(asked: AskedRun) -> About:
 
 
 class Output:
-    """One file, written beside its place."""
+    """One output file, written to a temporary file beside it."""
 
     def __init__(self, path: Path) -> None:
         self._path, self._in_place = path, not path.exists() or path.is_file()
-        #: Where it is written; None: where files usually are that are not there for long.
+        #: Folder of the temporary file; None for the system's temporary folder.
         self.folder = path.parent if self._in_place else None
         with self.errors():
-            # What is no file (a device, a pipe) is written when all is there.
+            # A device or a pipe is written only after the trace is complete.
             handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=self.folder)
             self.file, self.part = os.fdopen(handle, "w+b"), Path(name)
 
     @contextlib.contextmanager
     def errors(self) -> Iterator[None]:
-        """What goes wrong with the file is said of its name."""
+        """Turn errors of the file into a UsageError with its name."""
         try:
             yield
         except OSError as error:
             raise UsageError(f"cannot write {self._path}: {error.strerror or error}") from None
 
     def put_in_place(self) -> None:
-        """All is written."""
+        """Move the complete file into place."""
         with self.errors():
             self.file.close()
             if self._in_place:
@@ -137,15 +137,15 @@ class Output:
                     shutil.copyfileobj(source, target)
 
     def close(self) -> None:
-        """Leave nothing behind but what is finished."""
-        with contextlib.suppress(OSError):  # a full disk has been told already
+        """Close the file and remove the temporary file."""
+        with contextlib.suppress(OSError):  # a full disk has already been reported
             self.file.close()
         self.part.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager
 def written(path: Path) -> Iterator[Output]:
-    """A file that comes into its place if all goes well; else nothing of it is left."""
+    """Provide a file that is moved into place on success and removed otherwise."""
     output = Output(path)
     try:
         yield output
@@ -155,11 +155,11 @@ def written(path: Path) -> Iterator[Output]:
 
 
 class _Traced:
-    """A sink of cycles that writes a file of a trace."""
+    """A sink of cycles that writes a trace file."""
 
     def __init__(self, output: Output, sink: Sink) -> None:
         self._output, self._sink = output, sink
-        #: Nothing has been told, and an older file stays.
+        #: No cycle was received, and an older file stays.
         self.empty = False
 
     def begin(self) -> None:
@@ -181,10 +181,10 @@ class _Traced:
 def traced(
     files: Sequence[TraceFile], config: SmConfig, about: About, others: Sequence[Sink] = ()
 ) -> Iterator[Watcher | None]:
-    """Who is to be told of every cycle so that the files are written; None if there are none.
+    """Yield the receiver of all cycles, which writes the files; None if there are none.
 
-    ``others``: further sinks of cycles. However the run ends, the files have what was told until then. If one cannot be
-    written, none of it is left.
+    ``others``: further sinks of cycles. However the run ends, the files contain all cycles received until then. If one
+    cannot be written, no part of it is left.
     """
     if not files and not others:
         yield None

@@ -1,4 +1,4 @@
-"""``metronome verilog``: the SM as synthesizable Verilog, one file or a folder with all that goes with it."""
+"""``metronome verilog``: the SM as synthesizable Verilog, one file or a folder with all accompanying files."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["verilog"]
 
-#: Those of hdl.verilog.BUSES, which is imported late; a test compares them.
+#: The buses of hdl.verilog.BUSES, which is imported late; a test compares them.
 BUS_NAMES = ("line", "axi")
 
 
@@ -85,7 +85,7 @@ def _one_file(
     backend: Backend, asked: Machine, config: SmConfig, output: str, target: Path | None,
     inputs: list[tuple[str, Path]], json_file: str | None,
 ) -> dict[str, Any]:
-    """Write the file, or to standard output; what --json says of it."""
+    """Write the file, or to standard output; return the data for --json."""
     file = None if output == STDOUT else require_writable(output, "--output", ".v", ".sv")
     refuse_shared(_outputs(file, target), [*inputs, *([STANDARD_OUTPUT] if STDOUT in (output, json_file) else [])])
     with show_progress() as progress:
@@ -103,7 +103,7 @@ def _one_file(
 
 
 def _export(backend: Backend, asked: Machine, config: SmConfig, bus: str, probe: bool, folder: Path) -> dict[str, Any]:
-    """Write the folder; what --json says of it."""
+    """Write the folder; return the data for --json."""
     from metronome.sim.build.export.files import export_files
 
     chip = asked.for_chip(config)

@@ -23,7 +23,7 @@ _FULL = "No space left on device"
 
 
 def check_waveforms(files: Sequence[TraceFile], first: int | None, last: int | None) -> None:
-    """UsageError for files that do not go together, or that cannot be written on this computer."""
+    """Raise UsageError for files that exclude each other, or that cannot be written on this computer."""
     kinds = [file.kind for file in files]
     if ".gtkw" in kinds and not {".vcd", ".fst"} & set(kinds):
         raise UsageError("a .gtkw file says how GTKWave shows a waveform: ask for a .vcd or .fst file, too")
@@ -45,9 +45,9 @@ def check_waveforms(files: Sequence[TraceFile], first: int | None, last: int | N
 def waved(
     files: Sequence[TraceFile], config: SmConfig, first: int | None = None, last: int | None = None
 ) -> Iterator[Waves | None]:
-    """What the simulation is to dump so that the files can be made, which they are at the end; None without files.
+    """Yield the dump settings for the simulation and convert the dump to the files at the end; None without files.
 
-    However the run ends, the files have what was dumped until then. If one cannot be written, none of it is left.
+    However the run ends, the files contain all that was dumped until then. If one cannot be written, no part is left.
     """
     if not files:
         yield None
@@ -83,7 +83,7 @@ def _make(files: Sequence[TraceFile], outputs: Sequence[Output], dump: Path, con
 
     if broken:
         if not dump.stat().st_size:
-            return  # nothing was run: a file of an earlier run stays
+            return  # nothing was run: the file of an earlier run stays
         cut_unfinished(dump)
     shown = next((file.path for file in files if file.kind != ".gtkw"), files[0].path)
     for file, output in zip(files, outputs, strict=True):

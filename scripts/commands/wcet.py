@@ -1,4 +1,4 @@
-"""``metronome wcet``: the longest time of a program, for all inputs."""
+"""``metronome wcet``: worst-case execution time of a program, for all inputs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["wcet"]
 
-#: One in so many of the observed inputs is run on the hardware, too.
+#: One in this many observed inputs also runs on the hardware.
 _PART = 25
 #: Names of the parts of a bound, in the order of the table.
 _PARTS = {
@@ -49,7 +49,7 @@ _PARTS = {
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class BoundOptions:
-    """What is known beforehand, and what is wanted beside the bound."""
+    """Known facts, and results besides the bound."""
 
     observe: Annotated[
         int,
@@ -131,7 +131,7 @@ def wcet(ctx: typer.Context, *, subject: SubjectOptions, json_file: JsonOption =
 
 
 def _tell_moved(asked: AskedRun, ranges: Sequence[Range]) -> None:
-    """Say of which ranges the launch's own numbers are not."""
+    """Report the ranges that do not contain the launch's own values."""
     from metronome.sim.analysis.code.inputs import initialised, outside
 
     for each in ranges:
@@ -143,7 +143,7 @@ def _tell_moved(asked: AskedRun, ranges: Sequence[Range]) -> None:
 
 
 def _miss_rate(asked: AskedRun) -> float | None:
-    """The part of the loads of the list that misses, which is known before the run."""
+    """Return the share of the listed loads that miss, which is known before the run."""
     if asked.listing is None:
         return None
     from metronome.sim.analysis.access_order.estimate import estimate_of
@@ -158,8 +158,8 @@ def _traces(slowest: list[str] | None, observe: int) -> list[TraceFile]:
 
 
 def _verdict(asked: AskedRun, bound: Bound, observed: Observed | None, facts: Facts, memory_bound: int | None) -> int:
-    """The exit status, and what is wrong."""
-    # A rule that nothing was found for may be a mistake.
+    """Return the exit status, and print the problems found."""
+    # A rule that matches nothing may be a mistake.
     for rule in facts.unused_rules if facts.used else ():
         print(f"metronome: {rule.text} is of nothing that is executed", file=sys.stderr)
     complaint = None
@@ -204,7 +204,7 @@ def _trace(
     ctx: typer.Context, asked: AskedRun, ranges: Sequence[Range], observed: Observed, bound: Bound,
     traces: Sequence[TraceFile],
 ) -> None:
-    """Write the longest run, as it is predicted."""
+    """Write the predicted trace of the longest run."""
     from metronome.sim.analysis.code.inputs import Inputs
 
     request = dataclasses.replace(asked.request, launch=Inputs(asked.launch, ranges).filled(observed.inputs))
@@ -248,7 +248,7 @@ def _document(
 
 
 def _holds(asked: AskedRun, bound: Bound) -> dict[str, str]:
-    """In words: for which inputs, on which machine, and what is taken for granted."""
+    """Describe the bound's validity in words: the inputs, the machine, and the assumptions."""
     config, request = asked.config, asked.request
     memory = f"{request.memory} memory"
     if request.memory == "fixed":

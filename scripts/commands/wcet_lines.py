@@ -1,4 +1,4 @@
-"""What a bound is made of by source line, and the path that it was counted along: the JSON and the table."""
+"""The parts of a bound by source line, and its worst path, as JSON and as a table."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _KINDS = ("instructions", "nops", "waits")
 
 
 def place_in(image: ElfImage, pc: int) -> str:
-    """A pc with its function and source line, as far as they are known."""
+    """Return a pc with its function and source line, if they are known."""
     frame = next(iter(image.frames_at(pc)), None)
     if frame is None:
         return f"{pc:#010x}"
@@ -33,14 +33,14 @@ def place_in(image: ElfImage, pc: int) -> str:
 
 
 def refusal(image: ElfImage, error: RefusedError) -> str:
-    """What was refused, with function, source line and pc."""
+    """Return the refusal with function, source line and pc."""
     if error.pc is None:
         return str(error)
     return f"{error} (at {place_in(image, error.pc)})"
 
 
 def _lines(image: ElfImage, bound: Bound) -> dict[tuple[str, str], Counter[str]]:
-    """(source line, function) to what is laid to it, the most first; the line is empty where it is not known."""
+    """Map (source line, function) to its share of the bound, the largest first; unknown lines are empty."""
     lines: dict[tuple[str, str], Counter[str]] = {}
     if bound.by_instruction is None:
         return lines
@@ -52,7 +52,7 @@ def _lines(image: ElfImage, bound: Bound) -> dict[tuple[str, str], Counter[str]]
 
 
 def described_lines(image: ElfImage, bound: Bound) -> dict[str, Any]:
-    """``lines`` and ``worst_path`` of the JSON (docs/wcet.md)."""
+    """Return ``lines`` and ``worst_path`` of the JSON (docs/wcet.md)."""
     laid = bound.by_instruction
     if laid is None:
         return {}
@@ -80,7 +80,7 @@ def described_lines(image: ElfImage, bound: Bound) -> dict[str, Any]:
 
 
 def print_lines(console: Console, image: ElfImage, bound: Bound) -> None:
-    """The lines that the most is laid to, as a table."""
+    """Print the lines with the largest shares of the bound as a table."""
     lines, laid = _lines(image, bound), bound.by_instruction
     if laid is None or not lines:
         return

@@ -1,1 +1,1 @@
-"""The options that several subcommands share, and what they ask for."""
+"""Options that several subcommands share, and the objects that they describe."""

@@ -1,4 +1,4 @@
-"""What several subcommands take: the option types, and the checks of names, numbers and files."""
+"""Shared option types, and the checks of names, numbers and files."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ JsonOption = Annotated[
 
 
 def choose(option: str, value: str, built: Collection[str]) -> str:
-    """The one of ``built`` that ``value`` names, in upper or lower case.
+    """Return the entry of ``built`` that ``value`` names, in upper or lower case.
 
     Raises
     ------
     UsageError
-        For any other value, with the name that resembles it.
+        For any other value, with the most similar name.
     """
     try:
         return one_of(option, value, built)
@@ -38,7 +38,7 @@ def choose(option: str, value: str, built: Collection[str]) -> str:
 
 
 def listed(option: str, text: str) -> list[str]:
-    """The names of a list with commas, each once.
+    """Return the names of a comma-separated list, without duplicates.
 
     Raises
     ------
@@ -52,7 +52,7 @@ def listed(option: str, text: str) -> list[str]:
 
 
 def given(ctx: typer.Context, names: Collection[str]) -> str | None:
-    """The first option that stands on the command line, of those with these parameters' names."""
+    """Return the first option on the command line among those with these parameters' names."""
     for parameter in ctx.command.params:
         source = ctx.get_parameter_source(parameter.name or "")
         if parameter.name in names and source is not None and source.name == "COMMANDLINE":
@@ -61,7 +61,7 @@ def given(ctx: typer.Context, names: Collection[str]) -> str | None:
 
 
 def positive(option: str, value: int | None) -> None:
-    """Refuse a number below 1. None, an option that was not given, passes."""
+    """Refuse a number below 1. None (option not given) passes."""
     if value is not None and value < 1:
         raise UsageError(f"{option} must be at least 1, not {value}")
 
@@ -75,7 +75,7 @@ def within(option: str, value: int, first: int, last: int | None = None) -> None
 
 
 def input_file(option: str, name: str) -> Path:
-    """The path of an input file: a regular file that is there and can be read, since a device may never end."""
+    """Return the path of an input file: an existing, readable regular file, since a device may never end."""
     if not name:
         raise UsageError(f"{option}: the name of the file is empty")
     path = Path(name).expanduser()
@@ -90,5 +90,5 @@ def input_file(option: str, name: str) -> Path:
 
 
 def json_target(name: str | None) -> Path | None:
-    """Where --json goes, tried out; None for standard output (and without --json, where nobody asks)."""
+    """Return the file of --json after checking that it is writable; None for standard output or without --json."""
     return None if name is None or name == STDOUT else require_writable(name, "--json", ".json", ".txt", ".log")

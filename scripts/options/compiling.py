@@ -1,4 +1,4 @@
-"""The options of what is compiled, for the subcommands that compile."""
+"""Compiler options of the subcommands that compile."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ NoSimtOption = Annotated[
 
 
 def compiling(cflags: str | None, function: str | None, no_simt: bool) -> Compiling:
-    """What the options say; flags are split as a shell does.
+    """Return the compiler options; flags are split as in a shell.
 
     Raises
     ------
     UsageError
-        For a quotation mark without its second one.
+        For an unbalanced quotation mark.
     """
     try:
         return Compiling(split_flags(cflags or ""), function, not no_simt)
@@ -41,6 +41,6 @@ def compiling(cflags: str | None, function: str | None, no_simt: bool) -> Compil
 
 
 def print_warnings(text: str) -> None:
-    """The compiler's warnings, on standard error."""
+    """Print the compiler's warnings on standard error."""
     sys.stderr.write(text)
     sys.stderr.flush()

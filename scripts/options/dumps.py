@@ -1,4 +1,4 @@
-"""The option ``--dump SYMBOL|ADDR:BYTES=FILE``: a piece of memory, written to a file after the run."""
+"""The option ``--dump SYMBOL|ADDR:BYTES=FILE``, which writes a region of memory to a file after the run."""
 
 from __future__ import annotations
 
@@ -16,33 +16,33 @@ from ..process.errors import UsageError
 
 __all__ = ["Dump", "DumpRequest", "parse_dumps"]
 
-#: The bytes of one dump are in memory at once.
+#: Limit for one dump, whose bytes are all in memory at once.
 MAX_BYTES = 256 << 20
 _SYNTAX = "SYMBOL=FILE, SYMBOL:BYTES=FILE or ADDR:BYTES=FILE"
 
 
 class Readable(Protocol):
-    """A memory that can be read: :class:`sim.machine.memory.store.SparseMemory`."""
+    """A readable memory, such as :class:`sim.machine.memory.store.SparseMemory`."""
 
     def read(self, addr: int, n: int) -> bytes:
-        """``n`` bytes from ``addr``."""
+        """Return ``n`` bytes from ``addr``."""
 
 
 @dataclass(frozen=True)
 class Dump:
-    """``size`` bytes from ``address`` go to ``file``."""
+    """``size`` bytes from ``address``, to be written to ``file``."""
 
     address: int
     size: int
     file: Path
 
     def write(self, memory: Readable) -> None:
-        """Write the file whole, or raise UsageError."""
+        """Write the whole file, or raise UsageError."""
         write_file(self.file, memory.read(self.address, self.size))
 
 
 def _number(text: str) -> int | None:
-    """A decimal, 0x, 0o or 0b number, or None."""
+    """Return a decimal, 0x, 0o or 0b number, or None."""
     try:
         return int(text, 0)
     except ValueError:
@@ -50,7 +50,7 @@ def _number(text: str) -> int | None:
 
 
 def _unknown(name: str, symbols: Collection[str], buffers: Collection[str]) -> str:
-    """What to say of a name that is none of the symbols."""
+    """Return the message for a name that is not a symbol."""
     if not buffers:
         return f"the program has no symbol {name!r}{near(name, symbols)}"
     hint = near(name, buffers) or near(name, symbols)
@@ -59,11 +59,11 @@ def _unknown(name: str, symbols: Collection[str], buffers: Collection[str]) -> s
 
 @dataclass(frozen=True)
 class DumpRequest:
-    """A dump as it was asked for: its symbol is looked up when the program is known."""
+    """A dump as requested: its symbol is looked up when the program is known."""
 
     text: str
     place: str
-    #: BYTES as it was given, and the number.
+    #: BYTES as given, and the number.
     count: str | None
     size: int | None
     file: Path
@@ -71,16 +71,16 @@ class DumpRequest:
     def resolve(
         self, symbols: Mapping[str, tuple[int, int]], memory_map: MemoryMap, buffers: Collection[str] = ()
     ) -> Dump:
-        """The addresses of the dump.
+        """Return the addresses of the dump.
 
         Parameters
         ----------
         symbols
             Name -> (address, size in bytes); a size of 0 is unknown.
         memory_map
-            The range that memory answers for.
+            The range of addresses that memory has.
         buffers
-            Those of the symbols that are buffers of a kernel.
+            The symbols that are buffers of a kernel.
 
         Raises
         ------
@@ -126,7 +126,7 @@ def _parse(text: str) -> DumpRequest:
 
 
 def parse_dumps(texts: list[str]) -> list[DumpRequest]:
-    """Every --dump of a command line, its file tried out.
+    """Return every --dump of a command line after checking that its file is writable.
 
     Raises
     ------

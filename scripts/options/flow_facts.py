@@ -1,4 +1,4 @@
-"""The option ``--flow-facts FILE``, and what METRONOME_LOOP_BOUND has left in the program."""
+"""The option ``--flow-facts FILE``, and the METRONOME_LOOP_BOUND annotations in the program."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ __all__ = ["facts_of"]
 
 
 def facts_of(image: ElfImage, file: str | None) -> Facts:
-    """What is known of a program's flow; what of the file is ignored is told on standard error.
+    """Return the flow facts of a program; print on standard error which parts of the file are ignored.
 
     Raises
     ------
     UsageError
-        For a file that cannot be used.
+        If the file cannot be used.
     """
     from metronome.sim.analysis.paths.facts import FactError, Facts, marks_of
     from metronome.sim.analysis.paths.ffx import read_ffx

@@ -1,4 +1,4 @@
-"""The option ``--load ADDR=FILE``: the bytes of a file, placed in memory before the start."""
+"""The option ``--load ADDR=FILE``, which places the bytes of a file in memory before the start."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ __all__ = ["Load", "parse_loads"]
 
 @dataclass(frozen=True)
 class Load:
-    """The bytes of ``file`` go to ``address``."""
+    """The bytes of ``file``, to be placed at ``address``."""
 
     text: str
     address: int
     file: Path
 
     def read(self, memory_map: MemoryMap) -> bytes:
-        """The bytes.
+        """Return the bytes.
 
         Raises
         ------
         UsageError
-            If they are not all in memory, or the file is empty or cannot be read.
+            If they do not all fit in memory, or the file is empty or cannot be read.
         """
         try:
-            # Before it is read: a file may be larger than the memory of this computer.
+            # Check before reading: a file may be larger than the memory of this computer.
             size = self.file.stat().st_size
             if not memory_map.first <= self.address <= self.address + size <= memory_map.end:
                 raise UsageError(
@@ -58,7 +58,7 @@ def _parse(text: str) -> Load:
 
 
 def parse_loads(texts: list[str]) -> list[Load]:
-    """Every --load of a command line, its file tried out.
+    """Return every --load of a command line after checking that its file is readable.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The machine that a command line asks for: a preset, fields of a file, ``--set``, ``--warps`` and ``--threads``."""
+"""The machine on the command line: a preset, fields of a file, ``--set``, ``--warps`` and ``--threads``."""
 
 from __future__ import annotations
 
@@ -65,28 +65,28 @@ class SweepMachineOptions(MachineOptions):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Machine:
-    """A configuration, and how it was asked for."""
+    """A configuration and the options that it came from."""
 
     preset: str
     config: SmConfig
-    #: The file of --config, as it was given.
+    #: The file of --config, as given.
     file: str | None = None
-    #: Field -> value of each --set, as a text that --set takes.
+    #: Field -> value of each --set, as text that --set accepts.
     settings: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    #: The fields that the file names.
+    #: The fields that the file sets.
     in_file: frozenset[str] = frozenset()
 
     @property
     def title(self) -> str:
-        """For people: ``BASE``, or ``my.toml, icache_bytes=1024``."""
+        """Short description: ``BASE``, or ``my.toml, icache_bytes=1024``."""
         return ", ".join([self.file or self.preset, *(f"{name}={text}" for name, text in self.settings.items())])
 
     def for_chip(self, config: SmConfig, *, probe: bool = False) -> SmConfig:
-        """The configuration without what only a simulation needs, or with all of that, but as --set says."""
+        """Turn the simulation-only fields off, or on with ``probe``; fields given by --set keep their values."""
         return replaced(config, {name: probe for name in WATCHING if name not in self.settings})
 
     def names(self, field: str) -> bool:
-        """Whether the user has named this field, in the file or by --set."""
+        """Return whether the user has set this field, in the file or by --set."""
         return field in self.settings or field in self.in_file
 
 
@@ -98,7 +98,7 @@ def _split(text: str) -> tuple[str, str]:
 
 
 def _values(text: str, several: bool) -> tuple[str, list[Any]]:
-    """The field of one --set, and its value; its values if there may be ``several``."""
+    """Return the field and value of one --set; a list of values if there may be ``several``."""
     name, value = _split(text)
     try:
         if not several:
@@ -121,7 +121,7 @@ def _read(file: str | None) -> dict[str, Any]:
 
 
 def _source(message: str, file: str | None, in_file: Mapping[str, Any], settings: Mapping[str, str]) -> str:
-    """Where the field comes from that a refusal begins with."""
+    """Return the origin of the field that an error message starts with."""
     field = message.split(" ")[0]
     if field in settings:
         return f"--set {field}={settings[field]}"
@@ -129,12 +129,12 @@ def _source(message: str, file: str | None, in_file: Mapping[str, Any], settings
 
 
 def machines(options: MachineOptions, *, several: bool = True) -> Iterator[Machine]:
-    """Every machine that the options ask for: one for each combination of the values of ``--set``.
+    """Yield every machine that the options describe: one for each combination of the values of ``--set``.
 
     Raises
     ------
     UsageError
-        For an unknown preset or field, a file that cannot be read, and a value that SmConfig refuses.
+        For an unknown preset or field, an unreadable file, or a value that SmConfig refuses.
     """
     preset, file = choose("--preset", options.preset, PRESETS), options.config_file
     in_file = _read(file)
@@ -156,12 +156,12 @@ def machines(options: MachineOptions, *, several: bool = True) -> Iterator[Machi
 
 
 def machine_of(options: MachineOptions) -> Machine:
-    """The one machine; see :func:`machines`."""
+    """Return the only machine; see :func:`machines`."""
     (only,) = machines(options, several=False)
     return only
 
 
 def axes(settings: Sequence[str] | None) -> list[str]:
-    """The fields of which ``--set`` gives more than one value."""
+    """Return the fields for which ``--set`` gives more than one value."""
     lists = (_values(text, True) for text in settings or ())
     return [name for name, values in lists if len(values) > 1]

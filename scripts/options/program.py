@@ -1,4 +1,4 @@
-"""The program that a command line names: a kernel, a source, an ELF or a raw image, with what goes with each."""
+"""The program on the command line: a kernel, a source, an ELF or a raw image, with the options of each kind."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ __all__ = ["ArgumentOption", "Program", "ProgramOptions", "find_program", "long_
 ArgumentOption = Annotated[
     str | None, typer.Option("--arg", metavar="FILE", help="The argument block, for programs other than kernels.")
 ]
-#: Bytes that take the start-up code long to clear.
+#: A size of .bss in bytes that takes the start-up code long to clear.
 _MUCH_BSS = 1 << 20
-#: What a file is, by its suffix.
+#: The kind of a file, by its suffix.
 _KINDS = {".c": "source", ".S": "source", ".elf": "elf", ".vxbin": "vxbin"}
 
 
@@ -69,23 +69,23 @@ class ProgramOptions:
 
 @dataclass(frozen=True)
 class Program:
-    """``kind`` is ``kernel``, ``source``, ``elf``, ``vxbin`` or ``bin``; ``name`` as it was given."""
+    """``kind`` is ``kernel``, ``source``, ``elf``, ``vxbin`` or ``bin``; ``name`` is as given."""
 
     kind: str
     name: str
-    #: Its files, by what they are called in a message.
+    #: Its files, by their names in messages.
     files: dict[str, Path]
 
     def prepare(
         self, backend: Backend, config: SmConfig, *, dtype: str | None, size: int | None, seed: int,
         argument: str | None, compiling: Compiling, warn: Callable[[str], None] = print_warnings,
     ) -> Launch:
-        """The program with its inputs, of which the command's outputs have a digest.
+        """Return the program with its inputs; the command's outputs record its digest.
 
         Raises
         ------
         UsageError
-            For an option that this kind of program does not take, and for whatever is wrong with the program.
+            For an option that this kind of program does not take, and for any error in the program.
         """
         launch = self._prepared(
             backend, config, dtype=dtype, size=size, seed=seed, argument=argument, compiling=compiling, warn=warn
@@ -117,10 +117,10 @@ class Program:
         return prepare(path, block, config)
 
     def with_memory(self, launch: Launch, machine: Machine, config: SmConfig) -> tuple[Launch, SmConfig]:
-        """The program and its machine, with the memory that Vortex has if the program is not built with our runtime.
+        """Return the program and its machine, with Vortex's memory if the program is not built with our runtime.
 
-        Vortex's memory ends where addresses do, and may hold a stack there; ours ends below local memory. A machine
-        that was given ``memory_map.end`` keeps it.
+        Vortex's memory extends to the end of the address space and may hold a stack there; ours ends below local
+        memory. A machine with an explicit ``memory_map.end`` keeps it.
         """
         from metronome.sim.program.kernels import with_vortex_memory
 
@@ -129,17 +129,17 @@ class Program:
         return with_vortex_memory(launch, config)
 
     def require_opencl(self, compiling: Compiling) -> None:
-        """Raise UsageError if there is a --kernel, and the program has no host.py that could know it."""
+        """Raise UsageError if there is a --kernel but the program has no host.py that could use it."""
         if compiling.function is not None and self.kind != "kernel":
             raise UsageError("--kernel is for OpenCL C: a .cl file, or a folder with kernel.cl")
 
     def with_loads(self, launch: Launch, loads: Sequence[Load]) -> Launch:
-        """``launch`` with the files of --load in memory.
+        """Return ``launch`` with the files of --load in memory.
 
         Raises
         ------
         UsageError
-            For a kernel, for a file outside memory, and for one that covers something.
+            For a kernel, for a file outside memory, and for a file that overlaps something.
         """
         from metronome.sim.program.elf import ImageError
         from metronome.sim.program.kernels import with_loads
@@ -149,7 +149,7 @@ class Program:
         if self.kind == "kernel":
             raise UsageError("--load is for programs without a host.py: a kernel brings its own buffers")
         try:
-            # Two of one text are two, and overlap.
+            # Two with the same text are still two, and overlap.
             names = [f"--load {load.text}" + " (again)" * loads[:place].count(load) for place, load in enumerate(loads)]
             places = [(load.address, load.read(launch.memory_map)) for load in loads]
             return with_loads(launch, dict(zip(names, places, strict=True)))
@@ -157,12 +157,12 @@ class Program:
             raise UsageError(str(error)) from error
 
     def with_region(self, launch: Launch, region: str | None, config: SmConfig) -> Launch:
-        """``launch``, complete, with the measured region that --region asks for.
+        """Return the complete ``launch`` with the measured region that --region requests.
 
         Raises
         ------
         UsageError
-            For a kernel, and for a region that the program does not have, or that has no place.
+            For a kernel, and for a region that the program does not have or that has no address.
         """
         from metronome.sim.program.elf import ImageError
         from metronome.sim.program.region_stub import with_region
@@ -178,7 +178,7 @@ class Program:
 
 
 def long_start(launch: Launch, threads: int) -> str | None:
-    """A line about a program whose start-up code takes long to clear .bss (riscv_kernels/runtime/crt0.S), or None."""
+    """Return a warning if the start-up code takes long to clear .bss (riscv_kernels/runtime/crt0.S), or None."""
     from metronome.sim.program.kernels import RUNTIME_SYMBOL
 
     cleared = sum(segment.size - len(segment.data) for segment in launch.image.segments)
@@ -191,7 +191,7 @@ def long_start(launch: Launch, threads: int) -> str | None:
 
 
 def find_program(kernel: str | None, elf: str | None = None, binary: str | None = None) -> Program:
-    """The program of the one of KERNEL, --elf and --bin that was given.
+    """Return the program given as KERNEL, --elf or --bin.
 
     KERNEL may be a kernel's name, a folder with ``kernel.c`` or ``kernel.cl``, a ``.c``, ``.cl`` or ``.S`` file, or a
     ``.elf`` or ``.vxbin`` file. A ``kernel.c`` with a ``host.py`` beside it stands for their folder.
@@ -221,7 +221,7 @@ def find_program(kernel: str | None, elf: str | None = None, binary: str | None 
         source, host = input_file("KERNEL", kernel), path.parent / "host.py"
         return Program("kernel", kernel, {path.name: source} | ({"host.py": host} if host.is_file() else {}))
     sides = {name: path / name for name in ("kernel.c", "kernel.cl", "host.py") if (path / name).is_file()}
-    # A name without a folder is one of our kernels, if there is one of that name.
+    # A name without a folder is one of our kernels, if one has that name.
     if "kernel.c" in sides and "host.py" not in sides and not _is_ours(kernel):
         _require_host(path, kernel)
         return Program("source", kernel, sides)
@@ -229,7 +229,7 @@ def find_program(kernel: str | None, elf: str | None = None, binary: str | None 
 
 
 def _require_host(folder: Path, name: str) -> None:
-    """Raise UsageError if the folder has what may be meant for a host.py."""
+    """Raise UsageError if the folder has a file that may be meant as a host.py."""
     from metronome.sim.program.kernel_folders import KernelError, require_host
 
     try:

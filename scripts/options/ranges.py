@@ -1,4 +1,4 @@
-"""The option ``--range NAME=LOW..HIGH``: between which bounds inputs of a program may vary."""
+"""The option ``--range NAME=LOW..HIGH``: the range of values that a program's input may take."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _RANGE = re.compile(
 
 
 def ranges_of(launch: Launch, texts: list[str]) -> list[Range]:
-    """Every --range of a command line, with the numbers of ``launch`` that it is of.
+    """Return every --range of a command line, with the numbers of ``launch`` to which it applies.
 
     Raises
     ------
     UsageError
-        For a text of another form, and for one that does not fit the program.
+        For a malformed text, and for a range that does not fit the program.
     """
     from metronome.sim.analysis.code.inputs import RangeError, require_apart
 

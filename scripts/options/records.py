@@ -1,7 +1,7 @@
-"""Records of options: the command line has a parameter for each field, and a command takes the records whole.
+"""Records of options: the command line has a parameter for each field, and a command takes whole records.
 
-A field is declared as typer declares a parameter, ``name: Annotated[type, typer.Option(...)] = default``. The order of
-the options is that of the command's parameters, and of the fields within each record; a record may hold others.
+A field is declared as typer declares a parameter, ``name: Annotated[type, typer.Option(...)] = default``. The options
+appear in the order of the command's parameters and of the fields within each record; a record may hold others.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["Quick", "command"]
 
 
 def _flat(parameters: Mapping[str, inspect.Parameter]) -> Iterator[inspect.Parameter]:
-    """The parameters, with the fields of a record in place of one that takes a record."""
+    """Yield the parameters; each parameter that takes a record is replaced by the record's fields."""
     for each in parameters.values():
         fields = _fields(each.annotation)
         yield from [each.replace(kind=inspect.Parameter.KEYWORD_ONLY)] if fields is None else _flat(fields)
@@ -28,7 +28,7 @@ def _flat(parameters: Mapping[str, inspect.Parameter]) -> Iterator[inspect.Param
 
 @functools.cache
 def _fields(record: Any) -> dict[str, inspect.Parameter] | None:
-    """The fields of a record as parameters; None if it is none."""
+    """Return the fields of a record as parameters; None if it is not a record."""
     if not dataclasses.is_dataclass(record):
         return None
     types = typing.get_type_hints(record, include_extras=True)
@@ -42,7 +42,7 @@ def _fields(record: Any) -> dict[str, inspect.Parameter] | None:
 
 
 def _collected(parameters: Mapping[str, inspect.Parameter], given: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments for ``parameters``: the values that typer has ``given``, in records where records are taken."""
+    """Return the arguments for ``parameters``: the values that typer has ``given``, grouped into records as needed."""
     collected = {}
     for name, each in parameters.items():
         fields = _fields(each.annotation)
@@ -51,7 +51,7 @@ def _collected(parameters: Mapping[str, inspect.Parameter], given: Mapping[str, 
 
 
 def command(name: str, function: Callable[..., int], epilog: str) -> typer.core.TyperCommand:
-    """The subcommand ``name``, which calls ``function`` with records of its options."""
+    """Create the subcommand ``name``, which calls ``function`` with records of its options."""
     parameters = inspect.signature(function, eval_str=True).parameters
     flat = list(_flat(parameters))
 
@@ -69,10 +69,10 @@ def command(name: str, function: Callable[..., int], epilog: str) -> typer.core.
 
 
 class Quick:
-    """Of a command: plain values are converted without pydantic."""
+    """Mixin for a command that converts plain values without pydantic."""
 
     def get_params(self, ctx: typer.Context) -> list[Any]:
-        """All parameters, that of the help page included."""
+        """Return all parameters, including that of the help page."""
         parameters: list[Any] = super().get_params(ctx)  # type: ignore[misc]
         for each in parameters:
             if "process_value" not in vars(each):
@@ -85,9 +85,9 @@ class _Command(Quick, typer.core.TyperCommand):  # type: ignore[misc]
 
 
 def _without_pydantic(parameter: Any) -> None:
-    """Convert plain values ourselves: for each value, given or not, typer asks pydantic, a slow import.
+    """Convert plain values directly: typer uses pydantic for each value, given or not, and its import is slow.
 
-    What is wrong, or of another type, goes on to typer, whose messages are pydantic's.
+    Typer still handles invalid values and other types, so their error messages are pydantic's.
     """
     convert, kind = parameter.process_value, parameter.type_descriptor.annotation
 

@@ -1,4 +1,4 @@
-"""What the subcommands that run kernels take alike: the options of one run, and their limits."""
+"""Options of one run and their limits, shared by the subcommands that run kernels."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ EngineOption = Annotated[
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class InputOptions:
-    """Which inputs a kernel gets."""
+    """Selection of a kernel's inputs."""
 
     dtype: TypeOption = None
     size: SizeOption = None
@@ -54,7 +54,7 @@ class InputOptions:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class MemoryOptions:
-    """The memory outside of the SM."""
+    """The memory outside the SM."""
 
     memory: Annotated[
         str, typer.Option("--memory", metavar="MODEL", help=f"The memory model: {', '.join(MEMORY_MODELS)}.")
@@ -77,12 +77,12 @@ class MemoryOptions:
 
 
 def check_run_options(inputs: InputOptions, memory: MemoryOptions, max_cycles: int) -> tuple[str, str | None]:
-    """The memory model and the type, their names as they are spelt; numbers out of range are refused.
+    """Return the memory model and the type with their official spelling; refuse numbers out of range.
 
     Raises
     ------
     UsageError
-        Naming the option and what it may be.
+        With the option and its valid values.
     """
     within("--max-cycles", max_cycles, 1, MAX_CYCLES)
     size_and_seed(inputs.size, inputs.seed)
@@ -90,18 +90,18 @@ def check_run_options(inputs: InputOptions, memory: MemoryOptions, max_cycles: i
 
 
 def size_and_seed(size: int | None, seed: int) -> None:
-    """Refuse numbers that are out of range."""
+    """Refuse a size or seed out of range."""
     within("--seed", seed, 0, MAX_SEED)
     positive("--size", size)
 
 
 def type_of(name: str | None) -> str | None:
-    """The type of ``--type``; None is the kernel's own. Raises UsageError for an unknown one."""
+    """Return the type of ``--type``; None is the kernel's own. Raises UsageError for an unknown one."""
     return None if name is None else choose("--type", name, tuple(C_TYPES))
 
 
 def engine_of(name: str | None) -> Engine:
-    """The engine of ``--engine``; by default the hardware. Raises UsageError for an unknown one."""
+    """Return the engine of ``--engine``; by default the hardware. Raises UsageError for an unknown one."""
     return Engine.RTL if name is None else Engine(choose("--engine", name, list(Engine)))
 
 
@@ -110,12 +110,12 @@ def _option(name: str) -> str:
 
 
 def memory_latency(memory: str, latency: int | None) -> int:
-    """The latency in cycles, or the usual one; dram and tdm, which have no such number, do not look at it.
+    """Return the latency in cycles, or the default; dram and tdm have no such number and ignore it.
 
     Raises
     ------
     UsageError
-        For a latency out of range, or given for a memory that has its own.
+        For a latency out of range, or one given for a memory that has its own.
     """
     from metronome.sim.machine.memory.options import memory_latency as checked
     from metronome.sim.machine.settings import ConfigError
@@ -127,7 +127,7 @@ def memory_latency(memory: str, latency: int | None) -> int:
 
 
 def memory_options(memory: str, asked: MemoryOptions) -> registry.MemoryOptions:
-    """See :func:`sim.machine.memory.options.memory_options`; what is wrong is a UsageError."""
+    """See :func:`sim.machine.memory.options.memory_options`; an error becomes a UsageError."""
     from metronome.sim.machine.memory.options import memory_options as made
     from metronome.sim.machine.settings import ConfigError
 

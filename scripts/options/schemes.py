@@ -1,4 +1,4 @@
-"""The front ends that a command line asks for: the options, and their names checked (:mod:`sim.machine.schemes`)."""
+"""Front end options of the command line, and the checks of their names (:mod:`sim.machine.schemes`)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["POLICY_NAMES", "IssueOption", "PredictionOption", "Scheme", "SchemeO
 
 POLICY_NAMES = ", ".join(POLICIES)
 
-#: `--policy` is what prove and older scripts say.
+#: `--policy` is the name that prove and older scripts use.
 IssueOption = Annotated[
     str | None,
     typer.Option("--issue", "--policy", metavar="POLICY", help=f"The warp policy: {POLICY_NAMES}; or FILE.py:CLASS."),
@@ -64,7 +64,7 @@ def check_scheme(config: SmConfig, options: SchemeOptions) -> Scheme:
 
 
 def require_hardware(config: SmConfig) -> None:
-    """UsageError for a policy from a file that has no class for the hardware."""
+    """Raise UsageError for a policy from a file that has no hardware class."""
     try:
         files.require_hardware((*config.policies, *config.fetch_policies))
     except files.PolicyFileError as error:

@@ -1,1 +1,1 @@
-"""What commands write: files, folders, tables."""
+"""Output of commands: files, folders, tables."""

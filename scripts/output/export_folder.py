@@ -1,4 +1,4 @@
-"""A folder that a subcommand writes: whole or not at all, and never in place of what is not its own."""
+"""Output folders of subcommands: written completely or not at all, and never over files of other origin."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SUFFIXES = (".v", ".sv")
 
 @dataclass(frozen=True)
 class Kind:
-    """What writes such folders, and the file in each that lists the others with their hashes (``files``)."""
+    """The command that writes such folders, and the index file with the hashes of the other files (``files``)."""
 
     command: str
     index: str
@@ -33,19 +33,19 @@ VERILOG = Kind("metronome verilog", "metronome_sm.json")
 
 
 def is_folder(name: str) -> bool:
-    """Whether --output names a folder to write: not ``-``, not ``FILE.v``, not a device or a pipe."""
+    """Return whether --output names a folder to write: not ``-``, not ``FILE.v``, not a device or a pipe."""
     path = Path(name).expanduser()
     try:
-        # What /dev/stdout leads to may be a file, be it there still or not.
+        # The target of /dev/stdout may be a file, whether it still exists or not.
         device = Path("/dev") in path.absolute().parents
         special = device or (path.exists() and not path.is_dir() and not path.is_file())
-    except (OSError, ValueError):  # a name that cannot be one: whoever writes it says so
+    except (OSError, ValueError):  # not a possible file name: the code that writes it reports this
         special = True
     return not (name in ("", "-") or special or path.suffix in _SUFFIXES)
 
 
 def _refusal(folder: Path, kind: Kind) -> str | None:
-    """What is in the folder that would be lost; None if nothing is."""
+    """Return why the folder must not be replaced: it holds files that would be lost; None if it does not."""
     from metronome.sim.build.export.files import changed_files
 
     changed = changed_files(folder, kind.index)
@@ -58,12 +58,12 @@ def _refusal(folder: Path, kind: Kind) -> str | None:
 
 
 def require_folder(name: str, kind: Kind = VERILOG) -> Path:
-    """The path of the folder, tried out now: an elaboration must not end in a folder that cannot be written.
+    """Return the path of the folder after checking now that it is writable, not after a long elaboration.
 
     Raises
     ------
     UsageError
-        If it cannot be written, or holds anything but an export as it was written.
+        If it cannot be written, or holds anything but an unmodified export.
     """
     refuse_folder(name)
     try:
@@ -85,12 +85,12 @@ def require_folder(name: str, kind: Kind = VERILOG) -> Path:
 
 
 def write_folder(folder: Path, files: Mapping[str, bytes], kind: Kind = VERILOG) -> None:
-    """Make ``folder`` with ``files``, in place of an export of before, so that nobody ever sees half of it.
+    """Create ``folder`` with ``files`` atomically, in place of an earlier export.
 
     Raises
     ------
     UsageError
-        If it cannot be written after all; what was there is there still.
+        If writing fails after all; the previous contents are then still there.
     """
     place = None
     try:
@@ -99,7 +99,7 @@ def write_folder(folder: Path, files: Mapping[str, bytes], kind: Kind = VERILOG)
         new.mkdir()
         for name, content in files.items():
             (new / name).write_bytes(content)
-        if folder.is_dir() and (reason := _refusal(folder, kind)) is not None:  # since the first look
+        if folder.is_dir() and (reason := _refusal(folder, kind)) is not None:  # since the first check
             raise OSError(0, f"{reason}")
         with undisturbed():
             _exchange(folder, new, old)
@@ -111,7 +111,7 @@ def write_folder(folder: Path, files: Mapping[str, bytes], kind: Kind = VERILOG)
 
 
 def _exchange(folder: Path, new: Path, old: Path) -> None:
-    """``new`` becomes ``folder``, and that, if it is there, ``old``; or all stays as it is."""
+    """Rename ``new`` to ``folder`` and any existing ``folder`` to ``old``; on failure nothing changes."""
     with contextlib.suppress(FileNotFoundError):
         os.rename(folder, old)
     try:

@@ -1,4 +1,4 @@
-"""Files that a subcommand writes: refused early if they cannot be written, and whole or not at all."""
+"""Output files of a subcommand: refused early if they cannot be written, and written completely or not at all."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ STDOUT = "-"
 #: Standard output among the files of a command line (:func:`refuse_shared`).
 STANDARD_OUTPUT = ("standard output", Path("/dev/stdout"))
 
-#: Ends of names that promise a format. A file with one of these is of that format, or is refused.
-#: Any other end (``page.old``, ``psort.2``) is part of the name and promises nothing.
+#: Suffixes that promise a format: a file with one of these has that format, or is refused.
+#: Any other suffix (``page.old``, ``psort.2``) is part of the name and promises nothing.
 _FORMATS = frozenset((
     ".7z", ".arrow", ".bin", ".bit", ".bmp", ".bz2", ".csv", ".db", ".doc", ".docx", ".dot", ".duckdb", ".elf",
     ".eps", ".feather", ".fst", ".gif", ".gz", ".h5", ".hdf5", ".hex", ".htm", ".html", ".ihex", ".jpeg", ".jpg",
@@ -33,17 +33,17 @@ _FORMATS = frozenset((
 
 
 def refuse_format(name: str, option: str, formats: Sequence[str]) -> None:
-    """Refuse an output whose name promises a format that it will not have.
+    """Refuse an output whose suffix promises a format that it will not have.
 
     Parameters
     ----------
     formats
-        The ends of names that fit, the usual one first; without any, the output is a folder.
+        The valid suffixes, the usual one first; if there are none, the output is a folder.
 
     Raises
     ------
     UsageError
-        Naming the option, the file and what it can be.
+        With the option, the file and the valid formats.
     """
     suffix = Path(name).suffix.lower()
     if suffix not in _FORMATS or suffix in formats:
@@ -53,12 +53,12 @@ def refuse_format(name: str, option: str, formats: Sequence[str]) -> None:
 
 
 def refuse_folder(name: str) -> None:
-    """Refuse standard output, and a name that promises a format, for a folder of ``--output``.
+    """Refuse standard output, and a name that promises a format, as a folder of ``--output``.
 
     Raises
     ------
     UsageError
-        Naming the folder and the reason.
+        With the folder and the reason.
     """
     if name == STDOUT:
         raise UsageError("--output: cannot write '-': a folder does not go to standard output: name one")
@@ -66,7 +66,7 @@ def refuse_folder(name: str) -> None:
 
 
 def _is_special(path: Path) -> bool:
-    """Whether ``path`` is there and is no regular file: a device or a pipe, which is written in place."""
+    """Return whether ``path`` exists but is not a regular file: a device or a pipe, which is written in place."""
     return path.exists() and not path.is_file()
 
 
@@ -75,14 +75,14 @@ def _temporary(path: Path) -> Path:
 
 
 def require_writable(name: str, option: str, *formats: str) -> Path:
-    """The path of an output file, tried out now: a long simulation must not end in a file that cannot be written.
+    """Return the path of an output file after checking now that it is writable, not after a long simulation.
 
     With ``formats``, a name that promises another one is refused (:func:`refuse_format`).
 
     Raises
     ------
     UsageError
-        Naming the option, the file and the reason.
+        With the option, the file and the reason.
     """
     if formats:
         refuse_format(name, option, formats)
@@ -106,12 +106,12 @@ def require_writable(name: str, option: str, *formats: str) -> Path:
 
 
 def _is_same(first: Path, second: Path) -> bool:
-    """Whether both name one file, be it by a symbolic or a hard link; they need not be there."""
+    """Return whether both names refer to one file, also through symbolic or hard links; neither needs to exist."""
     if os.path.realpath(first) == os.path.realpath(second):
         return True
     try:
         return first.samefile(second)
-    except OSError:  # one of them is not there
+    except OSError:  # one of them does not exist
         return False
 
 
@@ -121,14 +121,14 @@ def refuse_shared(outputs: Iterable[tuple[str, Path]], others: Iterable[tuple[st
     Parameters
     ----------
     outputs
-        What each is in words, and its path. The null device may be there any number of times.
+        Description and path of each. The null device may occur any number of times.
     others
-        As ``outputs``: the inputs, and the output that is written in any case.
+        Like ``outputs``: the inputs, and the output that is always written.
 
     Raises
     ------
     UsageError
-        For an output that is one of ``others`` or an output before it.
+        For an output that is one of ``others`` or an earlier output.
     """
     taken = list(others)
     for name, path in outputs:
@@ -141,7 +141,7 @@ def refuse_shared(outputs: Iterable[tuple[str, Path]], others: Iterable[tuple[st
 
 
 def waves() -> list[tuple[str, Path]]:
-    """The file that METRONOME_WAVES asks for, an output of whatever simulates: as for :func:`refuse_shared`."""
+    """Return the file of METRONOME_WAVES, an output of every command that simulates, for :func:`refuse_shared`."""
     name = os.environ.get("METRONOME_WAVES")
     return [("METRONOME_WAVES", Path(name).absolute())] if name else []
 
@@ -149,7 +149,7 @@ def waves() -> list[tuple[str, Path]]:
 def refuse_inputs(
     target: Path | None, inputs: Mapping[str, str | Path | None], others: Iterable[tuple[str, Path]] = ()
 ) -> None:
-    """Refuse an output that would overwrite one of the inputs: what each is in words, and its file if there is one.
+    """Refuse an output that would overwrite an input; ``inputs`` has the description and the file, if any, of each.
 
     The outputs are --json and ``others``.
     """
@@ -158,12 +158,12 @@ def refuse_inputs(
 
 
 def write_file(path: Path, data: bytes) -> None:
-    """Write ``data`` so that nobody ever sees half of it.
+    """Write ``data`` atomically, so that no reader sees a partial file.
 
     Raises
     ------
     UsageError
-        If the file cannot be written after all.
+        If writing the file fails after all.
     """
     try:
         if _is_special(path):
@@ -180,7 +180,7 @@ def write_file(path: Path, data: bytes) -> None:
 
 
 def warn_of_others(what: str, records: Iterable[Mapping[str, Any] | None]) -> None:
-    """Say on standard error which of the results ``what`` that are read back another version has made."""
+    """Name on standard error the results (``what``) that were read back but made by another version."""
     from metronome.sim.build.origin import difference
 
     for words in dict.fromkeys(difference(record) for record in records):
@@ -189,9 +189,9 @@ def warn_of_others(what: str, records: Iterable[Mapping[str, Any] | None]) -> No
 
 
 def write_json(target: Path | None, value: Any) -> None:
-    """Write ``value`` as JSON to a file, or to standard output where ``target`` is None.
+    """Write ``value`` as JSON to a file, or to standard output if ``target`` is None.
 
-    A document of results says where it comes from: its ``origin``. A list says what there is, and has none.
+    A document of results records its ``origin``. A list of available things has none.
     """
     if isinstance(value, Mapping):
         from metronome.sim.build.origin import origin

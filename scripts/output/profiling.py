@@ -22,12 +22,12 @@ ProfileOption = Annotated[
 ]
 #: Lines of the table; the JSON has all.
 _HOTTEST = 20
-#: Uses that a line of the table names beside the issues.
+#: Number of uses that a line of the table names besides the issues.
 _USES = 2
 
 
 class Counted:
-    """The cycles of a run that was asked for: ``profile`` is the sink that counts them."""
+    """The cycles of a run with a profile: ``profile`` is the sink that counts them."""
 
     def __init__(self, config: SmConfig, image: ElfImage) -> None:
         from metronome.sim.show.trace.profile import Profile
@@ -35,14 +35,14 @@ class Counted:
         self._image, self.profile = image, Profile(config)
 
     def summary(self) -> Summary:
-        """What was counted."""
+        """Return the counts."""
         from metronome.sim.show.trace.summary import Summary
 
         return Summary(self.profile, self._image)
 
 
 def print_profile(summary: Summary) -> None:
-    """The hottest lines as a table on standard output."""
+    """Print the hottest lines as a table on standard output."""
     console = Console()
     if not summary.cycles:
         console.print("no profile: nothing was measured (docs/command-line.md, --region)", highlight=False)
@@ -65,11 +65,11 @@ def print_profile(summary: Summary) -> None:
 
 
 def _short(line: str) -> str:
-    """A source line with no more than the last folder of its file."""
+    """Shorten a source line's path to the file and its folder."""
     return "/".join(line.split("/")[-2:])
 
 
 def _others(each: Sum) -> str:
-    """What most of the cycles without an issue were used for."""
+    """Return the most frequent uses of the cycles without an issue."""
     others = [f"{use} {count}" for use, count in each.uses.most_common() if use != "issued"]
     return ", ".join(others[:_USES]) + (", ..." if len(others) > _USES else "")

@@ -1,4 +1,4 @@
-"""The statistics of the measured region, for people (docs/counters.md, "Statistics of a simulation")."""
+"""Tables of the measured region's statistics (docs/counters.md, "Statistics of a simulation")."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["region_rows", "warp_table"]
 
-#: Narrow enough for all of them in 80 columns.
+#: Narrow enough for all columns to fit in 80 characters.
 _SHORT = {StallReason.WRITEBACK: "wb", StallReason.CONTROL: "ctrl", StallReason.BARRIER: "barr",
           StallReason.BUFFER: "buf", StallReason.ICACHE: "icach"}
 
@@ -26,7 +26,7 @@ def _number(value: float | None, digits: int) -> str:
 
 
 def region_rows(region: RegionStatistics) -> Iterator[tuple[str, str]]:
-    """Rows of the table of a run: line accesses, coalescing, load latency. A kind that has not occurred has none."""
+    """Yield rows of a run's table: line accesses, coalescing, load latency. Kinds that did not occur are left out."""
     for name, counted in (("load", region.loads), ("store", region.stores)):
         if not counted.accesses:
             continue
@@ -53,12 +53,12 @@ def _columns(warp: WarpCycles) -> dict[str, int]:
 
 
 def _percent(part: int, whole: int) -> str:
-    """In four characters."""
+    """Format a percentage in four characters."""
     return "100" if part == whole else f"{100 * part / whole:.1f}"[:4]
 
 
 def warp_table(region: RegionStatistics, finishes: Sequence[int | None] | None = None) -> Table:
-    """A row for each warp: what it did, in percent of the region's cycles. A column of zeros is left out.
+    """Return a table of each warp's activity in percent of the region's cycles. A column of zeros is left out.
 
     ``finishes``: the cycle of each warp's last instruction, counted from the start of the run.
     """

@@ -1,4 +1,4 @@
-"""The one style of all tables: columns apart by space, a line below the headings, sections apart by a blank line."""
+"""The style of all tables: columns separated by space, a line below the headings, blank lines between sections."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from rich.table import Table
 
 __all__ = ["new_table"]
 
-#: Columns whose heading ends with this are numbers, on the right.
+#: Columns whose heading starts with this are numbers, right-aligned.
 _RIGHT = ">"
 
 
 def new_table(*columns: str, title: str | None = None, tight: bool = False) -> Table:
-    """An empty table. A column ``>cycles`` is aligned to the right; without any heading there is no line.
+    """Return an empty table. A column ``>cycles`` is right-aligned; without any heading there is no line.
 
     ``tight``: one space between columns instead of two, and no wrapping, for many columns.
     """

@@ -1,4 +1,4 @@
-"""The seam between the command line and what it calls: subcommands reach the simulator only through a backend."""
+"""Interface between the command line and the simulator: subcommands reach the simulator only through a backend."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ __all__ = ["Backend", "backend_of"]
 
 @contextmanager
 def _user_errors() -> Iterator[None]:
-    """The errors of sim that speak to the user, as UsageError."""
+    """Convert those errors of sim that are meant for the user to UsageError."""
     from metronome.sim.program.compiler.elf_cache import ToolchainError
     from metronome.sim.program.elf import ImageError
     from metronome.sim.program.kernels import KernelError
@@ -44,13 +44,13 @@ def _user_errors() -> Iterator[None]:
 
 
 class Backend:
-    """What the subcommands call; tests put their own in its place. Bad input raises UsageError.
+    """The functions that subcommands call; tests substitute their own. Bad input raises UsageError.
 
-    Its imports are late, so that a wrong option is answered at once.
+    Its imports are late, so that a wrong option is reported at once.
     """
 
     def kernels(self) -> tuple[Sequence[KernelInfo], Sequence[str]]:
-        """Every kernel of ours and of the current folder, and a line for each that is broken."""
+        """Return our kernels and those in the current folder, and a line for each broken one."""
         from metronome.sim.program.kernels import listing
 
         return listing(Path())
@@ -59,7 +59,7 @@ class Backend:
         self, name: str, dtype: str | None, size: int | None, seed: int, config: SmConfig,
         compiling: Compiling = AS_USUAL, warn: Report | None = None,
     ) -> Launch:
-        """A kernel of ours or of a folder, with inputs from the seed; type and size None are the kernel's own.
+        """Prepare a kernel of ours or of a folder, with inputs from the seed; None as type or size is the kernel's own.
 
         ``warn`` is called with the compiler's warnings.
         """
@@ -73,7 +73,7 @@ class Backend:
         except UsageError as error:
             if not isinstance(error.__cause__, ImageError) or name not in KERNELS or compiling.flags:
                 raise
-            # A kernel is built by us: if its ELF is none, nobody but the cache has spoilt it.
+            # We build the kernel ourselves: an invalid ELF can only come from a corrupt cache.
             folder = cache_folder() / "kernels"
             raise UsageError(f"the build cache is damaged: delete {folder}, and it is built again ({error})") from None
 
@@ -86,49 +86,49 @@ class Backend:
     def prepare_source(
         self, path: Path, argument: Path | None, config: SmConfig, compiling: Compiling, warn: Report
     ) -> Launch:
-        """A program of one source."""
+        """Prepare a program with a single source file."""
         from metronome.sim.program.kernels import prepare_source
 
         with _user_errors():
             return prepare_source(path, argument, config, compiling, warn=warn)
 
     def build_kernel(self, name: str, dtype: str | None, compiling: Compiling, warn: Report) -> Path:
-        """The ELF of a kernel, in the cache."""
+        """Build a kernel and return its ELF in the cache."""
         from metronome.sim.program.kernels import build_kernel
 
         with _user_errors():
             return build_kernel(name, dtype, compiling, warn=warn)
 
     def build_sources(self, paths: Sequence[Path], name: str, compiling: Compiling, warn: Report) -> Path:
-        """The ELF of sources and the runtime, in the cache."""
+        """Build sources with the runtime and return the ELF in the cache."""
         from metronome.sim.program.compiler.elf_cache import build_elf
 
         with _user_errors():
             return build_elf(paths, name=name, flags=compiling.flags, simt=compiling.simt, warn=warn)
 
     def prepare_elf(self, path: Path, argument: Path | None, config: SmConfig) -> Launch:
-        """A program that was built elsewhere."""
+        """Prepare a program that was built elsewhere."""
         from metronome.sim.program.kernels import prepare_elf
 
         with _user_errors():
             return prepare_elf(path, argument, config=config)
 
     def prepare_binary(self, path: Path, argument: Path | None, config: SmConfig) -> Launch:
-        """A raw image."""
+        """Prepare a raw image."""
         from metronome.sim.program.kernels import prepare_binary
 
         with _user_errors():
             return prepare_binary(path, argument, config=config)
 
     def prepare_vxbin(self, path: Path, argument: Path | None, config: SmConfig) -> Launch:
-        """An image in Vortex's format."""
+        """Prepare an image in Vortex's format."""
         from metronome.sim.program.kernels import prepare_vxbin
 
         with _user_errors():
             return prepare_vxbin(path, argument, config)
 
     def require_tools(self, configs: Iterable[SmConfig], *, waves: bool = False) -> None:
-        """Look for what building these simulations needs, unless they are cached: before a program is compiled."""
+        """Check, before a program is compiled, for the tools that building these simulations needs unless cached."""
         from metronome.sim.build.simulator import BuildError, require_tools
 
         try:
@@ -139,7 +139,7 @@ class Backend:
 
     @contextmanager
     def begun(self, config: SmConfig) -> Iterator[Simulation | None]:
-        """Start the simulation of a run that :meth:`run` will be asked for, if it is built: its program comes later."""
+        """Start a simulation, if it is built, for a later call of :meth:`run`, which supplies the program."""
         from metronome.sim.build.simulator import BuildError
         from metronome.sim.run.process import begin
 
@@ -153,11 +153,11 @@ class Backend:
         self, config: SmConfig, request: RunRequest, progress: Report, console: Report, watcher: Watcher | None = None,
         begun: Simulation | None = None, *, by_profile: bool = True,
     ) -> RunResult:
-        """Build the SM unless that is cached, and run one program on it.
+        """Build the SM unless it is cached, and run one program on it.
 
-        ``progress`` is called with the name of each step, ``console`` with each line that the program prints.
-        ``watcher`` is told of every cycle. ``begun``: what :meth:`begun` has started. ``by_profile``: whether the
-        simulation may be one by profile.
+        ``progress`` is called with the name of each step, ``console`` with each line that the program prints,
+        ``watcher`` with every cycle. ``begun``: the simulation that :meth:`begun` has started. ``by_profile``:
+        whether the simulation may be a profile-optimised one.
         """
         from metronome.sim.build.simulator import BuildError
         from metronome.sim.run.runner import run
@@ -171,7 +171,7 @@ class Backend:
             raise UsageError(str(error)) from error
 
     def build_by_profile(self, config: SmConfig, progress: Report) -> Build:
-        """Build the simulation by a profile of its own, unless the cache has it."""
+        """Build the simulation, optimised with a profile of its own, unless it is cached."""
         from metronome.sim.build.simulator import BuildError
         from metronome.sim.run.profiling import built_by_profile
 
@@ -192,7 +192,7 @@ class Backend:
     ) -> Prediction:
         """Compute a run. ``progress``, ``console`` and ``watcher`` as for :meth:`run`.
 
-        ``again``: what the golden model has said of a program is remembered, and used for the next runs of it.
+        ``again``: keep the golden model's results for a program and use them for its next runs.
         """
         progress("load the model")
         from metronome.sim.predict.model.compiled import is_compiled
@@ -215,7 +215,7 @@ class Backend:
             raise UsageError(str(error)) from None
 
     def refuse_prediction(self, config: SmConfig, request: RunRequest) -> None:
-        """UsageError if the run cannot be predicted."""
+        """Raise UsageError if the run cannot be predicted."""
         from metronome.sim.predict.predictor import refuse
 
         try:
@@ -224,7 +224,7 @@ class Backend:
             raise UsageError(str(error)) from None
 
     def forecast(self, config: SmConfig, request: RunRequest, result: RunResult) -> dict[str, Any]:
-        """What is said of a run, made with its trace, and its forecast (:mod:`sim.predict.forecast`)."""
+        """Forecast a run from its trace and return the result as JSON data (:mod:`sim.predict.forecast`)."""
         from metronome.sim.predict.forecast import forecast_against
 
         assert result.events is not None
@@ -233,7 +233,7 @@ class Backend:
     def verify(
         self, config: SmConfig, request: RunRequest, progress: Report, console: Report
     ) -> tuple[Prediction, Verification]:
-        """Compute a run, make it on the hardware, and compare the two. The console is that of the hardware."""
+        """Compute a run, repeat it on the hardware, and compare the two. The console is that of the hardware."""
         from metronome.sim.predict.verify import Verifier
 
         self.refuse_prediction(config, request)
@@ -246,19 +246,19 @@ class Backend:
         return prediction, verifier.verdict(measured, prediction.result)
 
     def verilog(self, config: SmConfig) -> str:
-        """Synthesizable Verilog, its ports packed."""
+        """Return synthesizable Verilog with packed ports."""
         from metronome.sim.build.verilog import elaborate
 
         return elaborate(config)
 
     def flat_verilog(self, config: SmConfig, bus: str) -> FlatVerilog:
-        """The same with one port for each field; ``bus`` is of :data:`hdl.verilog.BUSES`."""
+        """Return Verilog with one port for each field; ``bus`` is one of :data:`hdl.verilog.BUSES`."""
         from metronome.sim.build.verilog import elaborate_flat
 
         return elaborate_flat(config, bus)
 
     def iss_speed(self) -> float:
-        """Warp-instructions a second of the golden model: one run of psort, PAPER, 1024 elements."""
+        """Return the golden model's warp-instructions per second in one run of psort, PAPER, 1024 elements."""
         from metronome.hdl.presets import PAPER
         from metronome.sim.machine.golden import EndStatus, Iss
         from metronome.sim.machine.memory.store import SparseMemory
@@ -277,7 +277,7 @@ class Backend:
         return end.executed / seconds
 
     def loop_time(self) -> float:
-        """The seconds of the loop by which speeds are compared between machines."""
+        """Return the seconds of the loop that makes speeds comparable between machines."""
         from .loop import loop_time
 
         return loop_time()
@@ -287,6 +287,6 @@ _usual = functools.cache(Backend)
 
 
 def backend_of(ctx: typer.Context) -> Backend:
-    """The backend that ``main`` was given, or else the usual one."""
+    """Return the backend that ``main`` was given, or else the default one."""
     backend: Backend = ctx.obj or _usual()
     return backend

@@ -1,4 +1,4 @@
-"""Ends the program at SIGINT while there is nothing to tidy up."""
+"""Handler that ends the program at SIGINT while there is nothing to clean up."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ __all__ = ["end_at_once"]
 
 
 def end_at_once(number: int, frame: object) -> None:
-    """Handles SIGINT with a line, and by no exception.
+    """Handle SIGINT by printing a line and exiting, without an exception.
 
-    That would be raised within somebody else's import, which may take it for an error of its own.
+    An exception could be raised inside a library's import, which may mistake it for an error of its own.
     """
     os.write(2, b"\nmetronome: interrupted\n")
     os._exit(Exit.INTERRUPTED)

@@ -1,4 +1,4 @@
-"""A loop in Python, whose time says how fast a machine is: speeds are compared by it."""
+"""Reference loop in Python whose time measures the speed of a machine, so that speeds can be compared."""
 
 import time
 
@@ -12,7 +12,7 @@ def _loop() -> None:
 
 
 def loop_time() -> float:
-    """The seconds that the loop takes now."""
+    """Return the seconds that the loop takes now."""
     began = time.perf_counter()
     _loop()
     return time.perf_counter() - began

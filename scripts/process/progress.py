@@ -1,4 +1,4 @@
-"""What a long step is doing, on standard error, where that is a terminal."""
+"""Progress of long steps on standard error, if that is a terminal."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from .terminal import Console
 
 __all__ = ["Report", "print_console", "show_progress"]
 
-#: Called with a line: the name of a step as it begins, or what a program prints.
+#: Called with a line: the name of a step that begins, or output of a program.
 Report = Callable[[str], None]
 
 
 @contextmanager
 def show_progress(console: Console | None = None) -> Iterator[Report]:
-    """A line with the running step and its time; finished steps stay above it. Silent where nobody watches.
+    """Show a line with the running step and its time, below the finished steps. Silent without a terminal.
 
-    What stands in parentheses behind a step's name is its state: it replaces what was there before.
+    Text in parentheses after a step's name is its state: it replaces the previous state.
     """
     console = console or Console(stderr=True)
     if not console.is_terminal:
@@ -30,7 +30,7 @@ def show_progress(console: Console | None = None) -> Iterator[Report]:
         return
     from rich.progress import Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
-    # A step's name may have the name of a user's program in it.
+    # A step's name may contain the name of a user's program.
     step = TextColumn("{task.description}", markup=False)
     columns = (SpinnerColumn(finished_text="[green]✓"), step, TimeElapsedColumn())
     with Progress(*columns, console=console) as display, _known(console):
@@ -49,7 +49,7 @@ def show_progress(console: Console | None = None) -> Iterator[Report]:
             display.update(running[-1], total=1, completed=1)
 
 
-#: Those that show a display now, the last one on top.
+#: The consoles with an open display, the last one on top.
 _shown: list[Console] = []
 
 
@@ -64,7 +64,7 @@ def _known(console: Console) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class _AsItIs:
-    """Text that the display neither wraps nor cleans of control characters."""
+    """Text that the display neither wraps nor strips of control characters."""
 
     text: str
 
@@ -73,7 +73,7 @@ class _AsItIs:
 
 
 def print_console(line: str) -> None:
-    """A line of the program, its newline included, on standard error: its bytes as they are, above a display."""
+    """Print a line of the program, including its newline, on standard error: unchanged bytes, above any display."""
     data = line.encode("utf-8", "surrogateescape")
     if not _shown or not hasattr(sys.stderr, "rich_proxied_file"):
         sys.stderr.flush()
@@ -81,7 +81,7 @@ def print_console(line: str) -> None:
         sys.stderr.flush()
         return
     stream = sys.stderr.rich_proxied_file
-    # Undone by the writing: a byte that is no character in the terminal's encoding.
+    # Restores bytes that are no character in the terminal's encoding when the text is written.
     stream.reconfigure(errors="surrogateescape")
     text = data.decode(getattr(stream, "encoding", None) or "utf-8", "surrogateescape")
     _shown[-1].print(_AsItIs(text), end="", soft_wrap=True)

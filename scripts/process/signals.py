@@ -1,4 +1,4 @@
-"""SIGINT, SIGTERM and SIGHUP end a command by an exception: what it has started ends, temporary folders go away."""
+"""SIGINT, SIGTERM and SIGHUP end a command by an exception, so child processes and temporary folders are cleaned up."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .interrupt import end_at_once
 
 __all__ = ["Received", "Terminated", "terminable"]
 
-#: Which signals we take, and from which handlers: whatever else somebody has decided (nohup has) stays.
+#: Signals handled, and the handlers that may be replaced: any other handler stays (nohup sets one).
 _SIGNALS = {
     signal.SIGINT: (signal.default_int_handler, end_at_once),
     signal.SIGTERM: (signal.SIG_DFL,),
@@ -21,13 +21,13 @@ _SIGNALS = {
 
 
 class Terminated(BaseException):
-    """The process was told to end. Not an Exception: nothing on the way to ``main`` may take it for an error."""
+    """The process was terminated. Not an Exception, so that no handler below ``main`` takes it for an error."""
 
 
 class Received:
-    """The signal that has come, if one has: the exception it raised may reach ``main`` as another one.
+    """The signal received, if any; ``main`` may see its exception as a different one.
 
-    A library that is just being imported may make an ImportError of it.
+    A library that is being imported may turn it into an ImportError.
     """
 
     number: int | None = None
@@ -44,7 +44,7 @@ def terminable() -> Iterator[Received]:
         warnings.simplefilter("ignore")
         if number == signal.SIGINT:
             raise KeyboardInterrupt
-        signal.signal(number, signal.SIG_DFL)  # the next one does not wait for the tidying up
+        signal.signal(number, signal.SIG_DFL)  # the next signal does not wait for the cleanup
         raise Terminated
 
     before = {}

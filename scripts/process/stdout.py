@@ -1,4 +1,4 @@
-"""Standard output that may fail: a full disk is one line, a closed pipe is the reader's business, neither a defect."""
+"""Handling of write errors on standard output: a full disk prints one line, a closed pipe none; neither is a defect."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ __all__ = ["BrokenOutput", "guard_stdout"]
 
 
 class BrokenOutput(Exception):
-    """Nobody reads standard output any more. Not an OSError: the libraries below would handle it in their own ways."""
+    """The reader of standard output has gone. Not an OSError, which libraries below would handle in their own ways."""
 
 
 class _Guard:
-    """The stream ``inner``, whose failures are a BrokenOutput or a UsageError."""
+    """Wrapper of the stream ``inner`` that turns its failures into BrokenOutput or UsageError."""
 
     def __init__(self, inner: Any) -> None:
         self._inner = inner
@@ -27,11 +27,11 @@ class _Guard:
         return getattr(self._inner, name)
 
     def write(self, text: str) -> int:
-        """As that of the stream."""
+        """Write to the stream."""
         return self._try(lambda: self._inner.write(text))
 
     def flush(self) -> None:
-        """As that of the stream."""
+        """Flush the stream."""
         self._try(self._inner.flush)
 
     def _try(self, action: Callable[[], Any]) -> Any:
@@ -45,21 +45,21 @@ class _Guard:
             raise UsageError(f"cannot write to standard output: {error.strerror}") from None
 
     def _abandon(self) -> None:
-        """Let what the stream still holds go nowhere: Python flushes it at exit, and would complain once more."""
+        """Discard the rest of the stream's buffer: Python flushes it at exit, and would report the error again."""
         with contextlib.suppress(OSError, ValueError), open(os.devnull, "wb") as null:
             os.dup2(null.fileno(), self._inner.fileno())
 
 
 @contextlib.contextmanager
 def guard_stdout() -> Iterator[None]:
-    """Let failures of ``sys.stdout`` be BrokenOutput or UsageError; what it holds is flushed at the end.
+    """Turn failures of ``sys.stdout`` into BrokenOutput or UsageError; flush its buffer at the end.
 
     Raises
     ------
     UsageError
-        At once if standard output is closed, else as soon as it cannot be written.
+        At once if standard output is closed, or else as soon as it cannot be written.
     BrokenOutput
-        If it is a pipe that nobody reads any more.
+        If it is a pipe whose reader has gone.
     """
     if sys.stdout is None:
         raise UsageError("standard output is closed: send it to a file, or to /dev/null")

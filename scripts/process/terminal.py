@@ -1,4 +1,4 @@
-"""What prints tables and lines: rich's console, but names stay as they are."""
+"""Printing of tables and lines: rich's console, but names stay as they are."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["Console"]
 
 
 class Console(console.Console):
-    """rich's, without its emoji: a path with ``:bug:`` in it is printed as that."""
+    """Rich's console without emoji: a path that contains ``:bug:`` is printed unchanged."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(emoji=False, **options)

@@ -1,6 +1,6 @@
-"""Deliberately broken front ends: a proof that cannot tell them from the right one proves nothing.
+"""Deliberately broken front ends: a proof that accepts one of them proves nothing.
 
-Each is one replacement in the source of one method, applied while the design is elaborated; nothing in hdl knows of it.
+Each is one replacement in the source of one method, applied during elaboration; nothing in hdl knows of it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from .witness import Counterexample
 
 __all__ = ["BROKEN", "Broken", "refute"]
 
-#: Cycles from reset within which every broken design has to be caught.
+#: Every broken design has to be caught within this many cycles from reset.
 CYCLES = 16
 
 
@@ -34,7 +34,7 @@ class Broken:
     parameters: tuple[tuple[str, int], ...] = ()
 
     def case(self) -> Case:
-        """The smallest configuration: two warps."""
+        """Return the smallest configuration: two warps."""
         return Case(self.property, self.scheme, self.policy, self.prediction, warps=2, icache=self.icache,
                     parameters=self.parameters)
 
@@ -107,16 +107,16 @@ BROKEN = (
 
 
 def applied(broken: Broken) -> AbstractContextManager[None]:
-    """The method replaced, for the time of the context (:func:`patched`)."""
+    """Replace the method while the context is open (:func:`patched`)."""
     return patched(broken.name, broken.method, broken.old, broken.new)
 
 
 def broken_problem(broken: Broken) -> Problem:
-    """The property alone, without the invariants, on the broken design."""
+    """Return the property on the broken design, without the invariants."""
     with applied(broken):
         return problem(broken.case(), lemmas=False)
 
 
 def refute(broken: Broken, cycles: int = CYCLES) -> Counterexample | None:
-    """The shortest run from reset in which the property is violated; None if there is none that short."""
+    """Return the shortest run from reset that violates the property; None if there is none within ``cycles``."""
     return bounded_check(broken_problem(broken), cycles)

@@ -1,8 +1,8 @@
-"""The AXI bridge in a free world: what is claimed of it, whatever the SM asks for and however the slave answers.
+"""Proof harness of the AXI bridge: claims that hold for any requests of the SM and any behaviour of the slave.
 
-The asking side keeps the rules of the line port, the slave those of AXI (:mod:`tb.axi_rules`); nothing else is assumed:
-readies, latencies, the order of answers, mixed beats and errors are free. What is claimed of one tag is claimed of
-each: it is symbolic, and so is the byte of the line that is looked at.
+The requester obeys the rules of the line port, and the slave those of AXI (:mod:`tb.axi_rules`). Nothing else is
+assumed: ready signals, latencies, response order, interleaved beats and errors are free. The tag is symbolic, so a
+claim proved for it holds for every tag. So is the byte of the line that is checked.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = ["BusModel", "bus_problem"]
 
 @dataclass(frozen=True)
 class _Narrow:
-    """What the bridge asks of a configuration, with a line so short that the solver has little to carry."""
+    """The configuration fields that the bridge uses, with a line short enough to keep the solver's state small."""
 
     line_bytes: int = 4
     memory_map: MemoryMap = field(default_factory=MemoryMap)
@@ -80,12 +80,12 @@ class BusModel(Claims):
         return value
 
     def _mine(self) -> None:
-        """One access is followed through the bridge: the request with the symbolic tag."""
+        """Follow one access through the bridge: the request with the symbolic tag."""
         m, axi, port = self.m, self.bridge.axi, self.bridge.port
         tag, byte = self._anyconst(self.tag_bits, "mine"), self._anyconst(self.offset_bits, "byte")
         request, response = port.request, port.response
         fresh, write, line, id_ = Signal(), Signal(), Signal.like(request.payload.line), Signal.like(axi.arid)
-        # The byte that the write carries and whether it counts, or the one that the read has brought.
+        # The byte that the write carries and whether it is enabled, or the byte that the read has returned.
         value, counts = Signal(8), Signal()
         under_way, done, failed = Signal(), Signal(), Signal()
         with m.If(request.valid & request.ready & (request.payload.tag == tag)):
@@ -125,7 +125,7 @@ class BusModel(Claims):
             m.d.sync += others.eq(0)
         with m.Elif(response.ready & ~answers):
             m.d.sync += others.eq(others + 1)
-        # Of its own kind all others may go first; the other kind has every second turn.
+        # All others of its own kind may go first; the other kind has every second turn.
         limit = 2 * max(self.bridge.reads, self.bridge.writes)
         self.claim("an answer lets no more others go first than are under way", others < limit)
         self.mine = SimpleNamespace(
@@ -134,7 +134,7 @@ class BusModel(Claims):
         )
 
     def _beat_of(self, id_: Value, byte: Value) -> tuple[Value, Value]:
-        """Whether this beat of the read ``id_`` is its last one, and whether it carries the symbolic byte."""
+        """Whether this beat of the read ``id_`` is its last, and whether it carries the symbolic byte."""
         m, axi = self.m, self.bridge.axi
         beats = 8 * self.bridge.config.line_bytes // self.bridge.data_bits
         ids = range(1 << self.bridge.id_bits)
@@ -148,7 +148,7 @@ class BusModel(Claims):
         return now == beats - 1, now == byte >> (self.bridge.data_bits // 8).bit_length() - 1
 
     def _data(self, fresh: Value, write: Value, byte: Value, value: Value, counts: Value) -> None:
-        """The write's byte goes out, in its beat and its lane, and nothing else."""
+        """The write's byte is sent in its beat and its lane, and nothing else is."""
         m, axi = self.m, self.bridge.axi
         bytes_ = self.bridge.data_bits // 8
         lane_bits = bytes_.bit_length() - 1
@@ -168,7 +168,7 @@ class BusModel(Claims):
         self.claim("a write's bytes are in their lanes", ~(at & counts) | (axi.wdata.word_select(lane, 8) == value))
 
     def _progress(self) -> None:
-        """Nothing waits for what is not in its way."""
+        """No transfer waits without a cause."""
         axi, request, lines = self.bridge.axi, self.bridge.port.request, self.lines
         self.claim("answers of the slave are always taken", axi.bready & axi.rready)
         count_bits = self.tag_bits + 1
@@ -197,7 +197,7 @@ class BusModel(Claims):
         self.show("taken", response.ready, response.valid)
 
     def ports(self) -> list[Value]:
-        """The clock, and everything that is free."""
+        """Return the clock and all free inputs."""
         inputs = [Value.cast(value) for _, member, value in self.bridge.signature.flatten(self.bridge)
                   if member.flow is wiring.In]
         clock: Signal = self.clock.clk  # type: ignore[attr-defined]  # the stubs give a domain no signals
@@ -206,7 +206,7 @@ class BusModel(Claims):
 
 def bus_problem(make: Callable[..., Any] = AxiMaster, *, data_bits: int = 16, reads: int = 2, writes: int = 2,
                 tag_bits: int = 2, lemmas: bool = True) -> Problem:
-    """The claims of a small bridge for the solver."""
+    """Return the claims of a small bridge for the solver."""
     with collector_paused():
         config = cast(SmConfig, _Narrow())
         bridge = make(config, data_bits=data_bits, reads=reads, writes=writes, tag_bits=tag_bits)

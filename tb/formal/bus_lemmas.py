@@ -1,4 +1,4 @@
-"""Invariants of the AXI bridge that the induction needs: where each access is, and what is known of it."""
+"""Invariants of the AXI bridge for the induction: the position of each access and its known state."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ __all__ = ["Side", "add_lemmas"]
 
 
 def _count(bits: list[Value]) -> Value:
-    """How many of them are 1."""
+    """Return the number of bits that are 1."""
     return sum((Value.cast(bit) for bit in bits[1:]), Value.cast(bits[0]))
 
 
 class Side:
-    """The places of the reads or of the writes: ``name`` is the unit, ``channel`` its address channel."""
+    """The slots of the reads or of the writes: ``name`` is the unit, ``channel`` its address channel."""
 
     def __init__(self, inside: Inside, rules: Inside, name: str, channel: str, count: int) -> None:
         self.name, self.count = name, count
@@ -34,7 +34,7 @@ class Side:
         self.waits = rules.signal("", f"{name.removesuffix('s')}_waits")
         self._inside, self._path = inside, path
         layout = data.StructLayout({"slot": len(self.slots.slot), "error": 1})
-        #: The answers that wait, the oldest first, and whether there are so many.
+        #: The queued responses, the oldest first, each with whether that position of the queue is occupied.
         self.queue = [
             (self.level > place, inside.look_at(f"{path}.waiting.storage", self._at(place), layout))
             for place in range(count)
@@ -52,29 +52,29 @@ class Side:
         return where
 
     def announces(self, slot: int) -> Value:
-        """It is offered at the address channel."""
+        """Whether the address channel offers this slot."""
         return self.address.valid & (self.address.payload.slot == slot)
 
     def queued(self, slot: int) -> list[Value]:
-        """Its answer is at this place of the queue, by place."""
+        """Whether the slot's response is at each position of the queue."""
         return [there & (entry.slot == slot) for there, entry in self.queue]
 
     def out(self, slot: int) -> Value:
-        """Its answer is offered."""
+        """Whether the slot's response is offered."""
         return self.slots.valid & (self.slots.number == slot)
 
     def ended(self, slot: int) -> Value:
-        """Its answer has come."""
+        """Whether the slot's response has arrived."""
         return or_all([*self.queued(slot), self.out(slot)])
 
     def error(self, slot: int) -> Value:
-        """With ``ended``: it has failed."""
+        """Whether the slot's access failed; valid with ``ended``."""
         return or_all([self.out(slot) & self.slots.error,
                        *(its & entry.error for its, (_, entry) in zip(self.queued(slot), self.queue, strict=True))])
 
 
 def add_lemmas(model: Any) -> None:
-    """The invariants of :class:`tb.formal.bus.BusModel`, claimed as all else is."""
+    """Claim the invariants of :class:`tb.formal.bus.BusModel` like any other claim."""
     reads = Side(model.inside, model.rules_inside, "reads", "ar", model.bridge.reads)
     writes = Side(model.inside, model.rules_inside, "writes", "aw", model.bridge.writes)
     for side in (reads, writes):
@@ -89,7 +89,7 @@ def add_lemmas(model: Any) -> None:
 
 
 def _places(model: Any, side: Side) -> None:
-    """Every number that is taken is in exactly one place, and the queue is one."""
+    """Every slot in use is in exactly one position, and the queue is consistent."""
     name = side.name
     model.claim(f"{name}: the queue is whole", (side.level <= side.count) & (
         side.produce == ((side.consume + side.level) % side.count)) & (side.consume < side.count))
@@ -102,7 +102,7 @@ def _places(model: Any, side: Side) -> None:
 
 
 def _tags(model: Any, reads: Side, writes: Side) -> None:
-    """Each tag that waits has one number, of its kind."""
+    """Each waiting tag has exactly one slot, of its own kind."""
     lines = model.lines
     for tag in range(len(lines.waits)):
         for side, kind in ((reads, ~lines.writes[tag]), (writes, lines.writes[tag])):
@@ -111,7 +111,7 @@ def _tags(model: Any, reads: Side, writes: Side) -> None:
 
 
 def _beats(model: Any, reads: Side) -> None:
-    """The bridge, the rules and the harness count the same beats."""
+    """The bridge, the rules and the harness agree on the number of beats."""
     fresh = model.inside.signal("reads", "fresh")
     beats = model.rules_inside.signal("", "r_beat")
     layout = data.StructLayout({"beat": model.beat_bits, "error": 1})
@@ -129,7 +129,7 @@ def _beats(model: Any, reads: Side) -> None:
 
 
 def _carried(model: Any, writes: Side) -> None:
-    """How far the bursts of writes are announced and carried, and which one is on its way."""
+    """The number of write bursts announced and carried, and the burst in progress."""
     unit = model.inside.component("writes")
     beat, announced, carried = (model.rules_inside.signal("", name) for name in ("w_beat", "announced", "carried"))
     places = model.rules_inside.signal("", "write_place")
@@ -145,7 +145,7 @@ def _carried(model: Any, writes: Side) -> None:
 
 
 def _mine(model: Any, reads: Side, writes: Side) -> None:
-    """What the harness knows of its access is what the bridge holds."""
+    """The harness and the bridge agree on the followed access."""
     it, lines = model.mine, model.lines
     waits, is_write = (vector.bit_select(it.tag, 1) for vector in (lines.waits, lines.writes))
     model.claim("mine is under way while its tag waits", it.under_way == waits)
@@ -199,7 +199,7 @@ def _my_bytes(model: Any, reads: Side, unit: Any) -> None:
 
 
 def _my_turn(model: Any, reads: Side, writes: Side) -> None:
-    """Those that go first are ahead in the queue, or are of the other kind and go in turn."""
+    """The accesses that go first are ahead in the queue, or are of the other kind and alternate with this one."""
     it = model.mine
     write = model.inside.signal("", "write")
     for side, kind in ((reads, ~it.write), (writes, it.write)):

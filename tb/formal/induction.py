@@ -1,6 +1,6 @@
-"""The induction step, a query for each claim: many small questions are answered far sooner than their disjunction.
+"""Induction step with one query per claim: many small queries are solved much faster than their disjunction.
 
-The input is what yosys' write_smt2 makes of the module ``top``: a state type ``|top_s|`` and the predicates ``|top_h|``
+The input is yosys' write_smt2 output for the module ``top``: a state type ``|top_s|`` and the predicates ``|top_h|``
 (consistent), ``|top_u|`` (the assumptions hold), ``|top_a|`` (all claims hold), ``|top_a n|`` (claim n holds) and
 ``|top_t|`` (a transition).
 """
@@ -12,12 +12,12 @@ from collections.abc import Sequence
 
 __all__ = ["step_queries", "trace_query", "trace_values", "unproved"]
 
-#: The number of a claim, and that of its cell: cells are numbered as the harness makes them.
+#: The number of a claim and of its cell: cells are numbered in the order in which the harness makes them.
 _CLAIM = re.compile(r"^; yosys-smt2-assert (\d+) \$(\d+)", re.MULTILINE)
 
 
 def _path(smt2: str, depth: int) -> list[str]:
-    """States s0 to s<depth> that follow each other, the claims assumed in all but the last."""
+    """Declare consecutive states s0 to s<depth>, with the claims assumed in all but the last."""
     logic = "QF_AUFBV" if "(Array " in smt2 else "QF_UFBV"
     lines = [f"(set-logic {logic})", smt2]
     for step in range(depth + 1):
@@ -30,10 +30,10 @@ def _path(smt2: str, depth: int) -> list[str]:
 
 
 def step_queries(smt2: str, depth: int) -> tuple[list[int], str]:
-    """The claims, and a script that asks of each whether it may fail after ``depth`` cycles in which all of them hold.
+    """Return the claims, and a script that asks of each whether it may fail after ``depth`` cycles in which all hold.
 
-    They are asked in the order in which the harness makes them, and each may take those before it for granted in the
-    last cycle too. The first question of the script is whether there is such a path at all: its answer has to be "sat".
+    The queries follow the order in which the harness makes the claims; each may also assume the earlier claims in the
+    last cycle. The script first asks whether such a path exists at all: that answer must be "sat".
     """
     claims = [int(number) for number, cell in sorted(_CLAIM.findall(smt2), key=lambda found: int(found[1]))]
     lines = [*_path(smt2, depth), "(check-sat)"]
@@ -44,14 +44,14 @@ def step_queries(smt2: str, depth: int) -> tuple[list[int], str]:
 
 
 def trace_query(smt2: str, depth: int, claim: int, signals: Sequence[str]) -> str:
-    """A script that asks for the values of ``signals`` on a path at the end of which ``claim`` fails."""
+    """Return a script that asks for the values of ``signals`` on a path at whose end ``claim`` fails."""
     asked = [f"(get-value ((|top_n {name}| s{step})))" for step in range(depth + 1) for name in signals]
     lines = [*_path(smt2, depth), f"(assert (not (|top_a {claim}| s{depth})))", "(check-sat)"]
     return "\n".join(["(set-option :produce-models true)", *lines, *asked, "(exit)", ""])
 
 
 def trace_values(answer: str, depth: int, signals: Sequence[str]) -> list[dict[str, int]]:
-    """What the solver answers to :func:`trace_query`, by cycle and name."""
+    """Parse the solver's answer to :func:`trace_query` into values by cycle and name."""
     values = [int(bits, 2) if bits else int(truth == "true")
               for bits, truth in re.findall(r"(?:#b([01]+)|\b(true|false))\s*\)\s*\)", answer)]
     if len(values) != (depth + 1) * len(signals):
@@ -61,12 +61,12 @@ def trace_values(answer: str, depth: int, signals: Sequence[str]) -> list[dict[s
 
 
 def unproved(claims: list[int], answers: str) -> list[int]:
-    """The claims whose answer is not "unsat".
+    """Return the claims whose answer is not "unsat".
 
     Raises
     ------
     ValueError
-        If the solver did not answer every question, or there is no path on which the assumptions and claims hold.
+        If the solver did not answer every query, or if no path satisfies the assumptions and claims.
     """
     lines = answers.split()
     if len(lines) != len(claims) + 1 or not set(lines) <= {"sat", "unsat", "unknown"}:

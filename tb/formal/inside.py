@@ -1,4 +1,4 @@
-"""Looking inside an elaborated component: the proofs refer to the registers of the very modules that are built."""
+"""Access to the internals of an elaborated component, so that proofs use the registers of the real modules."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ __all__ = ["Inside"]
 class Inside:
     """A component, elaborated once, whose parts are reached by the names of submodules (``"fetch.misses"``).
 
-    ``fragment`` is what the component elaborates to: used as a submodule it is the component itself. Nothing in the
-    component's source knows of the proof; a name that is no longer there is an error and not a weaker proof.
+    ``fragment`` is the elaborated component: used as a submodule, it is the component itself. The component's source
+    does not depend on the proof; a name that no longer exists is an error, not a weaker proof.
     """
 
     def __init__(self, component: Elaboratable) -> None:
@@ -22,12 +22,12 @@ class Inside:
         self.fragment: Any = Fragment.get(component, None)
 
     def part(self, path: str) -> Any:
-        """The submodule at ``path``; the component itself for the empty path.
+        """Return the submodule at ``path``; the component itself for the empty path.
 
         Raises
         ------
         LookupError
-            Where there is none.
+            If there is no such submodule.
         """
         found = self.fragment
         for name in path.split(".") if path else ():
@@ -41,12 +41,12 @@ class Inside:
         return self.part(path).origins[0]
 
     def signal(self, path: str, name: str, layout: data.Layout | None = None) -> Any:
-        """The signal ``name`` that the submodule at ``path`` drives, seen as ``layout`` where one is given.
+        """Return the signal ``name`` that the submodule at ``path`` drives, viewed as ``layout`` if one is given.
 
         Raises
         ------
         LookupError
-            Where there is none or more than one.
+            If there is none, or more than one.
         """
         found = self._driven(path, name)
         if len(found) != 1:
@@ -59,13 +59,13 @@ class Inside:
                 if signal.name == name]
 
     def cut(self, path: str) -> None:
-        """Take everything out of the submodule at ``path``: its outputs are then free."""
+        """Remove the contents of the submodule at ``path``, so that its outputs are free."""
         part = self.part(path)
         part.statements.clear()
         part.subfragments.clear()
 
     def look_at(self, path: str, address: Value, layout: data.Layout | type[data.Struct]) -> Any:
-        """What the memory at ``path`` holds at ``address`` now; no port of the design is used or changed."""
+        """Return the word at ``address`` of the memory at ``path``, without using or changing a port of the design."""
         memory = self.part(path)
         if not isinstance(memory, MemoryInstance):
             raise LookupError(f"the proofs look for a memory {path}, which is something else in the design")

@@ -1,4 +1,4 @@
-"""What makes the properties inductive: facts of every reachable state, each asserted along with the property."""
+"""Inductive invariants: facts of every reachable state, asserted along with each property."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ __all__ = ["control_flow", "flight", "idle", "mshrs", "program_order", "queues",
 
 
 def one(vector: Value) -> Value:
-    """Exactly one bit is set."""
+    """Return whether exactly one bit is set."""
     return vector.any() & ((vector & (vector - 1)) == 0)
 
 
 def selection(model: Model) -> None:
-    """The registers of the policies that remember a warp name exactly one, those that keep an order keep an order."""
+    """Registers that remember a warp name exactly one; those that keep an order keep a valid one."""
     for scheduler, policy, state in model.policy_states():
         for field in ("last", "pointer"):
             if field in state.shape().members:
@@ -52,7 +52,7 @@ def rings(model: Model) -> None:
 
 
 def _heads(model: Model) -> None:
-    """The registers that tell of each warp's head say what its ring says."""
+    """The registers that summarize each warp's head agree with its ring."""
     buffers, heads = model.inside.component("buffers"), model.heads()
     for w, filled in enumerate(model.flags("filled")):
         model.lemma(f"warp {w}: the design knows whether the buffer is empty",
@@ -98,7 +98,7 @@ def queues(model: Model) -> None:
 
 
 def flight(model: Model) -> None:
-    """The stages hold what was fetched in the last three cycles; what has become a NOP is marked."""
+    """The stages hold the fetches of the last three cycles, with those that became NOPs marked."""
     for number, (stage, live) in enumerate(zip(model.stages(), model.live, strict=True), start=1):
         kept = stage.valid & ~stage.squashed
         model.lemma(f"stage {number} holds the fetch of {number} cycles ago, unless it has become a NOP",
@@ -112,7 +112,7 @@ def flight(model: Model) -> None:
 
 
 def control_flow(model: Model) -> None:
-    """The design's record of unresolved control flow is the harness's."""
+    """The design and the harness agree on unresolved control flow."""
     model.lemma("unresolved from the issue of a control instruction to its resolution or release",
                 model.dut.event.unresolved == model.unresolved)
 
@@ -124,12 +124,12 @@ def idle(model: Model, places: list[Held]) -> None:
 
 
 def program_order(model: Model, places: list[Held], next_pc: Value) -> None:
-    """The non-NOPs in order, then the fetch pc, are the path from ``next_pc``, the pc of the next instruction."""
+    """The non-NOPs in order, then the fetch pc, form the path from ``next_pc``, the pc of the next instruction."""
     depth = len(places)
     fetch_pc = model.mine_of(model.fetch_pcs())
     following = [Signal(32, name=f"after_place_{number}") for number in range(depth)]
     model.m.d.comb += [its.eq(place.pc + place.step & ~3) for its, place in zip(following, places, strict=True)]
-    # One addition a claim, each of one variable: chains of them are what takes a solver long.
+    # One addition per claim, each of one variable: chains of additions are slow to solve.
     ahead = ~place_nops(places, 0, depth)
     model.lemma("a warp with only NOPs fetches the next pc", ahead | (fetch_pc == next_pc))
     for k, place in enumerate(places):
@@ -144,12 +144,12 @@ def program_order(model: Model, places: list[Held], next_pc: Value) -> None:
 
 
 def place_nops(places: list[Held], start: int, stop: int) -> Value:
-    """All places from ``start`` to before ``stop`` are NOPs."""
+    """Return whether all places from ``start`` to before ``stop`` are NOPs."""
     return Cat(place.nop for place in places[start:stop]).all()
 
 
 def mshrs(model: Model) -> None:
-    """An MSHR that memory owes an answer holds the line that was asked for; no two of a cache hold one line."""
+    """An MSHR that waits for memory holds the requested line; no two MSHRs of a cache hold the same line."""
     misses = model.misses()
     outstanding = model.environment.signal("", "outstanding")
     model.lemma("what memory owes is what the assumptions allow it to answer", outstanding == model.owed)

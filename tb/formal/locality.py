@@ -1,4 +1,4 @@
-"""What ccws knows, once more: scores, totals and the division, by docs/policies.md ("Lost locality")."""
+"""Reference model of the ccws state: scores, totals and the division, from docs/policies.md ("Lost locality")."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ __all__ = ["Locality"]
 
 
 class Locality:
-    """The harness's own registers of ccws, which follow what the design selects.
+    """The harness's own ccws registers, updated from the design's selections.
 
-    ``held``: the warps that may not be selected. ``invariants``: that the design's registers are the same.
+    ``held``: the warps that may not be selected. ``invariants``: the design's registers have the same values.
     """
 
     def __init__(self, model: Model) -> None:
@@ -51,7 +51,7 @@ class Locality:
         return totals[0], totals[1]
 
     def _divide(self) -> tuple[Signal, Signal, Signal]:
-        """Long division: each cycle takes the dividend's next bit, and gives the quotient's."""
+        """Long division: each cycle takes the dividend's next bit and yields the quotient's."""
         model, m, steps = self._model, self._model.m, self._policy.steps
         rest, digits = model.register(TOTAL_BITS, "expect_rest"), model.register(steps, "expect_digits")
         divisor = model.register(TOTAL_BITS, "expect_divisor")
@@ -73,7 +73,7 @@ class Locality:
         return rest, digits, divisor
 
     def _score(self) -> None:
-        """1 less in each cycle, down to the base; at the end of a division its result for all that are owed it."""
+        """Scores fall by 1 per cycle to the base; the end of a division sets its result for all warps owed one."""
         m, policy, base, active = self._model.m, self._policy, self._base, self._active
         ends = self._left == 1
         for w, score in enumerate(self._scores):
@@ -91,7 +91,7 @@ class Locality:
                 m.d.sync += self._owed[w].eq(0)
 
     def _change(self) -> None:
-        """The base, which all scores then are, or the throttle, each up to what it is at first."""
+        """Change the base, to which all scores are then set, or the throttle; each is limited to its initial value."""
         m, change, policy = self._model.m, self._model.dut.flow.change, self._policy
         for parameter, register, most in (
             (PolicyParameter.LOCALITY_BASE, self._base, policy.base),
@@ -103,7 +103,7 @@ class Locality:
                     m.d.sync += [score.eq(change.value) for score in self._scores]
 
     def _hold_back(self) -> Signal:
-        """In the next cycle: whose score, with those of all ahead of it, is too much, if there is one ahead."""
+        """Hold back, in the next cycle, warps with others ahead whose score plus those ahead exceeds the cutoff."""
         m, scores, queued = self._model.m, self._scores, self._queued
         held = self._model.register(len(scores), "expect_held")
         for w, score in enumerate(scores):

@@ -1,4 +1,4 @@
-"""Which property is proved of which configuration."""
+"""The combinations of properties and configurations to prove."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from .tables import fits
 
 __all__ = ["USUAL_POLICY", "USUAL_WARPS", "cases", "quick_cases"]
 
-#: Of what does not depend on the policy, and the sizes, unless others are asked for.
+#: For properties that do not depend on the policy, and the sizes, unless others are requested.
 USUAL_POLICY, USUAL_WARPS = "lrr", (2, 4, 8)
-#: A policy whose pick depends on whether the lookup hits: lrr picks no warp twice running unless it is the only one.
+#: A policy whose pick depends on whether the lookup hits: lrr picks a warp twice in a row only if it is alone.
 GREEDY_POLICY = "gtlrr"
 _PREDICTIONS = tuple(its.value for its in Prediction)
 
@@ -33,7 +33,7 @@ def _policies_of(name: str, scheme: str, asked: Sequence[str] | None) -> Sequenc
 
 
 def _usual_warps(name: str, policy: str) -> list[int]:
-    """The usual sizes; of P3 those at which there is a reference for the policy."""
+    """Return the usual sizes; for P3, those at which the policy has a reference."""
     return [warps for warps in USUAL_WARPS if name != "P3" or policy in ORDERS or fits(SmConfig(warps=warps), policy)]
 
 
@@ -43,10 +43,10 @@ def cases(
     warps: Sequence[int] | None = None, icache: bool = True,
     parameters: Mapping[str, int | tuple[int, ...]] | None = None,
 ) -> list[Case]:
-    """Every combination that is meant of what is asked for; by default all properties at the usual sizes.
+    """Return every applicable combination of the request; by default all properties at the usual sizes.
 
-    P3 is proved of every policy (of ``swas``), P6 is a property of ``lrr``; the others do not depend on the policy, but
-    P1 is also proved of one whose pick depends on the lookup. ``parameters``: fields that policies read.
+    P3 is proved for every policy (of ``swas``), P6 is a property of ``lrr``. The rest do not depend on the policy, but
+    P1 is also proved for one whose pick depends on the lookup. ``parameters``: fields that policies read.
     """
     def found() -> Iterator[Case]:
         for name in properties or PROPERTIES:
@@ -71,6 +71,6 @@ def quick_cases() -> list[Case]:
         *cases(["P1"], swas, [GREEDY_POLICY], warps=[2]),
         *cases(others, swas, predictions=["btfn"], warps=[4]),
         *cases(["P3"], swas, [USUAL_POLICY], predictions=["btfn"], warps=[4]),
-        # Without an I-cache the miss unit differs, which is what P7 is about.
+        # Without an I-cache the miss unit differs, which is the subject of P7.
         *cases(["P7"], swas, predictions=["btfn"], warps=[2, 4], icache=False),
     ]

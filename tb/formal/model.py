@@ -1,7 +1,7 @@
-"""The front end in a free world: the design, what is assumed of its surroundings, and what every property refers to.
+"""Proof harness of the front end: the design, the assumptions about its environment, and the signals properties use.
 
-All inputs are free in every cycle but for :class:`hdl.observe.environment.EnvironmentWatch`. The I-cache's tags and
-data are cut out: whether a lookup hits, and the word that it brings, are free too.
+Every input is free in every cycle, within the limits of :class:`hdl.observe.environment.EnvironmentWatch`. The tags
+and data of the I-cache are cut out, so whether a lookup hits, and the word it returns, are free too.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ __all__ = ["Model"]
 
 
 class Model(Claims):
-    """The harness under construction; :mod:`tb.formal.properties` adds what is to be proved.
+    """The harness without its properties, which :mod:`tb.formal.properties` adds.
 
-    ``m`` is the module, ``dut`` the front end, ``inside`` its inner signals. ``mine`` is the one-hot symbolic warp: any
-    warp, but the same one for ever, so that what is proved of it is proved of each. Vectors have one bit a warp.
+    ``m`` is the module, ``dut`` the front end, ``inside`` its internal signals. ``mine`` is the symbolic warp, one-hot:
+    an arbitrary but constant warp, so a property proved for it holds for every warp. Vectors have one bit per warp.
     """
 
     def __init__(self, config: SmConfig, *, lemmas: bool = True) -> None:
@@ -56,27 +56,27 @@ class Model(Claims):
         self._show_cycle()
 
     def ports(self) -> list[Value]:
-        """The clock, and everything that is free."""
+        """Return the clock and all free inputs."""
         inputs = [Value.cast(value) for _, member, value in self.dut.signature.flatten(self.dut)
                   if member.flow is wiring.In]
         clock: Signal = self.clock.clk  # type: ignore[attr-defined]  # the stubs give a domain no signals
         return [clock, *inputs, Value.cast(self.store.hit), self.store.instruction, self.store.error]
 
     def lemma(self, text: str, holds: Value) -> None:
-        """An invariant that the claims need for the induction; without ``lemmas`` it is left out."""
+        """Add an invariant that the induction needs; skip it if ``lemmas`` is false."""
         if self._lemmas:
             self.claim(text, holds)
 
     def of_mine(self, vector: Value) -> Value:
-        """The symbolic warp's bit."""
+        """Return the symbolic warp's bit of ``vector``."""
         return (Value.cast(vector) & self.mine).any()
 
     def mine_of(self, values: Sequence[Value]) -> Value:
-        """The symbolic warp's value."""
+        """Return the symbolic warp's element of ``values``."""
         return select(self.mine, values)
 
     def register(self, shape: ShapeLike, name: str, init: int | None = None) -> Any:
-        """A register of the harness; 0 at first where nothing else is asked for."""
+        """Create a register of the harness; it starts at 0 unless ``init`` is given."""
         # The stubs know only numbers as `init`.
         return Signal(shape, name=name, init=init)  # type: ignore[arg-type]
 
@@ -88,7 +88,7 @@ class Model(Claims):
         self.m.d.comb += [self.mine.eq(one_hot(self.warp, config.warps)), Assume(self.mine.any())]
 
     def _observe(self) -> None:
-        """What happens in this cycle, each from ports or from the harness's own registers."""
+        """Define the events of this cycle, each from ports or from the harness's own registers."""
         m, config, dut = self.m, self.config, self.dut
         scheme = self.inside.component("scheme")
         resolution = dut.flow.resolution
@@ -97,7 +97,7 @@ class Model(Claims):
         self.resolved = Signal(config.warps)
         self.redirected = Signal(config.warps)
         self.unresolved = self.register(config.warps, "expect_unresolved")
-        # Whose fetch, made one, two and three cycles ago, has not become a NOP.
+        # Warps whose fetch, made one, two and three cycles ago, has not become a NOP.
         self.live = [self.register(config.warps, f"expect_live_{number}") for number in (1, 2, 3)]
         self.missed, self.turned = Signal(config.warps), Signal(config.warps)
         last = self.stages()[-1]
@@ -118,7 +118,7 @@ class Model(Claims):
         ]
 
     def in_stacks(self, pc: Value) -> Value:
-        """Whether what is fetched from ``pc`` is a fault because interleaved stacks lie there."""
+        """Whether a fetch from ``pc`` faults because the interleaved stacks are there."""
         stacks = self.config.interleaved_stacks
         return (pc >= stacks.start) & (pc < stacks.stop)
 
@@ -158,7 +158,7 @@ class Model(Claims):
         ]
 
     def _show_cycle(self) -> None:
-        """What happens in a cycle, in the order in which a reader asks."""
+        """Define the trace columns of a cycle, in the order in which a reader needs them."""
         dut = self.dut
         pops = self.issued.any()
         word = select(self.fetched, self.fetch_pcs())
@@ -180,11 +180,11 @@ class Model(Claims):
 
     @property
     def replaces(self) -> bool:
-        """Whether what breaks the flow becomes NOPs (``swas``)."""
+        """Whether wrong-path instructions are replaced by NOPs (``swas``)."""
         return self.config.coordination is Coordination.SWAS
 
     def ring(self, *, contents: bool) -> list[Held]:
-        """The d places of the symbolic warp, the oldest first; with ``contents`` also what the entries say."""
+        """Return the d slots of the symbolic warp, the oldest first; ``contents`` adds what the entries hold."""
         places = [self._place(number, contents=contents) for number in range(self.config.buffer_depth)]
         self.show("its ring", Cat(Cat(place.nop, place.decoded) for place in places), kind="ring")
         if contents:
@@ -205,7 +205,7 @@ class Model(Claims):
         return [self.inside.signal("buffers", f"{name}_{w}") for w in range(self.config.warps)]
 
     def stages(self) -> list[data.View]:
-        """The fetches under way, the youngest first."""
+        """Return the fetches in flight, the youngest first."""
         layout = stage_layout(self.config)
         numbers = range(1, self.config.fetch_latency + 1)
         return [self.inside.signal("fetch", f"fetch_{number}", layout) for number in numbers]
@@ -241,7 +241,7 @@ class Model(Claims):
         return stage.valid & (stage.warp == self.warp) & (stage.slot == slot)
 
     def policy_states(self) -> Iterator[tuple[str, str, data.View]]:
-        """The scheduler, the policy and the policy's registers, for each that has some."""
+        """Yield scheduler, policy name and policy registers for each policy that has state."""
         config = self.config
         unified = {"scheduler": config.policies}
         split = {"issuing": config.policies, "fetching": config.fetch_policies}
@@ -252,7 +252,7 @@ class Model(Claims):
                     yield scheduler, name, self.inside.signal(f"scheme.{scheduler}", f"{name}_state", layout)
 
     def issue_state(self) -> data.View:
-        """The registers of the policy that chooses who issues."""
+        """Return the registers of the issue policy."""
         return next(state for scheduler, _, state in self.policy_states() if scheduler != "fetching")
 
     # Fetch, misses and memory.
@@ -262,7 +262,7 @@ class Model(Claims):
         return [self.inside.component("warps").pc[w] for w in range(self.config.warps)]
 
     def pc_registers(self) -> list[Signal]:
-        """Each warp's pc without its two low bits; a fetch moves it on when its lookup hits."""
+        """Return each warp's pc without its two low bits; a fetch advances it if its lookup hits."""
         return [self.inside.signal("warps", f"pc_{w}") for w in range(self.config.warps)]
 
     def misses(self) -> Misses:
@@ -274,10 +274,10 @@ class Model(Claims):
         return Misses(lines=lines, **{field: self.inside.signal(path, name) for field, name in names.items()})
 
     def track_requests(self) -> None:
-        """Remember what memory was asked for: ``owed`` and ``asked``, by tag.
+        """Track memory requests by tag in ``owed`` and ``asked``.
 
-        ``answered`` with ``answered_tag`` and ``answered_line``: the answer that memory gave in the last cycle, which
-        takes effect in this; ``serves``: it is one that may wake the symbolic warp.
+        ``answered``, ``answered_tag`` and ``answered_line`` are memory's response in the previous cycle, which takes
+        effect in this one. ``serves`` is 1 if that response may wake the symbolic warp.
         """
         m, config = self.m, self.config
         request, response = self.dut.mem.request, self.dut.mem.response
@@ -286,7 +286,7 @@ class Model(Claims):
         self.answered = self.register(1, "expect_answered")
         self.answered_line = self.register(LINE_NUMBER_BITS, "expect_answer")
         self.answered_tag = self.register(response.payload.tag.shape(), "expect_answered_tag")
-        # Without an I-cache nothing is shared: an answer serves the warp that asked, and its tag is that warp.
+        # Without an I-cache nothing is shared: a response serves the warp that asked, and its tag is that warp.
         self.serves: Value = self.answered
         if not config.icache_bytes:
             self.serves = self.answered & (self.answered_tag == self.warp)

@@ -1,4 +1,4 @@
-"""A configuration for the solver: what channels and the reordering unit ask of one."""
+"""Small configuration for the solver, with the fields that the channels and the reordering unit use."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Narrow"]
 
 @dataclass(frozen=True, kw_only=True)
 class Narrow:
-    """Stands for an SmConfig, with lines so short that the solver has little to carry."""
+    """Stand-in for an SmConfig whose lines are short enough to keep the solver's state small."""
 
     warps: int
     channel_depth: int
@@ -26,5 +26,5 @@ class Narrow:
 
     @property
     def warp_bits(self) -> int:
-        """Bits of a warp's number."""
+        """Width of a warp number in bits."""
         return max(1, (self.warps - 1).bit_length())

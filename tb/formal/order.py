@@ -1,21 +1,21 @@
-"""The reordering unit in a free world: what is claimed of it, whatever comes, and whatever list memory says there is.
+"""Proof harness of the reordering unit: claims that hold for any accesses and any list in memory.
 
-The coalescer, the lookup and memory are free but for their contracts. A load or store is selected only with room, and
-makes as many accesses as a warp has threads at most, until the coalescer is done with it. A list begins or ends while
-nothing is in the unit. Memory answers when it likes (:mod:`.order_list`). What is claimed of one warp, of one of its
-accesses and of one line of the list is claimed of each: all three are symbolic.
+The coalescer, the lookup and memory are free within their contracts. A load or store is selected only if there is
+room, and makes at most one access per thread of a warp before the coalescer is done with it. A list begins or ends only
+while the unit is empty. Memory answers at any time (:mod:`.order_list`). The warp, one of its accesses and one line of
+the list are symbolic, so a claim proved for them holds for all.
 
-**No channel is full for ever** if the list extends the order of each warp, as docs/analyze.md says of its own. The
-proofs say the steps:
+**No channel is full for ever** if the list extends the order of each warp, as docs/analyze.md requires of its own. The
+proofs give the steps:
 
-- The list's next entry is that of the oldest access of its warp that has not been given: those before it of the warp
-  stand before it in the list, and entries are done in order.
-- So if the warp's channel has an access, it is that one, and it is given as soon as the lookup is free.
-- If the channel is empty, and nothing of the warp is between selection and coalescer, the warp has room. So it can be
-  selected whatever other warps' channels hold. If it is under way, the coalescer brings it: it is never held back while
-  a list is on, so what stands before it in the queue, of other warps, goes on into channels that have room for it.
-- The next entry comes if memory answers. The list's reads wait for the L1's requests at most, and those come to an end:
-  the L1 gets no access meanwhile.
+- The list's next entry belongs to the oldest access of its warp that has not been passed to the lookup: earlier
+  accesses of that warp have earlier entries, and entries are consumed in order.
+- So if the warp's channel has an access, it is that one, and it is passed on as soon as the lookup is free.
+- If the channel is empty, and nothing of the warp is between selection and coalescer, the warp has room, so it can be
+  selected whatever other warps' channels hold. If it is in flight, the coalescer delivers it: the coalescer never
+  stalls during a list, so accesses of other warps ahead of it in the queue move into channels with room for them.
+- The next entry arrives if memory answers. The list's reads wait at most for the L1's requests, and those finish:
+  the L1 receives no access meanwhile.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class OrderModel(OrderWorld):
         self._show()
 
     def _mine(self) -> None:
-        """One access of the symbolic warp is followed, from when it comes to when it is given."""
+        """Follow one access of the symbolic warp from its arrival until it is passed to the lookup."""
         m, unit = self.m, self.unit
         taken, given = unit.taken, unit.given
         self.warp = warp = Signal(self.config.warp_bits, name="my_warp")
@@ -60,11 +60,11 @@ class OrderModel(OrderWorld):
         m.d.comb += Assume(warp < self.config.warps)
         layout = access_layout(self.config)
         self.followed, self.kept = Signal(), Signal(layout, name="mine_kept")
-        #: So many of its warp are to be given before it.
+        #: Accesses of its warp that must be passed on before it.
         self.before = Signal(range(self.depth + 1))
         self.count, self.stores = Signal(range(self.depth + 1)), Signal(range(self.depth + 1))
         comes, goes = Signal(name="my_warp_comes"), Signal(name="my_warp_goes")
-        #: The same in this cycle, with an access that has just come.
+        #: The same in this cycle, including an access that has just arrived.
         self.follows, self.mine, self.ahead = Signal(), Signal(layout), Signal(range(self.depth + 1))
         picked = comes & self.pick & ~self.followed
         m.d.comb += [
@@ -79,7 +79,7 @@ class OrderModel(OrderWorld):
             self.stores.eq(self.stores + (comes & taken.payload.write) - (goes & given.payload.write)),
             self.followed.eq(self.follows & ~(goes & (self.ahead == 0))), self.before.eq(self.ahead - goes),
         ]
-        #: It is the oldest of its warp.
+        #: It is the oldest access of its warp.
         self.oldest = self.follows & (self.ahead == 0)
         self.claim("a warp's accesses are given in the order in which they came, unchanged",
                    ~(self.oldest & goes) | (given.payload.as_value() == self.mine.as_value()))
@@ -89,7 +89,7 @@ class OrderModel(OrderWorld):
         self.comes, self.my_goes = comes, goes
 
     def _of_mine(self, values: list[Any]) -> Value:
-        """The value of the symbolic warp."""
+        """Return the symbolic warp's element of ``values``."""
         found = values[0]
         for warp, value in enumerate(values[1:], start=1):
             found = Mux(self.warp == warp, value, found)
@@ -148,7 +148,7 @@ class OrderModel(OrderWorld):
     # Claims.
 
     def _entry(self) -> None:
-        """Accesses are those of the list, in its order."""
+        """Accesses are passed on in the order of the list."""
         m, reader, given, due = self.m, self.reader, self.unit.given, self.list.due
         entry, payload = reader.entry, given.payload
         served = Signal(6)
@@ -180,7 +180,7 @@ class OrderModel(OrderWorld):
         self.claim("one that is not is not given", ~(self.turn & ~self.fits) | ~given.valid)
 
     def _faults(self) -> None:
-        """Who is wrong stops the SM, and nobody else."""
+        """Every mismatch between accesses and list is a fault of the right warp, and there are no other faults."""
         m, unit, reader, entry = self.m, self.unit, self.reader, self.reader.entry
         fault, wrong, late, refused = unit.fault, Signal(), Signal(), Signal()
         was_broken, was_fits, was_alone = Signal(), Signal(), Signal()
@@ -218,7 +218,7 @@ class OrderModel(OrderWorld):
             | (fault.cause == FaultCause.LOAD_ACCESS))))
 
     def _flow(self) -> None:
-        """Who waits, and who does not."""
+        """The conditions under which an access waits."""
         m, unit = self.m, self.unit
         taken, given = unit.taken, unit.given
         held, offered = Signal(name="lookup_waits"), Signal(len(given.payload.as_value()))
@@ -250,7 +250,7 @@ class OrderModel(OrderWorld):
 
 
 def order_problem(*, warps: int = 2, depth: int = 2, threads: int = 1, lemmas: bool = True) -> Problem:
-    """The claims of a small reordering unit for the solver."""
+    """Return the claims of a small reordering unit for the solver."""
     with collector_paused():
         config = Narrow(
             warps=warps, channel_depth=depth, channels=Channels.ORDERED, threads=threads, assertions=True,

@@ -1,7 +1,7 @@
-"""The reader of the list in a free world: memory answers when it likes, in any order, with anything.
+"""Proof harness of the list reader: memory answers at any time, in any order, with any data.
 
-One line of the list, by its place in the list, has contents that never change. Which line and which contents is
-symbolic, so what is claimed of it is claimed of each.
+One line of the list, identified by its position, has constant contents. The position and the contents are symbolic,
+so a claim proved for that line holds for every line.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ __all__ = ["ListWatch", "list_problem"]
 
 @dataclass(frozen=True, kw_only=True)
 class _Lines:
-    """What the reader asks of a configuration."""
+    """The configuration fields that the reader uses."""
 
     line_bytes: int
     l1_tag_bits: int
 
 
 class ListWatch:
-    """Memory's side of the reader at ``path`` of ``inside``, the claims on the reader, and the lemmas for them.
+    """Memory's side of the reader at ``path`` of ``inside``, the claims on the reader, and their lemmas.
 
-    ``base`` is the line of the list's address, ``passed`` and ``word`` say which entry is next. If ``mine``, it is in
-    the symbolic line, and ``due`` is the entry there.
+    ``base`` is the line of the list's address; ``passed`` and ``word`` give the next entry. If ``mine`` is 1, that
+    entry is in the symbolic line, and ``due`` is its value.
     """
 
     def __init__(self, harness: Claims, inside: Inside, path: str, reader: ListReader, *, lemmas: bool) -> None:
@@ -47,7 +47,7 @@ class ListWatch:
             Signal(LINE_NUMBER_BITS, name=name) for name in ("base", "requested", "passed"))
         self.word = Signal(range(self.words))
         self.flying = Signal(reader.ahead)
-        #: Which line of the list each slot was last asked for.
+        #: The line of the list that each slot requested last.
         self.line_of = [Signal(LINE_NUMBER_BITS, name=f"line_of{slot}") for slot in range(reader.ahead)]
         self._symbols()
         self._memory()
@@ -68,12 +68,12 @@ class ListWatch:
         self.stored = Signal(entries, name="my_entries")
         m.d.comb += self.mine.eq(self.passed == self.line)
         m.d.comb += [self.stored[word].eq(self.contents.word_select(word, 64)[:44]) for word in range(self.words)]
-        #: The bits of an entry (docs/analyze.md), in words of our own.
+        #: The bits of an entry (docs/analyze.md), written independently of the design.
         self.due = Signal(64)
         m.d.comb += self.due.eq(self.contents.word_select(self.word, 64))
 
     def _memory(self) -> None:
-        """Every request is answered once; the symbolic line with its contents."""
+        """Every request is answered once; a request for the symbolic line returns its contents."""
         m, request, response = self.m, self.reader.mem.request, self.reader.mem.response
         tag, slots = response.payload.tag[: self.slot_bits], self.reader.ahead
         asked = Signal(slots, name="slot_asked")
@@ -92,7 +92,7 @@ class ListWatch:
         self.twice = request.valid & self.flying.bit_select(request.payload.tag, 1)
 
     def _counts(self) -> None:
-        """How many lines were asked for, and how many entries are done, since the list began."""
+        """Count the lines requested and the entries consumed since the list began."""
         m, reader = self.m, self.reader
         with m.If(reader.mem.request.valid & reader.mem.request.ready):
             m.d.sync += self.requested.eq(self.requested + 1)
@@ -103,7 +103,7 @@ class ListWatch:
         with m.If(reader.start | reader.stop):
             m.d.sync += [self.base.eq(reader.address[LINE_OFFSET_BITS:]), self.requested.eq(0), self.passed.eq(0),
                          self.word.eq(0)]
-        #: There is a list; more of it is asked for; a line has come behind which nothing is needed.
+        #: A list is loaded; more of it is being requested; a line has arrived after which nothing is needed.
         self.listed, self.running, self.seen = (Signal(name=name) for name in ("listed", "running", "seen"))
         answer, last = reader.mem.response, Signal(name="last_line")
         ends = (answer.payload.data.word_select(word, 64)[:44] == 0 for word in range(self.words))
@@ -151,7 +151,7 @@ class ListWatch:
         return self.inside.signal(self.path, name)
 
     def _ring(self) -> None:
-        """The slots are a ring, in the order of the list."""
+        """The slots form a ring, in the order of the list."""
         claim, head, tail = self.harness.claim, self._signal("head"), self._signal("tail")
         asked, come = self._signal("asked"), self._signal("come")
         claim("the next line to ask for", self._signal("line") == (self.base + self.requested)[:LINE_NUMBER_BITS])
@@ -198,7 +198,7 @@ class ListWatch:
 
 
 class _Reader(Claims):
-    """The reader alone, used by anybody who keeps to its contract."""
+    """The reader alone, with any user that keeps its contract."""
 
     def __init__(self, config: SmConfig, *, ahead: int, burst: int, lemmas: bool) -> None:
         self.m = m = Module()
@@ -227,7 +227,7 @@ class _Reader(Claims):
         self.show("passed", watch.passed, reader.valid)
 
     def ports(self) -> list[Value]:
-        """The clock, and everything that is free."""
+        """Return the clock and all free inputs."""
         clock: Signal = self.clock.clk  # type: ignore[attr-defined]  # the stubs give a domain no signals
         reader = self.reader
         return [clock, reader.start, reader.address, reader.stop, reader.quit, reader.next, reader.mem.request.ready,
@@ -235,7 +235,7 @@ class _Reader(Claims):
 
 
 def list_problem(*, words: int = 2, ahead: int = 4, burst: int = 2, lemmas: bool = True) -> Problem:
-    """The claims of the reader of a list, with so many entries a line, and lines ahead, in bursts of so many."""
+    """Return the claims of a reader: ``words`` entries a line, ``ahead`` lines of lookahead, bursts of ``burst``."""
     lines = _Lines(line_bytes=words * ENTRY_BYTES, l1_tag_bits=(ahead - 1).bit_length())
     with collector_paused():
         return as_problem("list", _Reader(cast(SmConfig, lines), ahead=ahead, burst=burst, lemmas=lemmas))

@@ -1,4 +1,4 @@
-"""Who uses the reordering unit: a free coalescer, a free lookup and a free memory, within their contracts."""
+"""Environment of the reordering unit: a free coalescer, lookup and memory within their contracts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _one_or_none(bits: Value) -> Value:
 
 
 class OrderWorld(Claims):
-    """The unit with all that is assumed of its surroundings. What a list says is :class:`.order_list.ListWatch`'s."""
+    """The unit and all assumptions on its environment; :class:`.order_list.ListWatch` models the list's contents."""
 
     def __init__(self, config: SmConfig) -> None:
         self.config, self.depth, self.most = config, config.channel_depth, config.threads
@@ -34,7 +34,7 @@ class OrderWorld(Claims):
         self.reader = self.inside.component("reader")
         self.claims: dict[str, str] = {}
         self.columns: list[Column] = []
-        #: The access that comes is followed, if none is.
+        #: Free choice: follow the access that arrives, if none is followed.
         self.pick = Signal()
         self.on, self.closing, self.broken = (self.inside.signal("", name) for name in ("on", "closing", "broken"))
         self.goes, self.known = Signal(name="one_goes"), Signal(name="entry_known")
@@ -46,7 +46,7 @@ class OrderWorld(Claims):
         self._surroundings()
 
     def _switches(self) -> None:
-        """There is a list from its start on, until its end is known and no line of it is under way."""
+        """A list is active from its start until its end is known and no line of it is in flight."""
         m, unit, reader = self.m, self.unit, self.reader
         listed, ends = Signal(), Signal()
         with m.If(unit.start):
@@ -58,11 +58,11 @@ class OrderWorld(Claims):
         self.claim("a list is on from its start to its end", (self.on == listed) & (self.closing == ends))
 
     def _surroundings(self) -> None:
-        """The contracts of who selects, and of the coalescer."""
+        """The contracts of the warp selection and of the coalescer."""
         m, unit, warps = self.m, self.unit, range(self.config.warps)
         taken = unit.taken
         part = taken.payload.part
-        #: Loads and stores of each warp between selection and coalescer; accesses of the one that is in the coalescer.
+        #: Each warp's loads and stores between selection and coalescer; accesses of the one in the coalescer.
         self.pending = [Signal(range(self.depth + 2), name=f"pending{warp}") for warp in warps]
         self.made = [Signal(range(self.most + 1), name=f"made{warp}") for warp in warps]
         held, offered = Signal(name="coalescer_holds"), Signal(len(taken.payload.as_value()))
@@ -89,7 +89,7 @@ class OrderWorld(Claims):
             ]
 
     def ports(self) -> list[Value]:
-        """The clock, and everything that is free."""
+        """Return the clock and all free inputs."""
         clock: Signal = self.clock.clk  # type: ignore[attr-defined]  # the stubs give a domain no signals
         unit = self.unit
         return [

@@ -1,4 +1,4 @@
-"""One replacement in the source of one method or function, for a while: how designs are broken on purpose."""
+"""Temporary replacement of text in the source of a method or function, used to break designs on purpose."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["occurrences", "patched"]
 
 
 def _find(method: str) -> tuple[Any, Any, str]:
-    """The module of ``method`` ("module:Class.method" or "module:function"), who has it, and its name there."""
+    """Return the module of ``method`` ("module:Class.method" or "module:function"), its owner, and its name there."""
     module_name, _, path = method.partition(":")
     class_name, _, name = path.rpartition(".")
     module = importlib.import_module(module_name)
@@ -26,21 +26,21 @@ def _source(owner: Any, name: str) -> str:
 
 
 def occurrences(method: str, old: str) -> int:
-    """How often the text is in the source of ``method``."""
+    """Return how many times the text occurs in the source of ``method``."""
     _, owner, name = _find(method)
     return _source(owner, name).count(old)
 
 
 @contextmanager
 def patched(name: str, method: str, old: str, new: str) -> Iterator[None]:
-    """``old`` becomes ``new`` in ``method``, for the time of the context; ``name`` is for the messages.
+    """Replace ``old`` by ``new`` in ``method`` while the context is open; error messages use ``name``.
 
-    A function is replaced in every module that has imported it, too.
+    A function is also replaced in every module that has imported it.
 
     Raises
     ------
     LookupError
-        If ``old`` is not in the method exactly once: the design has changed, and this with it.
+        If ``old`` does not occur in the method exactly once: the design has changed, so this text must change too.
     """
     module, owner, attribute = _find(method)
     original = owner.__dict__[attribute]

@@ -1,8 +1,8 @@
-"""The policies once more, each as an order of the warps: the reference of P3.
+"""Reference model of the policies for P3: each policy is an order of the warps.
 
-Written from docs/policies.md: a warp is picked if it is eligible and no eligible warp goes ahead of it. The
-registers are the harness's own and hold numbers; the invariants tie those of the design to them. A policy without an
-order here has the tables of its plain Python as its reference (tables.py).
+Written from docs/policies.md: a warp is picked if it is eligible and no eligible warp precedes it. The registers
+belong to the harness and hold numbers; invariants tie the design's registers to them. A policy that has no order here
+uses the tables of its plain Python as its reference (tables.py).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Ahead = Callable[[int, int], Value]
 
 @dataclass
 class Order:
-    """Who goes ahead of whom for v < w (else the other goes first), and who may be picked at all."""
+    """Which warp of each pair v < w precedes the other (v if true, else w), and which warps may be picked at all."""
 
     ahead: Ahead
     allowed: Value | None = None
@@ -37,7 +37,7 @@ class Order:
 
 
 def _last(model: Model) -> tuple[Signal, list[Value], list[tuple[str, Value]]]:
-    """The warp selected most recently: W-1 at first; the comparisons last < v; and that the design knows it too."""
+    """The last selected warp (initially W-1), the comparisons last < v, and the invariant that the design agrees."""
     warps = model.config.warps
     last = model.register(range(warps), "expect_last", warps - 1)
     with model.m.If(model.issued.any()):
@@ -50,7 +50,7 @@ def _last(model: Model) -> tuple[Signal, list[Value], list[tuple[str, Value]]]:
 
 
 def _loose_round_robin(below: Sequence[Value]) -> Ahead:
-    """First after last, going round: of v < w it is w exactly if last is one of v, ..., w-1."""
+    """Round robin from the warp after the last: of v < w, w comes first exactly if last is one of v, ..., w-1."""
     return lambda v, w: below[v] | ~below[w]
 
 
@@ -82,7 +82,7 @@ def _gtlo(model: Model) -> Order:
 
 
 def _pointer(model: Model, takers: Value, moves: Value) -> Order:
-    """The pointer's warp or nobody; where it ``moves`` it goes to the first of ``takers`` after it, going round."""
+    """Only the pointer's warp; on ``moves`` the pointer advances to the next of ``takers`` after it, in a circle."""
     m, warps = model.m, model.config.warps
     pointer = model.register(range(warps), "expect_pointer")
     with m.If(moves):
@@ -110,7 +110,7 @@ def _prr(model: Model) -> Order:
 
 
 def _two_level(model: Model) -> Order:
-    """Nearer groups first, going round from the last one; in a group as loose round robin after its own last."""
+    """Groups in circular order from the last one selected; in a group, loose round robin after its own last warp."""
     m, warps, begins = model.m, model.config.warps, model.config.two_level_group
     sizes = [each for each in range(1, warps + 1) if warps % each == 0] if model.config.policy_csr else [begins]
     size = model.register(range(warps + 1), "expect_size", begins)
@@ -134,7 +134,7 @@ def _two_level(model: Model) -> Order:
 def _groups_told(
     model: Model, sizes: Sequence[int], size: Value, group: Value, lasts: Sequence[Value]
 ) -> list[tuple[str, Value]]:
-    """The design knows the size of groups, the group selected from last, and whom it selected last of each."""
+    """The design agrees on the group size, the last group selected, and the last warp selected in each group."""
     state, warps = model.issue_state(), model.config.warps
     invariants = [("the size of groups is one of them", or_all([size == each for each in sizes]))]
     if len(sizes) > 1:
@@ -151,21 +151,21 @@ def _groups_told(
 
 
 def _before(v: int, w: int, size: int, group: Value, lasts: Sequence[Value]) -> Value:
-    """Whether v goes ahead of w > v in groups of ``size``."""
+    """Whether v precedes w > v in groups of ``size``."""
     first, second = v // size, w // size
     if first == second:
         return (lasts[first] < v % size) | ~(lasts[first] < w % size)
-    # Going round from group, the second comes before the first exactly if group is one of first+1, ..., second.
+    # In circular order from group, the second precedes the first exactly if group is one of first+1, ..., second.
     return ~((group > first) & (group <= second))
 
 
 def _changes(model: Model, parameter: PolicyParameter) -> Value:
-    """The program changes this parameter."""
+    """Whether the program changes this parameter."""
     return model.dut.flow.change.parameter == parameter
 
 
 def _slot(model: Model) -> tuple[list[Value], list[tuple[str, Value]]]:
-    """Whose slot this is, by warp; that the design knows the slot, which is one of the frame."""
+    """The owner of the current slot, one bit per warp, and the invariants that the design agrees on slot and frame."""
     m, frame, warps = model.m, frame_of(model.config.slot_rates), model.config.warps
     slot = model.register(range(max(2, len(frame))), "expect_slot")
     state = model.issue_state()
@@ -198,7 +198,7 @@ def _slot(model: Model) -> tuple[list[Value], list[tuple[str, Value]]]:
 
 
 def _follow_frame(model: Model, owners: Sequence[Value], length: Value) -> None:
-    """What a program makes of the frame."""
+    """Apply the program's changes to the frame."""
     m, change = model.m, model.dut.flow.change
     for number, owner in enumerate(owners):
         asked = _changes(model, PolicyParameter.SLOT) & (change.slot == number)
@@ -209,7 +209,7 @@ def _follow_frame(model: Model, owners: Sequence[Value], length: Value) -> None:
 
 
 def _variable_rate(model: Model) -> Order:
-    """The slot's own warp, then loose round robin after the one that got such a slot last."""
+    """The slot's own warp, then loose round robin after the last warp that took a slot its owner could not use."""
     m, warps = model.m, model.config.warps
     own, invariants = _slot(model)
     last = model.register(range(warps), "expect_passed", warps - 1)
@@ -229,7 +229,7 @@ def _variable_rate_strict(model: Model) -> Order:
 
 
 def _ccws(model: Model) -> Order:
-    """Loose round robin among those that are not held back."""
+    """Loose round robin among the warps that are not held back."""
     _, below, invariants = _last(model)
     locality = Locality(model)
     return Order(_loose_round_robin(below), allowed=~locality.held, invariants=[*invariants, *locality.invariants])
@@ -250,7 +250,7 @@ def _gto(model: Model) -> Order:
 
 
 def _gto_dispatch(model: Model) -> Order:
-    """Each warp's place in the order of activation: who starts goes to the end, together by number."""
+    """Warps in order of activation: warps that start are appended, those of the same cycle by number."""
     m, warps = model.m, model.config.warps
     last, _, invariants = _last(model)
     starts = model.dut.flow.activation.warps
@@ -297,7 +297,7 @@ ORDERS: dict[str, Callable[[Model], Order]] = {
 
 
 class PickReference:
-    """The policy of a model with one policy, following what the design selects."""
+    """Reference for the policy of a single-policy model, updated from the design's selections."""
 
     def __init__(self, model: Model) -> None:
         self._model = model
@@ -309,19 +309,19 @@ class PickReference:
         for v, w in combinations(range(warps), 2):
             ahead[v, w] = Signal(name=f"{v}_ahead_of_{w}")
             model.m.d.comb += ahead[v, w].eq(order.ahead(v, w))
-        # Who goes ahead of w, a bit for each warp.
+        # The warps that precede w, one bit per warp.
         self._before = [
             Cat(ahead[v, w] if v < w else ~ahead[w, v] if v > w else Const(0, 1) for v in range(warps))
             for w in range(warps)
         ]
 
     def add_invariants(self) -> None:
-        """Claim that the design's registers say what the reference's say."""
+        """Claim that the design's registers match the reference's."""
         for text, holds in self._order.invariants:
             self._model.lemma(text, holds)
 
     def pick(self, eligible: Value, name: str) -> Signal:
-        """Of the set ``eligible`` the warp that no other one goes ahead of, one-hot."""
+        """Return the warp of ``eligible`` that no other eligible warp precedes, one-hot."""
         picked = Signal(len(eligible), name=name)
         allowed = eligible if self._order.allowed is None else eligible & self._order.allowed
         self._model.m.d.comb += picked.eq(
@@ -331,7 +331,7 @@ class PickReference:
 
 
 def pick_reference(model: Model) -> PickReference | TableReference:
-    """What P3 compares the model's one policy with.
+    """Return the reference with which P3 compares the model's single policy.
 
     Raises
     ------

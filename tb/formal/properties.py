@@ -58,7 +58,7 @@ def never_dry(model: Model) -> None:
 
 
 def picks(model: Model) -> None:
-    """P3: the selection is the policy's pick on the eligible set, and on that set as if an empty buffer were ready."""
+    """P3: the selection is the policy's pick from the eligible set, also if that set counts empty buffers as ready."""
     dut = model.dut
     buffers = model.inside.component("buffers")
     reference = pick_reference(model)
@@ -79,7 +79,7 @@ def picks(model: Model) -> None:
     model.claim("the eligible set is what it should be", dut.event.eligible == eligible)
     model.lemma("nobody is eligible only because an empty buffer counts as ready", widened == eligible)
     pick, widened_pick = reference.pick(eligible, "pick"), reference.pick(widened, "widened_pick")
-    # A claim for each warp: far easier for a solver than one for all.
+    # A claim for each warp is far easier for a solver than one for all.
     for w in range(model.config.warps):
         model.claim(f"warp {w} is selected iff it is the policy's pick", model.issued[w] == pick[w])
     model.claim("the selection is what the policy picks where an empty buffer counts as ready",
@@ -104,7 +104,7 @@ def _issue_pick(model: Model, reference: PickReference | TableReference) -> None
 
 
 def program_order(model: Model) -> None:
-    """P4: the non-NOP instructions that a warp issues are its program order: none lost, doubled or wrong-path."""
+    """P4: the non-NOP instructions that a warp issues are its program order: none lost, duplicated or wrong-path."""
     m, dut = model.m, model.dut
     places = model.ring(contents=True)
     next_pc = model.register(32, "expect_pc")
@@ -137,7 +137,7 @@ def program_order(model: Model) -> None:
 
 
 def _same_entry(model: Model, places: list, next_pc: Value, issues: Value) -> None:
-    """The instruction issued is the one that was fetched at its pc, in the cycle of the pop and in the next one."""
+    """The instruction issued is the one fetched at its pc, in the cycle of the pop and in the next one."""
     m = model.m
     pc, entry = Signal(32), Signal(BufferEntry)
     fetch = model.inside.component("fetch")
@@ -163,7 +163,7 @@ def _same_entry(model: Model, places: list, next_pc: Value, issues: Value) -> No
 
 
 def nops(model: Model) -> None:
-    """P5: a miss costs one NOP, a redirect leaves d, and nothing else makes one."""
+    """P5: a miss creates one NOP, a redirect leaves d, and nothing else creates any."""
     m, dut, depth = model.m, model.dut, model.config.buffer_depth
     places = model.ring(contents=False)
     owed = model.register(range(depth + 1), "expect_nops", depth)
@@ -173,7 +173,7 @@ def nops(model: Model) -> None:
     with m.If(model.of_mine(model.redirected)):
         m.d.sync += owed.eq(depth)
     with m.Elif(model.of_mine(model.turned)):
-        # Those made one and two cycles ago, one that misses now included, and one that is made now.
+        # Those created one and two cycles ago, including a fetch that misses now, and one that is created now.
         behind = sum(model.of_mine(fetches) for fetches in (model.live[0], model.live[1], model.fetched))
         m.d.sync += owed.eq(owed + behind - pops_nop)
     with m.Else():
@@ -207,7 +207,7 @@ def bounded_wait(model: Model) -> None:
 
 
 def suspended(model: Model) -> None:
-    """P7: a warp is suspended iff its newest fetch missed, is not squashed and its line is not there."""
+    """P7: a warp is suspended iff its newest fetch missed, is not squashed and its line has not arrived."""
     m, dut = model.m, model.dut
     places = model.ring(contents=False)
     missed, line = model.register(1, "expect_suspended"), model.register(LINE_NUMBER_BITS, "expect_line")

@@ -1,4 +1,4 @@
-"""What the properties refer to, by name: places of a ring, MSHRs, columns of the counterexample's table."""
+"""Named groups of signals that the properties use: ring slots, MSHRs and columns of the counterexample table."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ __all__ = ["Column", "Held", "Misses"]
 
 @dataclass(frozen=True)
 class Held:
-    """What one place of the symbolic warp's ring holds: a slot of its buffer, or the fetch that will fill the slot.
+    """One place of the symbolic warp's ring: a slot of its buffer, or the fetch that will fill the slot.
 
-    ``decoded``: it is in the buffer, so ``entry`` counts; before that only its pc is known.
+    ``decoded``: the instruction is in the buffer, so ``entry`` is valid; until then only its pc is known.
     """
 
     nop: Value
@@ -22,16 +22,16 @@ class Held:
     pc: Value
     step: Value
     info: Value
-    #: None where nobody asks what the places say.
+    #: None if the contents of the places are not requested.
     entry: Any
 
 
 @dataclass(frozen=True, kw_only=True)
 class Misses:
-    """The MSHRs: one bit an MSHR, a line each; ``waiting``: the warps that wait for an MSHR.
+    """The MSHRs: one bit and one line per MSHR. ``waiting``: the warps that wait for an MSHR.
 
-    ``warp`` (one-hot) asks for a register for ``wanted_line`` in this cycle, and is ``granted`` one (one-hot).
-    ``answered`` (one-hot): memory answered this register's request in the last cycle.
+    ``warp`` (one-hot) requests an MSHR for ``wanted_line`` in this cycle, and is ``granted`` one (one-hot).
+    ``answered`` (one-hot): memory answered this MSHR's request in the previous cycle.
     """
 
     valid: Signal
@@ -47,11 +47,11 @@ class Misses:
 
 @dataclass(frozen=True)
 class Column:
-    """A column of the counterexample's table: a signal of the harness and how to write its value.
+    """A column of the counterexample table: a signal of the harness and the format of its value.
 
     ``kind``: number, mask (a set of warps), pc (hexadecimal), popped (whether it was a NOP) or ring (the places of a
-    warp's ring, the next to issue first: N a NOP, i an instruction, and in flight n and f). The cell is empty while the
-    signal ``when`` is 0.
+    warp's ring, the next to issue first: N a NOP, i an instruction; n and f the same in flight). The cell is empty
+    while the signal ``when`` is 0.
     """
 
     title: str

@@ -1,7 +1,7 @@
-"""The reference of P3 for a policy without an order in picks.py: its plain Python, as tables of all states and inputs.
+"""Reference for P3 built from a policy's plain Python, as tables over all states and inputs.
 
-So a new policy is proved as soon as sim/machine/policies/plain.py has it, at the sizes at which its tables stay small.
-Beyond them it takes an order in picks.py, which is also a reading of docs/policies.md that shares nothing with either.
+This proves a new policy as soon as sim/machine/policies/plain.py has it, at sizes for which its tables stay small.
+Larger sizes need an order in picks.py, which is also a reading of docs/policies.md independent of either source.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from .model import Model
 
 __all__ = ["MOST_ROWS", "NoReference", "TableReference", "fits"]
 
-#: Of one table. 4096 rows take the solver a few seconds.
+#: Limit for one table: 4096 rows take the solver a few seconds.
 MOST_ROWS = 4096
 
-#: Inputs of a policy that are a number for each warp; the others are sets of warps.
+#: Policy inputs that are a number for each warp; the others are sets of warps.
 _COUNTS = ("lanes", "fetched")
 
 
 class NoReference(Exception):
-    """There is nothing to compare this policy with; the text is one line that says what to do."""
+    """No reference exists for this policy; the text is one line with the remedy."""
 
 
 def _policy(name: str, config: SmConfig) -> Policy:
@@ -44,7 +44,7 @@ def _policy(name: str, config: SmConfig) -> Policy:
 
 
 def _rows(policy: Policy, config: SmConfig) -> int:
-    """The rows of the policy's tables; of more than :data:`MOST_ROWS` any number above it."""
+    """Return the number of rows in the policy's tables; any larger number if it exceeds :data:`MOST_ROWS`."""
     counts = {"lanes": config.threads + 1, "fetched": config.buffer_depth + 1}
     inputs = prod(counts.get(field, 2) ** config.warps for field in policy.reads)
     try:
@@ -55,7 +55,7 @@ def _rows(policy: Policy, config: SmConfig) -> int:
 
 
 def fits(config: SmConfig, name: str) -> bool:
-    """Whether P3 can be proved by tables of this policy at this size; True too where it lacks its plain Python."""
+    """Whether tables can prove P3 for this policy at this size; also True if the plain Python is missing."""
     try:
         return _rows(_policy(name, config), config) <= MOST_ROWS
     except NoReference:
@@ -63,7 +63,7 @@ def fits(config: SmConfig, name: str) -> bool:
 
 
 class TableReference:
-    """The policy of a model with one policy, by what sim/machine/policies/plain.py does in every state."""
+    """Reference for a single-policy model: the result of sim/machine/policies/plain.py in every state."""
 
     def __init__(self, model: Model) -> None:
         config = model.config
@@ -83,7 +83,7 @@ class TableReference:
         self._follow()
 
     def _values(self, field: str) -> tuple[list[Value], int]:
-        """The input as a value for each warp, and the number of values that it may have."""
+        """Return the input as one value per warp, and the number of values each can take."""
         model, dut = self._model, self._model.dut
         warps, threads = model.config.warps, model.config.threads
         if field == "lanes":
@@ -95,7 +95,7 @@ class TableReference:
         return [sets[field][w] for w in range(warps)], 2
 
     def _each_row(self) -> Iterator[tuple[tuple[int, ...], object, PolicyInputs]]:
-        """(Numbers of state and inputs, state, inputs) of every row."""
+        """Yield (numbers of state and inputs, state, inputs) for every row."""
         warps = self._model.config.warps
         per_field = [list(product(range(self._values(field)[1]), repeat=warps)) for field in self._others]
         for (number, state), eligible in product(enumerate(self._states), range(1 << warps)):
@@ -109,7 +109,7 @@ class TableReference:
                 yield pattern, state, PolicyInputs(eligible=eligible, **read)
 
     def _key(self, eligible: Value) -> tuple[Value, list[int]]:
-        """State and inputs as one value, and the width of each of its parts."""
+        """Return state and inputs as one value, and the width of each of its parts."""
         parts = [self._state, eligible]
         for field in self._others:
             values, count = self._values(field)
@@ -120,7 +120,7 @@ class TableReference:
         return Cat(parts), [len(part) for part in parts]
 
     def _table(self, eligible: Value) -> Iterator[tuple[object, PolicyInputs]]:
-        """Every row, inside the case of the design's module in which state and inputs are those of the row."""
+        """Yield every row, inside the case of the design's module that matches the row's state and inputs."""
         key, widths = self._key(eligible)
         with self._model.m.Switch(key):
             for pattern, state, inputs in self._each_row():
@@ -130,7 +130,7 @@ class TableReference:
                     yield state, inputs
 
     def _follow(self) -> None:
-        """The next state: P3 says that the design selects this policy's pick."""
+        """Compute the next state, assuming the selection of this policy's pick, which P3 claims."""
         for state, inputs in self._table(self._model.dut.event.eligible):
             following = self._policy.update(state, inputs, self._policy.pick(state, inputs))
             if following not in self._number:
@@ -139,7 +139,7 @@ class TableReference:
             self._model.m.d.sync += self._state.eq(self._number[following])
 
     def add_invariants(self) -> None:
-        """Claim that the design's registers are those of the reference's state."""
+        """Claim that the design's registers match the reference's state."""
         model, policy = self._model, self._policy
         model.lemma("the reference is in one of its states", self._state < len(self._states))
         if not policy.registers(policy.reset()):
@@ -153,7 +153,7 @@ class TableReference:
         model.lemma("the design's registers are those of this state", told)
 
     def pick(self, eligible: Value, name: str) -> Signal:
-        """Of the set ``eligible`` the warp that the policy picks, one-hot."""
+        """Return the warp of ``eligible`` that the policy picks, one-hot."""
         picked = Signal(len(eligible), name=name)
         for state, inputs in self._table(eligible):
             pick = self._policy.pick(state, inputs)

@@ -1,4 +1,4 @@
-"""Counterexamples: the trace of the solver as a table, a row a cycle."""
+"""Counterexamples: the solver's trace as a table with one row per cycle."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ __all__ = ["Counterexample", "make_table", "read_trace"]
 
 @dataclass(frozen=True)
 class Counterexample:
-    """``violated``: the claims that do not hold in the last cycle; ``rows``: the cells of every cycle.
+    """``violated``: the claims that fail in the last cycle; ``rows``: the cells of every cycle.
 
-    ``reachable``: the first cycle is the one after reset; otherwise the induction step is what failed, and the first
-    state may be one that the design never reaches.
+    ``reachable``: the first cycle is the one after reset. Otherwise the induction step failed, and the design may never
+    reach the first state.
     """
 
     violated: tuple[str, ...]
@@ -24,13 +24,13 @@ class Counterexample:
     reachable: bool
 
     def as_json(self) -> dict[str, object]:
-        """The same for a program: the cells of a cycle by title."""
+        """Return the counterexample as JSON data: the cells of a cycle by title."""
         cycles = [dict(zip(self.titles, cells, strict=True)) for cells in self.rows]
         return {"violated": self.violated, "reachable": self.reachable, "cycles": cycles}
 
 
 def _steps(vcd: str) -> list[dict[str, int]]:
-    """The values of the top module's own signals in every cycle."""
+    """Return the values of the top module's own signals in every cycle."""
     names: dict[str, list[str]] = {}
     depth = 0
     cycles: dict[int, dict[str, int]] = {}
@@ -73,13 +73,13 @@ def _cell(value: int, kind: str, places: int = 4) -> str:
 
 
 def read_trace(vcd: str, claims: Mapping[str, str], columns: Sequence[Column]) -> Counterexample:
-    """The counterexample in a VCD file of smtbmc: a path from reset."""
+    """Return the counterexample in a VCD file of smtbmc: a path from reset."""
     return make_table(_steps(vcd), claims, columns, reachable=True)
 
 
 def make_table(steps: Sequence[Mapping[str, int]], claims: Mapping[str, str], columns: Sequence[Column], *,
                reachable: bool) -> Counterexample:
-    """The counterexample in the values of the harness's signals, cycle by cycle."""
+    """Build a counterexample from the values of the harness's signals, cycle by cycle."""
     rows = tuple(
         (str(number), *(_show(values, column) for column in columns)) for number, values in enumerate(steps)
     )

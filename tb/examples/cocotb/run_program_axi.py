@@ -1,4 +1,4 @@
-"""The cocotb test that run.py starts for an export with ``--bus axi``: cocotbext-axi is the memory, and the host."""
+"""The cocotb test that run.py starts for an export with ``--bus axi``: cocotbext-axi is the memory and the host."""
 
 import json
 import os
@@ -17,7 +17,7 @@ START, FAULT = 1, 2
 
 
 class Memory:
-    """The image behind the AXI slave. An exception becomes SLVERR, and that a fault of the SM."""
+    """The image as the memory of the AXI slave. An exception becomes SLVERR, which causes a fault of the SM."""
 
     def __init__(self, image: Image) -> None:
         self._image = image
@@ -28,40 +28,40 @@ class Memory:
         return address
 
     async def read(self, address: int, length: int) -> bytes:
-        """The bytes of a beat: part of a line."""
+        """Return the bytes of a beat: part of a line."""
         place = self._checked(address) % LINE_BYTES
         return bytes(self._image.line(address // LINE_BYTES)[place : place + length])
 
     async def write(self, address: int, data: bytes) -> None:
-        """Those of a beat whose strobes are set, in stretches."""
+        """Write the bytes of a beat whose strobes are set, in contiguous runs."""
         self._image.write(self._checked(address), data)
 
 
 class Host:
-    """The registers by their names in metronome_sm.json."""
+    """Access to the registers by their names in metronome_sm.json."""
 
     def __init__(self, registers: list[dict[str, Any]], master: AxiLiteMaster) -> None:
         self._offsets = {row["name"]: row["offset"] for row in registers}
         self._master = master
 
     async def write(self, **values: int) -> None:
-        """Write one register after the other."""
+        """Write the registers one after the other."""
         for name, value in values.items():
             await self._master.write_dword(self._offsets[name], value)
 
     async def read(self, name: str) -> int:
-        """The value of a register."""
+        """Return the value of a register."""
         return await self._master.read_dword(self._offsets[name])
 
     async def counter(self, name: str) -> int:
-        """All bits of a counter: reading the low half keeps the high one."""
+        """Return all bits of a counter: reading the low half latches the high one."""
         low = await self.read(f"{name}_low")
         return low | await self.read(f"{name}_high") << 32
 
 
 @cocotb.test()
 async def run_program(dut: Any) -> None:
-    """Loads the registers, starts the SM, waits for the interrupt, and reads what the registers say."""
+    """Load the registers, start the SM, wait for the interrupt, and read the results from the registers."""
     asked = json.loads(os.environ["METRONOME_RUN"])
     about = json.loads((Path(asked["export"]) / "metronome_sm.json").read_text())
     image = Image(Path(asked["image"]))

@@ -1,8 +1,8 @@
 """A LiteX SoC around an exported SM, as Verilog: python soc.py EXPORT IMAGE --output FOLDER (README.md one folder up).
 
-The SM is a master of the SoC's bus for its memory, and a slave of it with its registers. A small state machine stands
-where a CPU would: it starts the SM through these registers, waits for the interrupt, and reads what they say, and the
-program's buffers. The image is what the RAMs begin with.
+The SM is a bus master for its memory, and a bus slave with its registers. A small state machine takes the place of a
+CPU: it starts the SM through these registers, waits for the interrupt, and reads the results and the program's
+buffers. The RAMs start with the contents of the image.
 """
 
 import argparse
@@ -22,10 +22,10 @@ from migen import FSM, ClockDomain, ClockSignal, If, Instance, NextState, NextVa
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "cocotb"))
 from line_port import LINE_BYTES, Image
 
-#: Memory, by where the image has something: data, program, and the stacks. Name, origin, bytes.
+#: Memory regions for the image's data, program and stacks: name, origin, bytes.
 RAMS = (("data", 0, 0x2_0000), ("program", 0x8000_0000, 0x1_0000), ("stacks", 0xFFFE_0000, 0x1_0000))
 REGISTERS = 0x9000_0000
-#: The bits of the SM's memory bus, and of the SoC's.
+#: Width of the SM's memory bus and of the SoC's, in bits.
 BUS_BITS = 64
 #: The registers that the host reads at the end, before the buffers.
 RESULTS = ("status", "exit_code", "total_cycles_low", "committed_low")
@@ -63,8 +63,8 @@ class Metronome(LiteXModule):
                     channel = next(each for each in ("aw", "ar", "w", "b", "r") if wire.startswith(each))
                     signal = getattr(getattr(bus, channel), wire.removeprefix(channel))
                     if prefix == "s_axil_" and wire.endswith("ready") and port["direction"] == "out":
-                        # LiteX (2024.12) converts 64 bits to 32 by two accesses, and skips one without strobes. A slave
-                        # that is ready all the time seems to have taken that one, and the other is never made.
+                        # LiteX (2024.12) converts 64 bits to 32 with two accesses, and skips one without strobes. A
+                        # slave that is always ready seems to have taken the skipped one, and the other is never made.
                         ready = Signal()
                         self.comb += signal.eq(ready & getattr(bus, channel).valid)
                         signal = ready
@@ -80,7 +80,7 @@ class Host(LiteXModule):
         self.done, self.read_valid, self.read_address = Signal(), Signal(), Signal(32)
         self.fsm = fsm = FSM(reset_state="WRITE_0")
         for place, (address, value) in enumerate(writes):
-            # Address and data go side by side: each is held until it is taken.
+            # Address and data are sent together: each is held until it is taken.
             address_taken, data_taken = Signal(), Signal()
             fsm.act(
                 f"WRITE_{place}",
@@ -136,12 +136,12 @@ class Soc(SoCMini):
 
 
 def image_buffers(image: Image) -> list[int]:
-    """The addresses of the words of all buffers."""
+    """Return the addresses of the words of all buffers."""
     return [word for first, size in image.buffers.values() for word in range(first, first + size, 4)]
 
 
 def contents(image: Image, origin: int, size: int) -> list[int]:
-    """The words of a RAM up to the last one that the image says something of."""
+    """Return the words of a RAM up to the last one that the image defines."""
     lines = [line for line in image.lines if origin <= line * LINE_BYTES < origin + size]
     end = max(lines, default=origin // LINE_BYTES - 1) + 1
     data = b"".join(bytes(image.lines.get(line, bytes(LINE_BYTES))) for line in range(origin // LINE_BYTES, end))
@@ -149,7 +149,7 @@ def contents(image: Image, origin: int, size: int) -> list[int]:
 
 
 def main() -> int:
-    """Write the SoC; the exit status."""
+    """Write the SoC and return the exit status."""
     parser = argparse.ArgumentParser(description="Write a LiteX SoC around an exported SM.")
     parser.add_argument("export", type=Path, help="the folder that metronome verilog --bus axi has written")
     parser.add_argument("image", type=Path, help="what metronome build --image has written")
@@ -165,7 +165,7 @@ def main() -> int:
     soc = Soc(about, image)
     soc.finalize()
     asked.output.mkdir(parents=True, exist_ok=True)
-    # Beside the Verilog it writes what the RAMs begin with, which the Verilog reads from the folder it runs in.
+    # Besides the Verilog, LiteX writes the RAMs' initial contents, which the Verilog reads from its working folder.
     with contextlib.chdir(asked.output):
         soc.platform.get_verilog(soc, name="soc").write("soc.v")
     return 0
