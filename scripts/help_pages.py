@@ -19,6 +19,8 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "new": (
         ("metronome new mine", "a folder with kernel.c and host.py"),
         ("metronome run ./mine --check", "it passes"),
+        ("metronome new --policy burst", "burst.py, a warp policy, and test_burst.py"),
+        ("metronome run psort --issue ./burst.py --check", "the policy on the hardware"),
     ),
     "run": (
         ("metronome run psort --check", "ours, in lock step"),

@@ -47,7 +47,11 @@ class SweepSchemeOptions:
         str | None, typer.Option(metavar="MODES", help="swas, baseline, vortex; with commas. Default: baseline,swas.")
     ] = None
     issue: Annotated[
-        str | None, typer.Option("--issue", "--policy", metavar="POLICIES", help=f"With commas: {POLICY_NAMES}.")
+        str | None,
+        typer.Option(
+            "--issue", "--policy", metavar="POLICIES",
+            help=f"Warp policies, with commas: {POLICY_NAMES}; or FILE.py:CLASS.",
+        ),
     ] = None
     fetch: Annotated[
         str | None,

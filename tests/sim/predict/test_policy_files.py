@@ -148,7 +148,8 @@ def test_states_of_other_kinds_are_right(predicted, made):
     new = update.get(kind, usual)
     count = "state[0]" if kind == "a list" else "state.n"
     body = (
-        f"class Mine(_Base):\n    def reset(self): return S()\n    def update(self, state, inputs, picked): return {new}\n"
+        "class Mine(_Base):\n    def reset(self): return S()\n"
+        f"    def update(self, state, inputs, picked): return {new}\n"
         "    def counted(self, state):\n        state.n += 1\n        return state\n"
         "    def pick(self, state, inputs):\n        all = members(inputs.eligible)\n"
         f"        return all[-1 if {count} & 4096 else 0] if all else None\n"
