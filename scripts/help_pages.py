@@ -17,10 +17,10 @@ _UNUSED = {"rich.markdown": "Markdown", "rich.traceback": "Traceback"}
 EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "kernels": (("metronome kernels", "what there is to run"),),
     "new": (
-        ("metronome new mine", "a folder with kernel.c and host.py"),
+        ("metronome new mine", "kernel.c and host.py"),
         ("metronome run ./mine --check", "it passes"),
-        ("metronome new --policy burst", "burst.py, a warp policy, and test_burst.py"),
-        ("metronome run psort --issue ./burst.py --check", "the policy on the hardware"),
+        ("metronome new --policy burst", "a warp policy, and a test"),
+        ("metronome run psort --issue ./burst.py", "on hardware"),
     ),
     "run": (
         ("metronome run psort --check", "ours, in lock step"),
