@@ -58,7 +58,8 @@ def unpack(entry: Path, folder: Path) -> list[Path]:
             archive.extractall(folder)
         makefile = folder / "obj" / f"{PREFIX}.mk"
         text = makefile.read_text()
-    except (FileNotFoundError, IsADirectoryError, gzip.BadGzipFile, tarfile.TarError, zlib.error, EOFError) as error:
+    except (FileNotFoundError, IsADirectoryError, gzip.BadGzipFile, tarfile.TarError, zlib.error, EOFError,
+            UnicodeDecodeError) as error:
         reason = str(error).partition("\n")[0]
         raise BuildError(f"the build cache is damaged: delete {entry}, and it is built again ({reason})") from None
     # The makefile contains the paths of the installation that wrote it.

@@ -33,7 +33,7 @@ _NEVER = (1 << 62) - 1
 #: The memory model is looked at after so many cycles at the latest, as in a simulation.
 _MOST_CYCLES = 1 << 16
 _EVENTS = 1 << 12
-#: Of a policy in Python so many choices are kept.
+#: The number of choices that are kept of a policy in Python.
 _CHOICES = 1 << 18
 
 

@@ -45,6 +45,8 @@ __all__ = [
     "require_same",
 ]
 
+#: The folder of Metronome's packages.
+_ROOT = Path(__file__).resolve().parents[3]
 _TEXT = re.compile(r"(?P<file>.*\.py)(?::(?P<name>\w*))?", re.DOTALL)
 #: How the names of the modules begin that files become.
 _MODULE = "metronome_policy_"
@@ -73,7 +75,7 @@ class PolicyFile:
 
     @property
     def text(self) -> str:
-        """What :func:`load` takes, from any folder."""
+        """The argument of :func:`load` for this policy, from any folder."""
         return f"{self.path}:{self.class_name}"
 
     def as_json(self) -> dict[str, str]:
@@ -82,7 +84,7 @@ class PolicyFile:
 
 
 _LOADED: dict[str, PolicyFile] = {}
-#: What the module and class of each policy held when it was loaded.
+#: The data in the module and class of each policy at the time it was loaded.
 _AS_LOADED: dict[str, dict[str, bytes]] = {}
 #: How many calls of a policy's code are under way.
 _calls = 0
@@ -93,7 +95,10 @@ def _watch_files(event: str, arguments: tuple[Any, ...]) -> None:
     if _calls == 0 or event != "open" or not isinstance(arguments[0], str | bytes):
         return
     path = os.path.realpath(os.fsdecode(arguments[0]))
-    if not path.startswith(tuple(os.path.realpath(each) for each in (*sys.path, sys.prefix, sys.base_prefix) if each)):
+    # An installation in place has links in sys.path, to folders of _ROOT.
+    installed = (os.path.realpath(each) for each in (*sys.path, sys.prefix, sys.base_prefix, _ROOT) if each)
+    own = (module.__file__ for name, module in list(sys.modules.items()) if name.startswith(_MODULE))
+    if not path.startswith(tuple(f"{each}{os.sep}" for each in installed)) and path not in map(os.path.realpath, own):
         raise PermissionError(f"it opens {Path(path).name}: a policy is one file, and reads no other")
 
 

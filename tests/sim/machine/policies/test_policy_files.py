@@ -1,11 +1,14 @@
 """Policies from files: what is loaded, under which name, and every file that is refused in one line."""
 
 import hashlib
+import subprocess
+import sys
 
 import pytest
 
 from metronome.hdl import policies as hardware
 from metronome.hdl.config import SmConfig
+from metronome.sim.build.sources import ROOT
 from metronome.sim.machine.policies import plain
 from metronome.sim.machine.policies.base import DeclaredInputs, PolicyInputs
 from metronome.sim.machine.policies.files import (
@@ -146,3 +149,12 @@ def test_inputs_that_are_not_declared_are_not_seen():
     assert (seen.eligible, seen.active, seen.change >> 24) == (5, 7, 1)
     with pytest.raises(AttributeError, match="reads lacks 'lanes'"):
         _ = seen.lanes
+
+
+def test_a_process_that_has_imported_nothing_loads_the_template(tmp_path):
+    """It imports what a policy needs while the policy is loaded: these files may be opened."""
+    skeleton = (ROOT / "tb" / "skeleton" / "policy.py").read_text()
+    (tmp_path / "mine.py").write_text(skeleton)
+    program = "from metronome.sim.machine.policies.files import load; print(load('mine.py'))"
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True)
+    assert done.stderr == "" and done.stdout.startswith("Mine_")
