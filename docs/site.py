@@ -24,7 +24,7 @@ OTHERS = {
     "readme.md": "README.md", "contributing.md": "CONTRIBUTING.md", "changelog.md": "CHANGELOG.md",
     "riscv_kernels.md": "riscv_kernels/README.md", "testbenches.md": "tb/examples/README.md",
 }
-#: What the reference documents: title -> modules.
+#: The modules in the reference, by title.
 MODULES = {
     "Configuration": ["metronome.hdl.config", "metronome.hdl.presets"],
     "Hardware": ["metronome.hdl.verilog", "metronome.hdl.policies.base", "metronome.hdl.frontend.scheduler"],

@@ -88,7 +88,7 @@ def interruptible():
 
 @pytest.fixture
 def own_policies():
-    """What a test loads from policies' files is forgotten after it."""
+    """Forget the policies that a test loads from files."""
     from metronome.hdl import policies as hardware
     from metronome.sim.machine.policies import files, plain
 

@@ -178,7 +178,7 @@ def _plain(state: Any) -> Any:
 
 
 def _raised(error: BaseException, policy: type) -> str:
-    """What a policy has raised, and where in its file."""
+    """Describe an exception of a policy, with its place in the file."""
     file = inspect.getsourcefile(policy)
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
     place = f" ({Path(file).name}, line {lines[-1]})" if file and lines else ""

@@ -19,7 +19,7 @@ from metronome.sim.machine.policies.base import Policy, PolicyInputs, after
 
 @dataclass(frozen=True)
 class State:
-    """What the policy remembers from one cycle to the next. A state never changes: update returns a new one."""
+    """The memory of the policy from one cycle to the next. A state never changes: update returns a new one."""
 
     last: int  # the warp selected most recently
     run: int  # its selections in a row, less one
@@ -74,7 +74,7 @@ class MineHardware(LastWarpPolicy):
         return greedy(again, inputs.eligible, pick_after(state.last, inputs.eligible))
 
     def update(self, m: Module, state: data.View, inputs: HardwareInputs, *, selected: Value) -> None:
-        """What the registers become after the cycle."""
+        """Set the registers for the next cycle."""
         super().update(m, state, inputs, selected=selected)
         with m.If(selected.any()):
             m.d.sync += state.run.eq(Mux((selected == state.last) & (state.run != 3), state.run + 1, 0))

@@ -96,9 +96,10 @@ def _watch_files(event: str, arguments: tuple[Any, ...]) -> None:
         return
     path = os.path.realpath(os.fsdecode(arguments[0]))
     # An installation in place has links in sys.path, to folders of _ROOT.
-    installed = (os.path.realpath(each) for each in (*sys.path, sys.prefix, sys.base_prefix, _ROOT) if each)
-    own = (module.__file__ for name, module in list(sys.modules.items()) if name.startswith(_MODULE))
-    if not path.startswith(tuple(f"{each}{os.sep}" for each in installed)) and path not in map(os.path.realpath, own):
+    installed = (os.path.realpath(each) for each in (*sys.path, sys.prefix, sys.base_prefix, str(_ROOT)) if each)
+    own = [os.path.realpath(module.__file__) for name, module in list(sys.modules.items())
+           if name.startswith(_MODULE) and module.__file__]
+    if not path.startswith(tuple(f"{each}{os.sep}" for each in installed)) and path not in own:
         raise PermissionError(f"it opens {Path(path).name}: a policy is one file, and reads no other")
 
 
