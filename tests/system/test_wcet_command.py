@@ -110,7 +110,7 @@ def test_flow_facts(metronome, tmp_path):
 
 def test_refusals_are_one_line(metronome):
     for arguments, words in (
-        (("psort", "--memory", "dram"), "no bound of its own"),
+        (("psort", "--memory", "dram"), "has no bound: give one"),
         (("psort", "--mode", "baseline"), "only swas"),
         (("psort", "--observe", "-1"), "--observe must be at least 0"),
         (("psort", "--range", "sauce=1..2"), "no buffer or variable is named 'sauce'"),

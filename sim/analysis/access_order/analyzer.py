@@ -30,9 +30,9 @@ from .records import Access, Listing
 __all__ = ["analyze"]
 
 _DEPENDS = {
-    DependenceKind.CONTROL: "which way it goes on depends on the inputs",
-    DependenceKind.ADDRESS: "where it loads or stores depends on the inputs",
-    DependenceKind.ORDER: "whom it waits for, what is measured, or who goes first, depends on the inputs",
+    DependenceKind.CONTROL: "its control flow depends on the inputs",
+    DependenceKind.ADDRESS: "an address that it loads or stores depends on the inputs",
+    DependenceKind.ORDER: "a barrier, the measured region or the order of warps depends on the inputs",
 }
 #: CSRs that all warps share.
 _SHARED = (Csr.MSCRATCH, Csr.MPOLICY)
@@ -142,19 +142,20 @@ class _Recorder:
                 if self.order.region(warp, value, pc):
                     self._epochs.turn()
         elif code.csr == Csr.ACTIVE_WARPS and code.writes is not None:
-            raise RefusedError("it reads which warps are active, which the schedule decides", pc)
+            raise RefusedError("it reads the mask of active warps, which depends on the schedule", pc)
         elif code.csr in _SHARED and code.writes_csr and self._iss.active_mask.bit_count() > 1:
             name = Csr(code.csr).name.lower()
-            raise RefusedError(f"it writes {name}, while others are active: the schedule decides what they read", pc)
+            raise RefusedError(f"it writes {name}, while other warps are active: the value that they read depends on "
+                               "the schedule", pc)
 
     def listing(self) -> Listing:
         """Return the accesses in order."""
         for pc in sorted(self._pcs):
             if self._follower.was_marked(pc):
-                raise RefusedError("it executes what depends on the inputs", pc)
+                raise RefusedError("it executes an instruction that depends on the inputs", pc)
         written = self._stored & {pc >> 2 for pc in self._pcs}
         if written:
-            raise RefusedError("it executes what it has stored: self-modifying code", min(written) << 2)
+            raise RefusedError("it executes an instruction that it stored: self-modifying code", min(written) << 2)
         return Listing(
             tuple(sorted(self.accesses, key=lambda each: each.key)), tuple(self.groups.grids),
             self._config.memory_map.user // LINE_BYTES, self.order.regions,

@@ -34,10 +34,10 @@ class Barriers:
             return []
         met = self._met.get(barrier)
         if met is not None and not self._order.after_one(warp, met):
-            raise RefusedError(f"the schedule decides with whom warp {warp} meets at its barrier", pc)
+            raise RefusedError(f"which warps meet warp {warp} at its barrier depends on the schedule", pc)
         waiting = self._waiting.setdefault(barrier, [])
         if waiting and self._counts[barrier] != count:
-            raise RefusedError(f"warps wait at one barrier for {self._counts[barrier]} and for {count} warps", pc)
+            raise RefusedError(f"warps wait at the same barrier for {self._counts[barrier]} and for {count} warps", pc)
         self._counts[barrier] = count
         waiting.append(warp)
         if len(waiting) < count:

@@ -71,7 +71,8 @@ class HappensBefore:
             other = self._order.of(int(self._frozen[self._order.unordered(warp, self._frozen).argmax()]))
             what = "begins" if value else "ends"
             raise RefusedError(
-                f"the region {what} while warp {other[0]} loads or stores: the schedule decides what lies in it", pc
+                f"the region {what} while warp {other[0]} loads or stores: the accesses in the region depend on the "
+                "schedule", pc
             )
         self._known[warp] = self._turns
         return first
@@ -85,7 +86,7 @@ class HappensBefore:
             If another warp's access to the same bytes may come before or after it.
         """
         if self._known[warp] != self._turns:
-            raise RefusedError("the schedule decides whether it lies in the measured region", pc)
+            raise RefusedError("whether it lies in the measured region depends on the schedule", pc)
         order = self._order
         places = addresses[addresses >= self._io_end]
         if not len(places):
@@ -114,5 +115,5 @@ class HappensBefore:
         address = int(places[at // (numbers.size // len(places))])
         raise RefusedError(
             f"warps race: warp {warp} {'stores' if store else 'loads'} {address:#x}, warp {other} {verb} it at "
-            f"{place:#010x}, and nothing but the schedule says who is first", pc
+            f"{place:#010x}, and only the schedule decides which comes first", pc
         )

@@ -70,15 +70,15 @@ def with_order(launch: Launch, listing: Listing, config: SmConfig) -> Launch:
         If something else is loaded at the list's address, or there is no room for the instructions.
     """
     if listing.regions > 1:
-        raise RefusedError(f"it begins the measured region {listing.regions} times: a list ends with the first one")
+        raise RefusedError(f"it begins the measured region {listing.regions} times, but a list covers only one")
     data = encode(entries_of(listing.accesses))
     end = LIST_ADDRESS + len(data)
     places = [(segment.address, segment.end) for segment in launch.image.segments]
     places += [(address, address + len(loaded)) for address, loaded in (launch.buffers | launch.loads).values()]
     if any(low < end and LIST_ADDRESS < high for low, high in places):
         raise ImageError(
-            f"channels=ordered: the list of accesses lies at {LIST_ADDRESS:#x} to {end - 1:#x}, where the program has"
-            " something loaded: move that"
+            f"channels=ordered: the list of accesses lies at {LIST_ADDRESS:#x} to {end - 1:#x}, and the program "
+            "loads data there: move that data"
         )
     entry = launch.image.entry
     place = free_place(launch, config, entry)

@@ -24,22 +24,22 @@ class Assumption:
 
 
 _ALWAYS = (
-    Assumption("the inputs are what the buffers and loaded files hold; the arguments are those given", "the user"),
-    Assumption("no run faults: accesses are aligned and in memory, lanes agree about a branch", "the user"),
-    Assumption("at the launch caches are empty, and memory is idle at the beginning of its schedule", "the user"),
-    Assumption("registers and local memory are 0 at the launch, or are written before they are read", "the user"),
+    Assumption("only buffers and loaded files are inputs; the arguments are as given", "the user"),
+    Assumption("no run faults: accesses are aligned and in memory, and lanes agree on each branch", "the user"),
+    Assumption("at launch the caches are empty, and memory is idle at the start of its schedule", "the user"),
+    Assumption("registers and local memory are 0 at launch, or are written before they are read", "the user"),
 )
 _EXACT = (
-    Assumption("what the predictor computes is what the hardware does", "tests/system/test_prediction_rtl.py"),
-    Assumption("no order of the warps changes what a load finds", "sim/predict/model/races.py, in this prediction"),
+    Assumption("the hardware behaves as the predictor computes", "tests/system/test_prediction_rtl.py"),
+    Assumption("the warps' order does not change the value of any load", "sim/predict/model/races.py, in this prediction"),
 )
 _COMPOSED = (
-    Assumption("who is eligible and selected follows the policy; a slot is popped and fetched in one", "proof P1, P3"),
-    Assumption("buffers never run dry: a warp that may issue has something to issue", "proof P2"),
-    Assumption("a warp issues its program order, and nothing else", "proof P4"),
+    Assumption("eligibility and selection follow the policy; a slot is popped and refetched at once", "proof P1, P3"),
+    Assumption("buffers never run dry: a warp that may issue has an instruction to issue", "proof P2"),
+    Assumption("a warp issues its instructions in program order, and no others", "proof P4"),
     Assumption("NOPs: one for a miss, d for a redirect, at most t_F for a jump followed at decode", "proof P5"),
-    Assumption("a warp is suspended only while its line is on its way", "proof P7"),
-    Assumption("a scheduler selects somebody whenever somebody is eligible", "proof P3, tests/hdl/policies"),
+    Assumption("a warp is suspended only while its line is being fetched", "proof P7"),
+    Assumption("a scheduler selects a warp whenever one is eligible", "proof P3, tests/hdl/policies"),
     Assumption("latencies of the units and of the load/store unit", "tests/system/test_prediction_rtl.py"),
 )
 _MEMORY = Assumption(
@@ -66,7 +66,7 @@ class UserStatements:
         """The statements as assumptions of the bound, without flow facts."""
         texts = [f"the inputs are in the range {each.text}" for each in self.ranges]
         texts += [
-            f"the program reads {each.name} wherever its value counts (there is no debug information of it)"
+            f"the program reads {each.name} wherever its value matters (it has no debug information)"
             for each in self.ranges if each.untold
         ]
         if self.memory_latency is not None:

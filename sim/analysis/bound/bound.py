@@ -244,7 +244,7 @@ def longest_time(
     """
     refuse(config, request.policy)
     if request.policy not in NAMES:
-        raise RefusedError(f"no bound for {request.policy}: it is not shown that it selects a warp whenever one is "
+        raise RefusedError(f"no bound for {request.policy}: it is not proved that it selects a warp whenever one is "
                            "eligible")
     inputs = Inputs(launch, stated.ranges)
     request = dataclasses.replace(request, launch=inputs.filled(inputs.own))
@@ -318,9 +318,10 @@ def _composers(config: SmConfig, policy: str, miss_rate: float | None) -> list[C
     if policy == "srr":
         return [strict_turns]
     if policy == "variable_rate_strict":
-        raise RefusedError(f"no bound for {policy}: the slots of a warp that is not eligible stay empty, and no "
-                           "argument of ours counts them: variable_rate gives them away, and has a bound")
+        raise RefusedError(f"no bound for {policy}: it leaves the slots of a warp that is not eligible empty, and "
+                           "this analysis cannot count them; variable_rate gives them to other warps, and has a bound")
     if policy == "ccws":
-        raise RefusedError(f"no bound for {policy}: a warp that it holds back is eligible in cycles in which nobody is "
-                           "selected, and how many there are depends on which lines the data cache has replaced")
-    raise RefusedError(f"no bound for {policy}: it is not shown that it selects somebody whenever somebody is eligible")
+        raise RefusedError(f"no bound for {policy}: it may select no warp although one that it holds back is "
+                           "eligible, and the number of such cycles depends on the lines that the data cache has "
+                           "replaced")
+    raise RefusedError(f"no bound for {policy}: it is not proved that it selects a warp whenever one is eligible")

@@ -46,13 +46,14 @@ def memory_bound(config: SmConfig, request: RunRequest, given: int | None) -> Me
     under_way = config.fetch_requests + config.line_requests + config.store_buffer
     if given is not None:
         if request.memory in ("fixed", "tdm"):
-            raise RefusedError(f"memory {request.memory!r} has a bound of its own: leave --memory-bound out")
+            raise RefusedError(f"memory {request.memory!r} has its own bound: leave out --memory-bound")
         if request.memory == "random" and given < request.latency:
             raise RefusedError(
                 f"memory 'random' takes up to {request.latency} cycles (--latency): --memory-bound {given} is less"
             )
         if request.memory == "random" and request.memory_options.adversarial:
-            raise RefusedError("memory 'random' has no bound if it is adversarial: how long it pauses is not told")
+            raise RefusedError("memory 'random' has no bound if it is adversarial: the length of its pauses is not "
+                               "known")
         # After each request it may pause before it accepts another.
         service = LONGEST_PAUSE if request.memory == "random" else 0
         depth = request.memory_options.queue_depth if request.memory == "dram" else under_way
@@ -63,7 +64,7 @@ def memory_bound(config: SmConfig, request: RunRequest, given: int | None) -> Me
         return MemoryBound(base=latency, service=0, stolen=Fraction(0), pause=0, latency=latency)
     if request.memory != "tdm":
         raise RefusedError(
-            f"memory {request.memory!r} has no bound of its own: give one with --memory-bound, or take fixed or tdm"
+            f"memory {request.memory!r} has no bound: give one with --memory-bound, or use fixed or tdm"
         )
     model = create_model(
         "tdm", SparseMemory(config.memory_map), None, latency=request.latency, seed=request.seed,

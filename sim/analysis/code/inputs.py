@@ -272,4 +272,4 @@ def require_apart(ranges: Iterable[Range]) -> None:
     ordered = sorted(ranges, key=lambda each: each.first)
     for before, after in itertools.pairwise(ordered):
         if after.first < before.end:
-            raise RangeError(f"{before.text} and {after.text} are of the same words")
+            raise RangeError(f"{before.text} and {after.text} overlap: give each word one range")

@@ -42,8 +42,8 @@ def range_of(launch: Launch, text: str, name: str, words: tuple[int, int] | None
     place = _place(launch, name)
     if place.type is not None and place.type.fixed:
         raise RangeError(
-            f"{name} is {place.type.fixed} and not volatile: the compiler may have computed with the value that it "
-            "begins with, so nobody knows for which range a bound would hold: declare it volatile"
+            f"{name} is {place.type.fixed} and not volatile: the compiler may have used its initial value, so a "
+            "bound might not hold for the range: declare it volatile"
         )
     size = _size(place, name, whole=words is None)
     count = place.size // size
@@ -51,12 +51,12 @@ def range_of(launch: Launch, text: str, name: str, words: tuple[int, int] | None
     if last < first or last >= count:
         raise RangeError(f"{name} has {count} {'words' if size == _WORD else 'numbers'}, numbered from 0")
     if place.address % size:
-        raise RangeError(f"{name} does not begin at a word, but at {place.address:#x}")
+        raise RangeError(f"{name} begins at {place.address:#x}, which is not the address of a word")
     typed = place.type if place.type is not None and place.type.bytes == size else None
     low, high, real, signed = _numbers(name, typed, ends, size)
     # -0.0 comes before 0.0.
     if low > high or (real and (low, math.copysign(1, low)) > (high, math.copysign(1, high))):
-        raise RangeError(f"{ends[0]} is more than {ends[1]}: write {ends[1]}..{ends[0]}")
+        raise RangeError(f"{ends[0]} is above {ends[1]}: write {ends[1]}..{ends[0]}")
     found = Range(
         text=text, first=place.address + first * size, end=place.address + (last + 1) * size, low=low, high=high,
         real=real, size=size, signed=signed, late=place.late, untold=place.late and place.type is None,
@@ -64,7 +64,8 @@ def range_of(launch: Launch, text: str, name: str, words: tuple[int, int] | None
     if launch.argument_address <= found.first < launch.argument_address + len(launch.arguments):
         own = np.frombuffer(contents_of(launch, found.first, found.end), "<u4")
         if bool((found.confine(own) != own).any()):
-            raise RangeError(f"the argument is {', '.join(map(str, own.tolist()))} in this launch: not in the range")
+            raise RangeError(f"the argument of this launch is {', '.join(map(str, own.tolist()))}, which is outside "
+                             "the range")
     return found
 
 
@@ -83,7 +84,7 @@ def _place(launch: Launch, name: str) -> _Place:
             raise RangeError(f"the program has several variables named {name}, at {there}: give them different names")
         address, size = image.symbols[name]
         if not any(segment.address <= address and address + size <= segment.end for segment in image.segments):
-            raise RangeError(f"{name} is in no memory that is loaded: a __local object cannot have a range")
+            raise RangeError(f"{name} is not in loaded memory: a __local object cannot have a range")
         return _Place(address, size, element_types(image.content).get(address), late=True)
     at = next((each for each in places.values() if name.isalnum() and _number(name) == each[0]), None)
     if at is None:
@@ -100,10 +101,10 @@ def _unknown(launch: Launch, name: str, places: list[str]) -> str:
     # The name of a variable in a function is prefixed by the function's name.
     near = [each for each in variables if each.rpartition(".")[2] == name]
     near += [each for each in difflib.get_close_matches(name, [*places, *variables], 3, 0.5) if each not in near]
-    there = f"near it: {', '.join(near)}" if near else f"there are {', '.join([*places, *sorted(variables)[:8]])}"
+    there = f"similar names: {', '.join(near)}" if near else f"names here: {', '.join([*places, *sorted(variables)[:8]])}"
     return (
-        f"no buffer or variable is named {name!r}; {there} (a variable that the compiler takes for a constant is no "
-        "longer there: declare it volatile)"
+        f"no buffer or variable is named {name!r}; {there} (if the compiler has replaced it by a constant, declare "
+        "it volatile)"
     )
 
 
@@ -116,7 +117,8 @@ def _size(place: _Place, name: str, *, whole: bool) -> int:
         return kind.bytes
     if whole:
         raise RangeError(
-            f"{name} is {kind.name}, of {kind.bytes} bytes: give the range of a 32-bit word of it, as {name}[0]"
+            f"{name} is {kind.name}, of {kind.bytes} bytes: give the range of one of its 32-bit words, such as "
+            f"{name}[0]"
         )
     return _WORD
 
@@ -126,9 +128,9 @@ def _numbers(name: str, kind: ElementType | None, ends: tuple[str, str], size: i
     hexadecimal = any("x" in each.lower() for each in ends)
     point = not hexadecimal and any(not each.lstrip("+-").isdigit() for each in ends)
     if hexadecimal and any("." in each for each in ends):
-        raise RangeError("both numbers must be float32, or both be integers")
+        raise RangeError("both numbers must be float32, or both integers")
     if kind is not None and kind.kind != "float" and point:
-        raise RangeError(f"{name} is {kind.name}: its numbers have no point")
+        raise RangeError(f"{name} is {kind.name}: its range must consist of integers")
     if point or (kind is not None and kind.kind == "float" and not hexadecimal):
         low, high = (float(each) for each in ends)
         if not all(math.isfinite(each) and abs(each) < _LARGEST for each in (low, high)):
@@ -139,12 +141,12 @@ def _numbers(name: str, kind: ElementType | None, ends: tuple[str, str], size: i
     if kind is None or kind.kind == "float" or (low, high) == (0, top):
         # The ends as written decide on the sign. For any type, the full range may be written without a sign.
         if not (0 <= low <= top and 0 <= high <= top) and not (least <= low < -least and least <= high < -least):
-            raise RangeError(f"both numbers must be {8 * size}-bit integers, both with a sign or both without")
+            raise RangeError(f"both numbers must be {8 * size}-bit integers, both signed or both unsigned")
         return low, high, False, min(low, high) < 0
     signed = kind.kind == "signed"
     first, last = (least, -least - 1) if signed else (0, top)
     if not (first <= low <= last and first <= high <= last):
-        raise RangeError(f"{name} is {kind.name}: its numbers are {first} to {last}")
+        raise RangeError(f"{name} is {kind.name}: its range must lie in {first} to {last}")
     return low, high, False, signed
 
 

@@ -88,7 +88,7 @@ class AnalyzedProgram:
         if code is None:
             made = self._make(pc)
             if made is None:
-                raise RefusedError("it would execute what is no instruction", pc)
+                raise RefusedError("it would execute a word that is not an instruction", pc)
             code = self._code[pc] = made
             line = pc // LINE_BYTES
             if line not in self._lines:
@@ -99,7 +99,8 @@ class AnalyzedProgram:
 
     def _refuse_stored(self, line: int, pc: int) -> None:
         if line in self._stored or any(first <= line <= last for first, last in self._stored_ranges):
-            raise RefusedError("it executes what it may have stored, or what is an input: self-modifying code", pc)
+            raise RefusedError("it executes a word that it may have stored, or that is an input: self-modifying "
+                               "code", pc)
 
     def changes(self, places: Iterable[int]) -> bool:
         """Return whether a word at one of ``places`` may have become a jump."""

@@ -59,9 +59,9 @@ def require_read(unread: Iterable[Range], reads: RangeReads) -> None:
     for each in unread:
         if reads.stored(each):
             raise RangeError(
-                f"{each.text}: the program stores to {each.name} before it reads it, so no range of it can hold"
+                f"{each.text}: the program stores to {each.name} before it reads it, so its range cannot hold"
             )
         raise RangeError(
-            f"{each.text}: the program's code does not read {each.name}, perhaps since the compiler knows its value: "
-            "declare it volatile, or leave the range out"
+            f"{each.text}: the program's code does not read {each.name}, perhaps because the compiler knows its "
+            "value: declare it volatile, or leave out the range"
         )

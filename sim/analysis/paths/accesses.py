@@ -22,7 +22,7 @@ from .warp import AbstractWarp
 
 __all__ = ["Accesses"]
 
-_SELF_MODIFYING = "it may store to the lines that its code is in: self-modifying code"
+_SELF_MODIFYING = "it may store to the lines of its own code: self-modifying code"
 #: A store whose address range exceeds this many bytes is treated as a store to anywhere.
 _FAR = 1 << 24
 #: A load whose address range exceeds this many bytes returns an unknown value.
@@ -143,7 +143,8 @@ class Accesses:
         far = first < 0 or end > TOP + 1 or end - first > _FAR
         if code.decoded.store:
             if far:
-                raise RefusedError("it may store anywhere: its address depends on the inputs and has no range", path.pc)
+                raise RefusedError("it may store anywhere: the address depends on the inputs, and its range is "
+                                   "unknown", path.pc)
             for least, past in _merged(low & ~3, high + size + 3 & ~3):
                 self._store_between(path, least, past)
         elif code.decoded.writes is not None:

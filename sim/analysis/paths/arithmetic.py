@@ -84,7 +84,7 @@ class Arithmetic:
             mode = code.decoded.word >> 12 & 7
             mode = int(self._warp.iss.fcsr[self._warp.number]) >> 5 if mode == DYNAMIC else mode
             if mode > 4:
-                raise RefusedError("the rounding mode that is written there is none: it would fault", path.pc)
+                raise RefusedError("it selects a reserved rounding mode: it would fault", path.pc)
             low, high = estimate(code.decoded.row.mnemonic, operands, same=len(set(reads)) < len(reads), mode=mode)
             path.on.put(rd, path.may, low, high)
         else:

@@ -94,7 +94,7 @@ class Branches:
             lanes = path.must if path.must.any() else path.may
             low, high = low[lanes], high[lanes]
             if int(low.min()) != int(high.max()):
-                raise RefusedError("an indirect jump whose targets are not known", pc)
+                raise RefusedError("an indirect jump whose target is not known", pc)
             word = code.decoded.word
             target = int(low[0]) + ((word >> 20) - (word >> 31 << 12)) & TOP - 1
         if link is not None:
@@ -103,7 +103,7 @@ class Branches:
             path.on.put(link, path.may, after, after)
             self._warp.write(path, link, self._warp.values.fresh())
             if any(entry == target for entry, _ in path.calls):
-                raise RefusedError("recursion: a function that calls itself is not followed", pc)
+                raise RefusedError("recursion: the analysis does not follow a function that calls itself", pc)
             path.calls.append((target, pc + 4 & TOP))
             path.turns.append({})
         elif code.decoded.row.op is BranchOp.JALR and path.calls and path.calls[-1][1] == target:

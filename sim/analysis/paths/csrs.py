@@ -55,7 +55,7 @@ class CsrAccesses:
         """Write a CSR. The measured region does not matter; other values must be known, and there must be one path."""
         if number in (Csr.MSCRATCH, *FLOAT_CSRS):
             if not self._warp.alone or (code.decoded.row.rs1 is not None and not self._lane_0(path, code)):
-                raise RefusedError("it writes a CSR in a way that depends on the inputs", path.pc)
+                raise RefusedError("its write to a CSR depends on the inputs", path.pc)
             if number == Csr.MSCRATCH:
                 self._warp.memory.note(self._warp.number, _MSCRATCH, store=True)
             self._warp.execute_model(path, code)

@@ -43,7 +43,7 @@ class Execution:
         if path.pc == warp.memory.main:
             if not warp.alone:
                 raise RefusedError(
-                    "a variable's range holds as main is entered, and who enters it depends on the inputs", path.pc
+                    "a variable's range holds on entry to main, but which warps enter it depends on the inputs", path.pc
                 )
             warp.memory.arrive()
         code = warp.program.at(path.pc)
@@ -53,7 +53,7 @@ class Execution:
             return self._execute(path, code)
         except (FaultError, AccessError) as error:
             what = error.cause.name.lower().replace("_", " ") if isinstance(error, FaultError) else str(error)
-            raise RefusedError(f"the program may come here, and its run would end in a fault: {what}", pc) from None
+            raise RefusedError(f"the program may reach this instruction, which would fault: {what}", pc) from None
 
     def _execute(self, path: Path, code: Instruction) -> StepResult:
         unit = code.decoded.unit

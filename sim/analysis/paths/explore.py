@@ -217,7 +217,7 @@ class _Explorer:
             ready += self._spawn()
         if self._active:
             state = next(iter(self._active.values()))
-            raise RefusedError("warps wait for each other for ever: a deadlock", state.path.pc)
+            raise RefusedError("deadlock: the warps wait for each other", state.path.pc)
         sure = not any(each.parted for each in self._ran.values())
         return Exploration(self._clocks, self._steps, sure, frozenset(self._memory.races), self._memory.reads)
 
@@ -266,14 +266,14 @@ class _Explorer:
             other = state.event
             if isinstance(other, BarrierArrival) and other.barrier == event.barrier and other.count != event.count:
                 raise RefusedError(
-                    f"warps wait at barrier {event.barrier} for {event.count} and for {other.count}: who meets whom "
-                    "depends on time", self._active[warp].path.pc - 4
+                    f"warps wait at barrier {event.barrier} for {event.count} and for {other.count} warps: which "
+                    "warps meet depends on timing", self._active[warp].path.pc - 4
                 )
         met = self._met.get(event.barrier)
         if met is not None and not self._memory.times.ordered_after(warp, met):
             raise RefusedError(
-                f"more warps than the {event.count} that it waits for may come to barrier {event.barrier}: who meets "
-                "whom depends on time", self._active[warp].path.pc - 4
+                f"more than {event.count} warps may arrive at barrier {event.barrier}, which waits for "
+                f"{event.count}: which warps meet depends on timing", self._active[warp].path.pc - 4
             )
 
     def _spawn(self) -> list[int]:

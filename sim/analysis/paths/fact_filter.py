@@ -57,11 +57,11 @@ class FactFilter:
         """Return the error for an instruction after which no path is left."""
         if self._ended is not None:
             fact, pc = self._ended
-            what = "the program comes there" if fact.most is None else "the loop goes on then"
-            return RefusedError(f"{fact.text} is wrong: {what}, whatever the inputs", pc)
+            what = "it is executed" if fact.most is None else "the loop executes more iterations"
+            return RefusedError(f"{fact.text} is wrong: {what} for all inputs", pc)
         used = list(self._facts.used.values()) if self._facts is not None else []
         doubt = f", or {used[-1].text} is wrong" if used else ""
-        return RefusedError(f"every way on is impossible: the program would fault{doubt}", place)
+        return RefusedError(f"no path from here is possible: the program would fault{doubt}", place)
 
     def most_turns(self, function: Function, header: int) -> int:
         """Return the iterations after which the analysis gives up on a loop."""
@@ -71,9 +71,9 @@ class FactFilter:
     def endless(self, header: int) -> RefusedError:
         """Return the error for a loop without a bound."""
         reason = (
-            f"a loop whose end depends on the inputs, and {_MOST_TURNS} turns do not end it: it has no bound; "
-            "give it one with METRONOME_LOOP_BOUND or --flow-facts"
+            f"the end of this loop depends on the inputs, and it is not over after {_MOST_TURNS} iterations: give "
+            "its bound with METRONOME_LOOP_BOUND or --flow-facts"
         )
         if self._facts is not None and header in self._facts.unclear:
-            reason = f"a loop without a bound, and {self._facts.unclear[header]}"
+            reason = f"a loop without a bound: {self._facts.unclear[header]}"
         return RefusedError(reason, header)

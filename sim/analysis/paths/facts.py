@@ -124,13 +124,13 @@ class Facts:
                 continue
             if copies[mark.number, around[-1]] > 1:
                 self.unclear[around[-1]] = (
-                    "several copies of one METRONOME_LOOP_BOUND in it: the code does not tell whether it was unrolled, "
-                    "or another one in it; give its bound with --flow-facts, or do not unroll"
+                    "it has several copies of one METRONOME_LOOP_BOUND, so either it or a loop inside it was "
+                    "unrolled: give its bound with --flow-facts, or do not unroll"
                 )
             elif function.goes_back(around[-1]) > 1:
                 self.unclear[around[-1]] = (
-                    "its METRONOME_LOOP_BOUND may be of another one that begins at the same place, since several "
-                    "branches go back there; give the bound of both together with --flow-facts, by their address"
+                    "several branches go back to its beginning, so METRONOME_LOOP_BOUND may belong to another loop "
+                    "that begins there: give the address and the bound of both together with --flow-facts"
                 )
             else:
                 lines = self._lines(mark.pc)
@@ -154,11 +154,11 @@ class Facts:
             ]
             for each in places:
                 if any(other != each and other in function.loops[each] for other in places):
-                    raise FactError(f"{rule.text}: two nested loops are on this line: give their addresses")
+                    raise FactError(f"{rule.text}: two nested loops are on this line: give the address of the loop")
                 if rule.line is not None and function.goes_back(each) > 1:
                     raise FactError(
-                        f"{rule.text}: several branches go back to where the loop begins, perhaps of two loops: give "
-                        f"its address, {each:#x}, with the bound of all together"
+                        f"{rule.text}: several branches go back to the beginning of the loop, which may be two "
+                        f"loops: give its address, {each:#x}, and the bound of all together"
                     )
                 table.add(each, fact)
         if places:
@@ -200,7 +200,7 @@ class Facts:
         for rule in self._rules:
             if rule not in self.found:
                 what = "no loop" if rule.most is not None else "no code"
-                raise FactError(f"{rule.text} is of {what}; {_nearest(rule, code if rule.most is None else loops)}")
+                raise FactError(f"{rule.text} matches {what}; {_nearest(rule, code if rule.most is None else loops)}")
         # From here on, a rule counts as found only if the analysis reaches its place.
         self.found.clear()
         self.tables.clear()
@@ -264,7 +264,7 @@ class FactMonitor:
         """See :class:`sim.machine.golden.watch.Recorder`."""
         outside, fact = self._outside.get(pc), self._headers.get(pc)
         if pc in self._never:
-            self._note(f"a run comes to what is never executed by {self._never[pc].text}", pc)
+            self._note(f"a run executes code that is never executed according to {self._never[pc].text}", pc)
         if outside is None and fact is None:
             return
         for warp, counts in enumerate(self._counts):
@@ -275,7 +275,8 @@ class FactMonitor:
             if fact is not None:
                 counts[pc] = counts.get(pc, 0) + 1
                 if counts[pc] > fact.passes:
-                    self._note(f"a run goes through a loop {counts[pc] - 1} times, against {fact.text}", pc)
+                    self._note(f"a run executes {counts[pc] - 1} iterations of a loop, which contradicts "
+                               f"{fact.text}", pc)
 
     def _note(self, text: str, pc: int) -> None:
         if self.contradiction is None:

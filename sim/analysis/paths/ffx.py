@@ -33,13 +33,13 @@ class _Reader:
         """Read the facts inside an element, which lies in the function at ``within``."""
         for child in element:
             if child.tag not in _PLACES:
-                self.ignored.append(f"{self._path}: <{child.tag}> is ignored: it is not of a loop")
+                self.ignored.append(f"{self._path}: <{child.tag}> is ignored: it does not describe a loop")
                 continue
             own = child.get("source", source)
             if child.tag == "function":
                 entry = self._address(child, None)
                 if entry is None:
-                    raise self._error(child, "which function this is: give it a name, label or address")
+                    raise self._error(child, "it names no function: give a name, label or address")
                 if child.get("executed") == "false":
                     self.rules.append(Rule(text=self._text(child), most=None, address=entry, within=entry))
                 self.read(child, entry, own)
@@ -60,7 +60,7 @@ class _Reader:
                 self.ignored.append(f"{self._path}: {self._text(element)} is ignored: it has no maxcount")
             return
         if address is None and where is None:
-            raise self._error(element, "where this is: give it an address, a label, an offset, or a source and a line")
+            raise self._error(element, "it has no place: give an address, a label, an offset, or a source and a line")
         self.rules.append(Rule(
             text=self._text(element), most=None if never else most, address=address, line=where, within=within
         ))
@@ -83,7 +83,7 @@ class _Reader:
             if text is not None and text != "NOCOMP":
                 count = self._number(element, name, text)
                 if not 0 <= count < _MOST:
-                    raise self._error(element, f"{name}: it must be 0 to {_MOST - 1}")
+                    raise self._error(element, f"{name} must be between 0 and {_MOST - 1}")
                 counts.append(count)
         return min(counts, default=None)
 
@@ -97,12 +97,12 @@ class _Reader:
         if label is not None:
             place = self._image.symbols.get(label)
             if place is None:
-                raise self._error(element, f"{label!r}: the program has no such symbol")
+                raise self._error(element, f"the program has no symbol {label!r}")
             return place[0] + offset
         if element.get("offset") is None:
             return None
         if within is None:
-            raise self._error(element, "offset: it counts from a function, and none is around it")
+            raise self._error(element, "an offset counts from a function, but the element is in none")
         return within + offset
 
     def _number(self, element: ElementTree.Element, name: str, text: str) -> int:
@@ -112,7 +112,7 @@ class _Reader:
         try:
             return int(text, base)
         except ValueError:
-            raise self._error(element, f"{name}: it must be a number, not {text!r}") from None
+            raise self._error(element, f"{name} must be a number, not {text!r}") from None
 
     def _error(self, element: ElementTree.Element, what: str) -> FactError:
         return FactError(f"{self._path}: {self._text(element)}: {what}")
@@ -140,9 +140,9 @@ def read_ffx(path: Path, image: ElfImage) -> tuple[list[Rule], list[str]]:
     except OSError as error:
         raise FactError(f"{path}: cannot be read: {error.strerror or error}") from None
     except ElementTree.ParseError as error:
-        raise FactError(f"{path}: no XML: {error}") from None
+        raise FactError(f"{path}: not XML: {error}") from None
     if root.tag != "flowfacts":
-        raise FactError(f"{path}: no FFX: its root is <{root.tag}>, not <flowfacts>")
+        raise FactError(f"{path}: not FFX: its root element is <{root.tag}>, not <flowfacts>")
     reader = _Reader(path, image)
     reader.read(root, None, None)
     return reader.rules, reader.ignored

@@ -58,14 +58,14 @@ class ThreadMasks:
         if op is SimtOp.TMC:
             return self._tmc(path, code, first)
         if not self._warp.alone:
-            raise RefusedError("whether it comes to a barrier or starts warps depends on the inputs", path.pc)
+            raise RefusedError("whether it waits at a barrier or starts warps depends on the inputs", path.pc)
         if op is SimtOp.BAR:
-            number = self._known(path, first, "which barrier it waits at") % self._warp.config.barriers
-            count = self._known(path, second, "how many warps a barrier waits for")
+            number = self._known(path, first, "the barrier that it waits at") % self._warp.config.barriers
+            count = self._known(path, second, "the number of warps that a barrier waits for")
             self._warp.next(path, code)
             return [path], BarrierArrival(number, count)
-        count = self._known(path, first, "how many warps it starts")
-        pc = self._known(path, second, "where it starts warps")
+        count = self._known(path, first, "the number of warps that it starts")
+        pc = self._known(path, second, "the address at which it starts warps")
         self._warp.next(path, code)
         return [path], WarpSpawn(count, pc)
 
@@ -94,7 +94,8 @@ class ThreadMasks:
         """Refuse a thread mask that may activate a lane of the other side of the split."""
         if path.splits and not path.is_of_side(register) and (may & ~path.must).any():
             raise RefusedError(
-                "lanes may go on that are not on this side of a split: the thread mask was not read there", path.pc)
+                "a lane of the other side of a split may become active: the thread mask was not read on this "
+                "side", path.pc)
 
     def _predicate(self, path: Path, register: int, *, negate: bool) -> tuple[np.ndarray, np.ndarray, Condition]:
         """Return the active lanes for which a predicate is certainly true and certainly false, and its condition."""
@@ -188,9 +189,9 @@ class ThreadMasks:
         return True
 
     def _join(self, path: Path, code: Instruction, register: int) -> StepResult:
-        wanted = self._known(path, register, "which split a join ends")
+        wanted = self._known(path, register, "the split that a join ends")
         if wanted > len(path.splits):
-            raise RefusedError("a join without its split", path.pc)
+            raise RefusedError("a join without a split", path.pc)
         if wanted == len(path.splits):
             self._warp.next(path, code)
             return [path], None

@@ -66,8 +66,8 @@ class Demand:
         code_fits = config.icache_bytes > 0 and _fits((line % lines for line in shared.all_code), config.icache_ways)
         if not code_fits and config.icache_bytes and shared.active > 1:
             raise RefusedError(
-                "its code does not fit into the I-cache: of several warps one may push out the line of another before "
-                "that has fetched from it, again and again"
+                "its code does not fit into the I-cache: a warp may evict a line of another warp before that warp "
+                "has fetched from it, any number of times"
             )
         changed = {pc for pc, places in shared.followed.items() if shared.program.changes(places)}
         strays = sum(count for each in pipelines for (pc, _), count in each.edges.items() if pc in changed)

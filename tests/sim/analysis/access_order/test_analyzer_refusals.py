@@ -49,22 +49,23 @@ def refused(folder, body, main=USUAL, config=BASE):
 
 
 @pytest.mark.parametrize(("body", "reason"), [
-    ("words[inputs[0] & 7] = 1;", "where it loads or stores depends on the inputs"),
-    ("if (inputs[0] & 1) words[blockIdx.x] = 1;", "which way it goes on depends on the inputs"),
-    ("sink = simt_active_warps();", "it reads which warps are active, which the schedule decides"),
+    ("words[inputs[0] & 7] = 1;", "an address that it loads or stores depends on the inputs"),
+    ("if (inputs[0] & 1) words[blockIdx.x] = 1;", "its control flow depends on the inputs"),
+    ("sink = simt_active_warps();", "it reads the mask of active warps, which depends on the schedule"),
     ("words[5] = 1;", "warps race: warp 1 stores"),
-    ("SIMT_CSR_WRITE(CSR_MSCRATCH, 3);", "it writes mscratch, while others are active"),
+    ("SIMT_CSR_WRITE(CSR_MSCRATCH, 3);", "it writes mscratch, while other warps are active"),
     ("simt_bar(0, 5);", "no run ends by itself: deadlock"),
     *more_but([
-        ("sink = words[inputs[0] & 7];", "where it loads or stores depends on the inputs"),
-        ("while (simt_cycle() < 100) {}", "which way it goes on depends on the inputs"),
+        ("sink = words[inputs[0] & 7];", "an address that it loads or stores depends on the inputs"),
+        ("while (simt_cycle() < 100) {}", "its control flow depends on the inputs"),
         ("words[blockIdx.x] = 1; sink = words[blockIdx.x ^ 4];", "warps race"),
-        ("policy_set(POLICY_GROUP_WARPS, 1);", "it writes mpolicy, while others are active"),
+        ("policy_set(POLICY_GROUP_WARPS, 1);", "it writes mpolicy, while other warps are active"),
         ("if (simt_warp_id() == 0) policy_set(POLICY_GROUP_WARPS, inputs[0]);",
-         "or who goes first, depends on the inputs"),
+         "or the order of warps depends on the inputs"),
         ("*(volatile uint32_t *)3 = 1;", "every run faults: store misaligned of warp 0"),
-        ("region_begin(); words[blockIdx.x] = 1; region_end();", "the schedule decides what lies in it"),
-        ("words[blockIdx.x] = 1; if (simt_warp_id() == 1) region_end();", "the schedule decides what lies in it"),
+        ("region_begin(); words[blockIdx.x] = 1; region_end();", "the accesses in the region depend on the schedule"),
+        ("words[blockIdx.x] = 1; if (simt_warp_id() == 1) region_end();", "the accesses in the region depend on the "
+                                                                          "schedule"),
     ], []),
 ])
 def test_the_reason(tmp_path, body, reason):
@@ -112,8 +113,9 @@ def test_a_barrier_of_others_does_not_order(tmp_path):
 
 @pytest.mark.more
 def test_who_meets_whom(tmp_path):
-    assert "the schedule decides with whom warp 2 meets" in str(refused(tmp_path, "simt_bar(0, 2);"))
-    assert "wait at one barrier for 2 and for 3 warps" in str(refused(tmp_path, "simt_bar(0, simt_warp_id() ? 3 : 2);"))
+    assert "which warps meet warp 2 at its barrier depends" in str(refused(tmp_path, "simt_bar(0, 2);"))
+    assert "wait at the same barrier for 2 and for 3 warps" in str(refused(tmp_path, "simt_bar(0, simt_warp_id() ? 3 "
+                                                                                     ": 2);"))
     ordered = "if (simt_warp_id() < 2) simt_bar(0, 2); simt_bar(1, 4); if (simt_warp_id() > 1) simt_bar(0, 2);"
     listed(tmp_path, ordered)
     # Behind one of those who met is behind the meeting.
@@ -124,7 +126,7 @@ def test_who_meets_whom(tmp_path):
     if (me == 0 || me == 2) simt_bar(1, 2);
     """
     listed(tmp_path, chain, ONE_GROUP, dataclasses.replace(BASE, warps=8))
-    assert "with whom" in str(refused(tmp_path, ordered.replace("simt_bar(1, 4);", "")))
+    assert "which warps meet" in str(refused(tmp_path, ordered.replace("simt_bar(1, 4);", "")))
 
 
 def test_bytes_of_one_word_do_not_race(tmp_path):

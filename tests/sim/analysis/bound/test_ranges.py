@@ -147,18 +147,18 @@ def test_ranges_that_cannot_hold(tmp_path):
         ("inside=1..9", "near it: main.inside"),
         ("unraed=1..9", "near it: unread"),
         ("main=1..9", "main is a function"),
-        ("byte=0..300", "its numbers are 0 to 255"),
-        ("byte=-1..1", "its numbers are 0 to 255"),
-        ("n=0.5..2.5", "n is int: its numbers have no point"),
-        ("n=9..3", "9 is more than 3: write 3..9"),
+        ("byte=0..300", "its range must lie in 0 to 255"),
+        ("byte=-1..1", "its range must lie in 0 to 255"),
+        ("n=0.5..2.5", "n is int: its range must consist of integers"),
+        ("n=9..3", "9 is above 3: write 3..9"),
         ("real=0.0..1e39", "finite"),
         ("real=-3.4028236e38..1", "finite"),
         ("real=0.0..-0.0", "0.0 is more than -0.0: write -0.0..0.0"),
-        ("n=0..0x1ffffffff", "its numbers are"),
-        ("wide=1..9", "give the range of a 32-bit word of it, as wide[0]"),
-        ("both=1..9", "give the range of a 32-bit word of it, as both[0]"),
+        ("n=0..0x1ffffffff", "its range must lie in"),
+        ("wide=1..9", "give the range of one of its 32-bit words, such as wide[0]"),
+        ("both=1..9", "give the range of one of its 32-bit words, such as both[0]"),
         ("n[1]=1..9", "n has 1 words"),
-        ("constant=1..9", "constant is const and not volatile: the compiler may have computed with the value"),
+        ("constant=1..9", "constant is const and not volatile: the compiler may have used its initial value"),
         ("main.inside=1..9", "main.inside is static and not volatile"),
         ("flag=1..9", "flag is static and not volatile"),
         ("table[0..3]=1..9", "table is static and not volatile"),
@@ -166,7 +166,7 @@ def test_ranges_that_cannot_hold(tmp_path):
         with pytest.raises(UsageError) as refused:
             ranges_of(launch, [text])
         assert words in str(refused.value) and "\n" not in str(refused.value), (text, refused.value)
-    with pytest.raises(UsageError, match="are of the same words"):
+    with pytest.raises(UsageError, match="overlap: give each word one range"):
         ranges_of(launch, ["n=1..2", "n=2..3"])
     for text, words in (
         ("unread=1..9", "does not read unread"),

@@ -111,13 +111,13 @@ def test_numbers(text, interval, inside, outside):
     [
         (["source"], "write NAME=LOW..HIGH"),
         (["source=1-2"], "write NAME=LOW..HIGH"),
-        (["source=9..3"], "9 is more than 3"),
+        (["source=9..3"], "9 is above 3"),
         (["source=-1..4294967295"], "32-bit integers"),
         (["source=0.0..1.0e39"], "finite"),
         (["sauce=1..2"], "no buffer or variable is named 'sauce'"),
         (["source[8]=1..2"], "source has 8 words"),
-        (["arg[0]=9..10"], "the argument is 8 in this launch"),
-        (["source=1..2", "source[3]=1..1"], "are of the same words"),
+        (["arg[0]=9..10"], "the argument of this launch is 8"),
+        (["source=1..2", "source[3]=1..1"], "overlap: give each word one range"),
     ],
 )
 def test_refusals(texts, words):

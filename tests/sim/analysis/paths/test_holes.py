@@ -247,7 +247,7 @@ def test_inputs_that_are_executed_are_refused():
     program.add(asm.jalr(1, T0, 0), asm.tmc(0))
     config = one()
     launch = launch_of(config, program, words(asm.nop(), asm.jalr(0, 1, 0), *[asm.nop()] * 14))
-    with pytest.raises(RefusedError, match="what is an input") as refused:
+    with pytest.raises(RefusedError, match="that is an input") as refused:
         bound_of(config, launch)
     assert refused.value.pc == INPUTS
 

@@ -73,7 +73,7 @@ def two_sides(*, of_all, then):
 def test_lanes_of_the_other_side(of_all):
     """They would take another branch later on than was decided at the split."""
     program = two_sides(of_all=of_all, then=lambda program: program.li(A1, 1))
-    refused(one(), program, "not on this side of a split")
+    refused(one(), program, "of the other side of a split")
 
 
 def test_fewer_lanes_of_a_side():
@@ -105,7 +105,7 @@ def test_a_mask_read_beside_lanes_of_the_other_side():
     program.label("other")
     program.add(asm.join(A2), asm.nop())
     program.mask(1)
-    refused(one(preset=FOUR), program, "not on this side of a split")
+    refused(one(preset=FOUR), program, "of the other side of a split")
 
 
 def test_lanes_from_outside_of_a_split():
@@ -120,7 +120,7 @@ def test_lanes_from_outside_of_a_split():
     program.mask(1)
     program.label("second")
     program.add(asm.join(A2), asm.tmc(0))
-    refused(one(preset=FOUR), program, "not on this side of a split")
+    refused(one(preset=FOUR), program, "of the other side of a split")
 
 
 def test_a_branch_behind_pred_asks_other_lanes():
@@ -213,4 +213,4 @@ def test_a_way_that_ends_in_a_fault(instruction, what):
     program.read_input()
     program.unless(asm.beq, T1, 0, instruction)
     program.add(asm.nop(), asm.tmc(0))
-    refused(one(), program, f"its run would end in a fault: {what}")
+    refused(one(), program, f"this instruction, which would fault: {what}")

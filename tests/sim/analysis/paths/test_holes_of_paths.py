@@ -180,7 +180,7 @@ def inactive_lane(program, first, second):
 
 
 def test_a_csr_takes_what_lane_0_has_though_it_is_not_active():
-    refused(one(), inactive_lane(Assembled(), 300, 1), "writes a CSR in a way that depends on the inputs")
+    refused(one(), inactive_lane(Assembled(), 300, 1), "its write to a CSR depends on the inputs")
     # It has the same on both paths; the active lane has something else then.
     bound, _ = holds(one(), inactive_lane(Assembled(), 300, 300))
     assert 300 in bound.loops.values()
