@@ -63,8 +63,8 @@ class SmConfig:
     )
     rates: tuple[int, ...] = setting(
         (),
-        "of each warp in a frame of variable_rate and variable_rate_strict; the last number holds for all warps that "
-        "are left. Without any, every second slot is warp 0's.", unit="slots",
+        "of each warp in a frame of variable_rate and variable_rate_strict; the last number holds for all remaining "
+        "warps. Without any, every second slot is warp 0's.", unit="slots",
     )
     locality_base: int = setting(100, "the least score of a warp in ccws: 1 to 1000", unit="points")
     locality_throttle: int = setting(8, "how much a loss of locality counts in ccws: 1 to 64")
@@ -74,10 +74,10 @@ class SmConfig:
     policy_csr: bool = setting(
         False,
         'Let programs change the parameters of the policies by the CSR mpolicy (docs/policies.md, "Changing them"). '
-        "The fields above, victim_tags apart, are then what holds after reset, and the sizes of the registers.",
+        "The fields above, except victim_tags, then set the values after reset and the sizes of the registers.",
     )
     coordination: Coordination = setting(Coordination.SWAS, "the scheme: swas, baseline or vortex")
-    prediction: Prediction = setting(Prediction.BTFN, "where fetch goes on behind a branch")
+    prediction: Prediction = setting(Prediction.BTFN, "where fetch continues after a branch")
 
     # Front end (design.md section 3).
     fetch_latency: int = setting(
@@ -135,7 +135,7 @@ class SmConfig:
     )
 
     core_id: int = setting(0, "for the CSRs that number harts")
-    cores: int = setting(1, "for the CSR that tells their number")
+    cores: int = setting(1, "for the CSR that holds their number")
 
     check_divergent_branch: bool = setting(
         True, 'Report a branch whose active lanes disagree as a fault (isa.md, "Branches and jumps").',
@@ -145,8 +145,8 @@ class SmConfig:
     )
     all_counters: bool = setting(
         True,
-        "A port with all counters at once, in flip-flops. Without it they are in a memory, a fraction of the area, and "
-        "the port shows the one that is asked for.",
+        "A port with all counters at once, in flip-flops. Without it they are in a memory, which takes a fraction of "
+        "the area, and the port shows one at a time.",
     )
     probe: bool = setting(True, "The probe port; without it the SM has only its memory port, straps, busy and fault.")
     assertions: bool = setting(True, 'Hardware assertions ("may never happen"), watched by the testbench.')

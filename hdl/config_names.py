@@ -12,21 +12,21 @@ __all__ = ["Channels", "Coordination", "FaultCause", "Prediction"]
 class FaultCause(DescribedEnum):
     """Why the SM stopped. Numbers below 16 are RISC-V's own ``mcause`` codes (privileged spec, table 14)."""
 
-    FETCH_MISALIGNED = 0, "a jump to an address that is no multiple of 4"
+    FETCH_MISALIGNED = 0, "a jump to an address that is not a multiple of 4"
     FETCH_ACCESS = 1, "memory answered a fetch with an error"
-    ILLEGAL_INSTRUCTION = 2, "no instruction of the ISA"
+    ILLEGAL_INSTRUCTION = 2, "a word that is not an instruction of the ISA"
     BREAKPOINT = 3, "ebreak"
-    LOAD_MISALIGNED = 4, "a load from an address that is no multiple of its size"
+    LOAD_MISALIGNED = 4, "a load from an address that is not a multiple of its size"
     LOAD_ACCESS = 5, "memory answered a load with an error"
-    STORE_MISALIGNED = 6, "a store to an address that is no multiple of its size"
+    STORE_MISALIGNED = 6, "a store to an address that is not a multiple of its size"
     STORE_ACCESS = 7, "memory answered a store with an error"
     ENVIRONMENT_CALL = 11, "ecall"
     DIVERGENT_BRANCH = 24, "the lanes of a warp disagree on a branch"
     STACK_OVERFLOW = 25, "a split, and the divergence stack is full"
     STACK_UNDERFLOW = 26, "a join to an entry that is not on the divergence stack"
-    UNKNOWN_CSR = 27, "an access to a CSR that is not there, or a write to one that is read only"
+    UNKNOWN_CSR = 27, "an access to a CSR that does not exist, or a write to a read-only one"
     UNEXPECTED_ACCESS = 28, "a load or store that is not the next one of its warp in the list of morder"
-    MISSING_ACCESS = 29, "the next load or store in the list of morder does not come"
+    MISSING_ACCESS = 29, "the next load or store in the list of morder never arrives"
 
 
 class Coordination(enum.StrEnum):

@@ -66,26 +66,32 @@ def register_table(config: SmConfig) -> tuple[Register, ...]:
         Register("configuration", 0x08, 32, Access.READ, "warps [7:0], threads [15:8], policies [23:16], and fetch "
                  "policies [31:24] of the build"),
         Register("core", 0x0C, 32, Access.READ, "core_id [15:0] and cores [31:16] of the build"),
-        Register("control", 0x10, 2, Access.STROBE, "bit 0: reset the SM and start a run, unless one is going on; "
-                 "bit 1: reset the SM, whatever it does, and start a run only with bit 0; both wait for the bus"),
-        Register("status", 0x14, 4, Access.READ, "bit 0: a run is going on, or about to start; bit 1: a fault has "
-                 "stopped it; bit 2: a reset is going on; bit 3: a run has ended since the last reset"),
-        Register("start_address", 0x18, 32, Access.WRITE, "where a run starts; at first the build's start address"),
-        Register("argument", 0x1C, 32, Access.WRITE, "what mscratch holds at the start"),
+        Register("control", 0x10, 2, Access.STROBE, "bit 0: reset the SM and start a run, unless a run is in "
+                                                    "progress; bit 1: reset the SM in any case, and start a run only "
+                                                    "with bit 0; both wait for the bus"),
+        Register("status", 0x14, 4, Access.READ, "bit 0: a run is in progress, or about to start; bit 1: a fault has "
+                                                 "stopped it; bit 2: a reset is in progress; bit 3: a run has ended "
+                                                 "since the last reset"),
+        Register("start_address", 0x18, 32, Access.WRITE, "start address of a run; initially the start address of "
+                                                          "the build"),
+        Register("argument", 0x1C, 32, Access.WRITE, "value of mscratch at the start"),
         Register("policy", 0x20, _bits(len(config.policies)), Access.WRITE,
-                 "issue policy, by its place in the build; constant while a run is going on"),
-        Register("fetch_policy", 0x24, _bits(len(config.fetch_policies)), Access.WRITE, "the same for the fetch"),
-        Register("interrupt_enable", 0x28, 1, Access.WRITE, "bit 0: the end of a run interrupts"),
-        Register("interrupt", 0x2C, 1, Access.CLEAR, "bit 0: a run has ended, by itself or by a fault"),
-        Register("fault_cause", 0x30, cause, Access.READ, "why the SM stopped (hdl.config.FaultCause), if it did"),
-        Register("fault_warp", 0x34, config.warp_bits, Access.READ, "whose fault"),
-        Register("fault_pc", 0x38, 32, Access.READ, "the instruction's address"),
-        Register("fault_address", 0x3C, 32, Access.READ, "the access's address"),
-        Register("exit_code", 0x40, 32, Access.READ, "what the run has stored at the exit code's address, else 0"),
+                 "issue policy, by its place in the build; must not change during a run"),
+        Register("fetch_policy", 0x24, _bits(len(config.fetch_policies)), Access.WRITE, "fetch policy, in the same "
+                                                                                        "way"),
+        Register("interrupt_enable", 0x28, 1, Access.WRITE, "bit 0: interrupt at the end of a run"),
+        Register("interrupt", 0x2C, 1, Access.CLEAR, "bit 0: a run has ended, normally or by a fault"),
+        Register("fault_cause", 0x30, cause, Access.READ, "cause of the fault that stopped the SM "
+                                                          "(hdl.config.FaultCause)"),
+        Register("fault_warp", 0x34, config.warp_bits, Access.READ, "warp of the fault"),
+        Register("fault_pc", 0x38, 32, Access.READ, "address of the faulting instruction"),
+        Register("fault_address", 0x3C, 32, Access.READ, "address of the faulting access"),
+        Register("exit_code", 0x40, 32, Access.READ, "value that the run stored at the address of the exit code, "
+                                                     "else 0"),
     )
     counters = [
         Register(f"{name}_{half}", COUNTERS_OFFSET + 8 * number + 4 * upper, high if upper else 32, Access.READ,
-                 "bits 47 to 32 as they were when any low half was last read" if upper else f"counter {name}, low half")
+                 "bits 47 to 32, captured when any low half was last read" if upper else f"counter {name}, low half")
         for number, name in enumerate(counter_names()) for upper, half in enumerate(("low", "high"))
     ]
     return (*fixed, *counters)

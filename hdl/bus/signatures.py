@@ -32,8 +32,8 @@ def wires_signature(wires: Iterable[Wire]) -> wiring.Signature:
 
 def _handshake(channel: str, from_master: bool) -> tuple[Wire, Wire]:
     return (
-        Wire(f"{channel}valid", 1, from_master, "stays until taken, and the channel with it"),
-        Wire(f"{channel}ready", 1, not from_master, "taken at an edge at which both are 1"),
+        Wire(f"{channel}valid", 1, from_master, "stays 1, and the channel constant, until the transfer"),
+        Wire(f"{channel}ready", 1, not from_master, "the transfer happens at a clock edge at which both are 1"),
     )
 
 
@@ -42,9 +42,9 @@ def axi4_wires(*, data_bits: int, id_bits: int) -> tuple[Wire, ...]:
 
     def address(channel: str, what: str) -> tuple[Wire, ...]:
         return (
-            Wire(f"{channel}id", id_bits, True, f"number of the {what}"),
-            Wire(f"{channel}addr", 32, True, "first byte: that of a line"),
-            Wire(f"{channel}len", 8, True, "beats of the burst, less one"),
+            Wire(f"{channel}id", id_bits, True, f"id of the {what}"),
+            Wire(f"{channel}addr", 32, True, "address of the first byte, which begins a line"),
+            Wire(f"{channel}len", 8, True, "beats of the burst minus one"),
             Wire(f"{channel}size", 3, True, "log2 of the bytes of a beat"),
             Wire(f"{channel}burst", 2, True, "1: INCR"),
             Wire(f"{channel}lock", 1, True, "0: no exclusive access"),
@@ -57,16 +57,16 @@ def axi4_wires(*, data_bits: int, id_bits: int) -> tuple[Wire, ...]:
     return (
         *address("aw", "write"),
         Wire("wdata", data_bits, True, "bytes, in their lanes"),
-        Wire("wstrb", data_bits // 8, True, "which of them are written"),
+        Wire("wstrb", data_bits // 8, True, "the bytes that are written"),
         Wire("wlast", 1, True, "the last beat of the burst"),
         *_handshake("w", True),
-        Wire("bid", id_bits, False, "number of the write that is done"),
-        Wire("bresp", 2, False, "2 and 3: it has failed"),
+        Wire("bid", id_bits, False, "id of the completed write"),
+        Wire("bresp", 2, False, "2 and 3: the access failed"),
         *_handshake("b", False),
         *address("ar", "read"),
-        Wire("rid", id_bits, False, "number of the read that the beat is of"),
+        Wire("rid", id_bits, False, "id of the read to which the beat belongs"),
         Wire("rdata", data_bits, False, "bytes, in their lanes"),
-        Wire("rresp", 2, False, "2 and 3: it has failed"),
+        Wire("rresp", 2, False, "2 and 3: the access failed"),
         Wire("rlast", 1, False, "the last beat of the burst"),
         *_handshake("r", False),
     )
@@ -75,16 +75,16 @@ def axi4_wires(*, data_bits: int, id_bits: int) -> tuple[Wire, ...]:
 def axi_lite_wires(*, address_bits: int) -> tuple[Wire, ...]:
     """AXI4-Lite with data of 32 bits."""
     return (
-        Wire("awaddr", address_bits, True, "the register that is written, in bytes"),
-        Wire("awprot", 3, True, "means nothing here"),
+        Wire("awaddr", address_bits, True, "byte address of the register to write"),
+        Wire("awprot", 3, True, "ignored"),
         *_handshake("aw", True),
         Wire("wdata", 32, True, "the value"),
-        Wire("wstrb", 4, True, "which of its bytes are written"),
+        Wire("wstrb", 4, True, "the bytes of the value that are written"),
         *_handshake("w", True),
         Wire("bresp", 2, False, "0: done; 2: there is no such register"),
         *_handshake("b", False),
-        Wire("araddr", address_bits, True, "the register that is read, in bytes"),
-        Wire("arprot", 3, True, "means nothing here"),
+        Wire("araddr", address_bits, True, "byte address of the register to read"),
+        Wire("arprot", 3, True, "ignored"),
         *_handshake("ar", True),
         Wire("rdata", 32, False, "the value"),
         Wire("rresp", 2, False, "0: done; 2: there is no such register"),
@@ -95,17 +95,17 @@ def axi_lite_wires(*, address_bits: int) -> tuple[Wire, ...]:
 def wishbone_wires(*, data_bits: int, address_bits: int) -> tuple[Wire, ...]:
     """Wishbone B4, classic, with the tags of registered feedback; the address counts words of ``data_bits``."""
     return (
-        Wire("cyc", 1, True, "a line is on its way"),
-        Wire("stb", 1, True, "a word is asked for"),
-        Wire("we", 1, True, "it is written"),
-        Wire("adr", address_bits, True, "its number: the byte address by the bytes of a word"),
+        Wire("cyc", 1, True, "the transfer of a line is in progress"),
+        Wire("stb", 1, True, "a word is requested"),
+        Wire("we", 1, True, "1: write; 0: read"),
+        Wire("adr", address_bits, True, "its address in words: the byte address divided by the bytes of a word"),
         Wire("dat_w", data_bits, True, "bytes to be written, in their lanes"),
-        Wire("sel", data_bits // 8, True, "which of them"),
-        Wire("cti", 3, True, "2: another word follows; 7: the last one"),
+        Wire("sel", data_bits // 8, True, "the bytes that are transferred"),
+        Wire("cti", 3, True, "2: another word follows; 7: the last word"),
         Wire("bte", 2, True, "0: addresses go up by one"),
-        Wire("dat_r", data_bits, False, "bytes that were read"),
-        Wire("ack", 1, False, "the word is done"),
-        Wire("err", 1, False, "it has failed"),
+        Wire("dat_r", data_bits, False, "bytes read"),
+        Wire("ack", 1, False, "the transfer of the word is complete"),
+        Wire("err", 1, False, "the transfer of the word failed"),
     )
 
 

@@ -69,7 +69,8 @@ COUNTERS = (
     Counter(name="total_cycles", csr=None, about="cycles from the launch to the end"),
     Counter(name="cycles", csr=None, title="cycles", share=True, about="cycles of the region"),
     Counter(name="committed_threads", csr=None, title="thread-instructions",
-            about="`committed`, active lanes summed (CSR 0xB02, minstret, has the same of the whole run)"),
+            about="thread-instructions: `committed`, each with its number of active lanes (CSR 0xB02, minstret, "
+                  "counts the whole run)"),
     Counter(name="committed", csr=0xB03, title="warp-instructions", share=True, about="warp-instructions issued"),
     Counter(name="nops", csr=0xB04, title="NOPs", share=True,
             about="NOPs issued that the front end inserted (`swas`)"),
@@ -80,7 +81,7 @@ COUNTERS = (
     Counter(name="icache_misses", csr=0xB07, title="I-cache misses",
             about="fetches that missed and were not squashed in that cycle"),
     Counter(name="taken_branches", csr=0xB08, title="taken branches",
-            about="instructions after which a warp goes on elsewhere than at pc + 4, or fetches anew (`fence.i`)"),
+            about="instructions after which a warp does not continue at pc + 4, or fetches again (`fence.i`)"),
     Counter(name="loads", csr=0xB09, about="loads issued"),
     Counter(name="load_wait_cycles", csr=0xB0A,
             about="cycles in which a warp's next instruction waits for a load, summed over the warps"),

@@ -29,7 +29,7 @@ def registers() -> str:
     rows = [[f"{its.offset:#05x}", f"`{its.name}`", its.bits, its.access.value, its.about]
             for its in register_table(BASE) if its.offset < COUNTERS_OFFSET]
     halves = [("low", 32, "low half of counter i"),
-              ("high", 16, "its bits 47 to 32, as they were when any low half was last read")]
+              ("high", 16, "its bits 47 to 32, captured when any low half was last read")]
     rows += [[f"{COUNTERS_OFFSET + 4 * half:#05x} + 8 i", f"`NAME_{name}`", bits, "ro", about]
              for half, (name, bits, about) in enumerate(halves)]
     return _table("offset | name | bits | access | ", rows)
