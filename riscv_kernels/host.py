@@ -51,7 +51,7 @@ class Problem:
 def _require_words(what: str, values: object) -> None:
     """TypeError unless ``values`` is an array of 32-bit elements: anything else would be placed as other bytes."""
     if not isinstance(values, np.ndarray):
-        raise TypeError(f"{what} must be an array of numpy, not {type(values).__name__}")
+        raise TypeError(f"{what} must be a numpy array, not {type(values).__name__}")
     if values.dtype not in _WORDS:
         names = ", ".join(each.name for each in _WORDS)
         raise TypeError(f"{what} must have elements of one of {names}, not {values.dtype}: use astype")
@@ -92,8 +92,9 @@ class Reader:
             rest = first + len(data) - address
             if first <= address < first + len(data) and size != rest:
                 raise ValueError(
-                    f"what is expected of {name!r} has {size // 4} elements ({size} bytes), but buffer {buffer!r} has "
-                    f"{rest // 4} ({rest} bytes) from {address:#x}: both must be of one length"
+                    f"the expected value of {name!r} has {size // 4} elements ({size} bytes), but buffer {buffer!r} "
+                    "has "
+                    f"{rest // 4} ({rest} bytes) from {address:#x}: both must have the same length"
                 )
 
 
@@ -122,7 +123,7 @@ class Buffers:
         """
         _require_words(f"buffer {name!r}", values)
         if name in self.placed:
-            raise ValueError(f"buffer {name!r} is placed twice: give each a name of its own")
+            raise ValueError(f"buffer {name!r} is placed twice: give each its own name")
         address, behind = self._next, self._behind(name, values.size)
         self.placed[name] = (address, np.ascontiguousarray(values).tobytes())
         self._next = behind
@@ -145,7 +146,7 @@ class Buffers:
         """Room for 32-bit results, filled with a pattern that no result has by chance."""
         sides = shape if isinstance(shape, tuple) else (shape,)
         if any(side < 0 for side in sides):
-            raise ValueError(f"buffer {name!r}: {shape} is no number of elements")
+            raise ValueError(f"buffer {name!r}: {shape} is not a number of elements")
         self._behind(name, math.prod(sides))  # before the array is made: it may be of any size
         return self.place(name, np.full(shape, UNWRITTEN, np.uint32))
 
@@ -189,7 +190,8 @@ def compare_close(
 ) -> list[str]:
     """As :func:`compare`, for float32 that may differ by ``absolute`` plus ``relative`` of what is expected."""
     if expected.dtype != np.float32:
-        raise TypeError(f"what is expected of {name!r} must have elements of float32, not {expected.dtype}: use astype")
+        raise TypeError(f"the expected value of {name!r} must have elements of float32, not {expected.dtype}: use "
+                        "astype")
 
     def is_wrong(words: np.ndarray, wanted: np.ndarray) -> np.ndarray:
         return ~np.isclose(words.view(np.float32), wanted.view(np.float32), relative, absolute, equal_nan=True)
@@ -201,7 +203,7 @@ def _compare(
     read: ReadMemory, name: str, address: int, expected: np.ndarray,
     is_wrong: Callable[[np.ndarray, np.ndarray], np.ndarray],
 ) -> list[str]:
-    _require_words(f"what is expected of {name!r}", expected)
+    _require_words(f"the expected value of {name!r}", expected)
     if isinstance(read, Reader):
         read.require_whole(name, address, expected.nbytes)
     words = np.frombuffer(read(address, expected.nbytes), np.uint32)
@@ -216,7 +218,7 @@ def _compare(
         messages.append(f"{name}: {len(wrong) - _MOST_MESSAGES} more of {len(wanted)} differ")
     guard = address + -(-expected.nbytes // _ALIGNMENT) * _ALIGNMENT
     if any(read(guard, _GUARD_BYTES)):
-        messages.append(f"{name}: the memory behind its end, at {guard:#010x}, was written")
+        messages.append(f"{name}: the memory past its end, at {guard:#010x}, was written")
     return messages
 
 

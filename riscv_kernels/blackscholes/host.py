@@ -10,7 +10,7 @@ import numpy as np
 from metronome.hdl.config import SmConfig
 from metronome.riscv_kernels.host import Buffers, Problem, compare_close, require_size
 
-ABOUT = "prices of size European options after Black and Scholes, by one group"
+ABOUT = "Black-Scholes prices of size European options, by one group"
 TYPES = ("float32",)
 DEFAULT_SIZE = 16
 MAX_SIZE = 1 << 18

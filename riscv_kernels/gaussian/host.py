@@ -9,7 +9,7 @@ import numpy as np
 from metronome.hdl.config import SmConfig
 from metronome.riscv_kernels.host import Buffers, Problem, compare, fma32, require_size
 
-ABOUT = "size linear equations brought into a triangle, two launches a column"
+ABOUT = "size linear equations reduced to triangular form, two launches a column"
 TYPES = ("float32",)
 DEFAULT_SIZE = 6
 MAX_SIZE = 256

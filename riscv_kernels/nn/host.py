@@ -9,7 +9,7 @@ import numpy as np
 from metronome.hdl.config import SmConfig
 from metronome.riscv_kernels.host import Buffers, Problem, compare, fma32, require_size
 
-ABOUT = "the distance of each place from one"
+ABOUT = "the distance of each place from a given one"
 TYPES = ("float32",)
 DEFAULT_SIZE = 64
 MAX_SIZE = 1 << 20

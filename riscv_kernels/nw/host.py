@@ -9,7 +9,7 @@ import numpy as np
 from metronome.hdl.config import SmConfig
 from metronome.riscv_kernels.host import Buffers, Problem, compare, require_size
 
-ABOUT = "two sequences of size elements aligned (Needleman-Wunsch), by one group, a barrier a diagonal"
+ABOUT = "alignment of two sequences of size elements (Needleman-Wunsch), by one group, a barrier a diagonal"
 TYPES = ("int32",)
 DEFAULT_SIZE = 12
 MAX_SIZE = 512

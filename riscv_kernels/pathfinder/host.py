@@ -9,7 +9,7 @@ import numpy as np
 from metronome.hdl.config import SmConfig
 from metronome.riscv_kernels.host import Buffers, Problem, compare, require_size
 
-ABOUT = "the cheapest ways down a wall of 8 rows of size cells, by one group, a barrier a row"
+ABOUT = "the cheapest paths down a wall of 8 rows of size cells, by one group, a barrier a row"
 TYPES = ("int32",)
 DEFAULT_SIZE = 64
 MAX_SIZE = 65536

@@ -9,7 +9,7 @@ import numpy as np
 from metronome.hdl.config import SmConfig
 from metronome.riscv_kernels.host import Buffers, Problem, compare, fma32, random_values, require_size
 
-ABOUT = "filter of nine weights over an image of size x size pixels, its border going on"
+ABOUT = "filter of nine weights over an image of size x size pixels, with its border replicated"
 TYPES = ("int32", "float32")
 DEFAULT_SIZE = 8
 MAX_SIZE = 1024

@@ -9,7 +9,7 @@ import numpy as np
 from metronome.hdl.config import SmConfig
 from metronome.riscv_kernels.host import Buffers, Problem, compare, fma32, require_size
 
-ABOUT = "a step against speckles in an image of size x size pixels, by one group, a barrier between its halves"
+ABOUT = "a step of speckle reduction on an image of size x size pixels, by one group, a barrier between its halves"
 TYPES = ("float32",)
 DEFAULT_SIZE = 8
 MAX_SIZE = 512

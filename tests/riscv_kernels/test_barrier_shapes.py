@@ -50,4 +50,4 @@ def test_all_leave_the_loop_together_in_opencl(tmp_path, expected, name):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", some_more(PARTING, 1))
 def test_lanes_part(tmp_path, name):
-    assert "where lanes of a warp may have parted" in refusal(name, "O2", tmp_path, "parting", opencl=False)
+    assert "where lanes of a warp may have diverged" in refusal(name, "O2", tmp_path, "parting", opencl=False)

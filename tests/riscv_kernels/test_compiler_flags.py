@@ -46,10 +46,10 @@ OTHER_CODE = ("-O0", "-O3", "-O3 -funroll-loops", "-Os", "-Oz", "-ffast-math", "
               "-mtune=sifive-7-series", "-cl-opt-disable", "-cl-fast-relaxed-math")
 #: A flag that makes no program, or a wrong one, and a word of the reason.
 REFUSED = {
-    "-E": "something else", "-S": "something else", "-c": "something else", "-M": "something else",
-    "-fsyntax-only": "something else", "-emit-llvm": "something else", "-flto": "something else",
-    "-o x": "something else", "-ox": "something else", "-x c": "something else", "--version": "something else",
-    "-save-temps": "something else", "-gsplit-dwarf": "something else", "--coverage": "runtime",
+    "-E": "something other", "-S": "something other", "-c": "something other", "-M": "something other",
+    "-fsyntax-only": "something other", "-emit-llvm": "something other", "-flto": "something other",
+    "-o x": "something other", "-ox": "something other", "-x c": "something other", "--version": "something other",
+    "-save-temps": "something other", "-gsplit-dwarf": "something other", "--coverage": "runtime",
     "-fsanitize=undefined": "runtime", "-fstack-protector-all": "runtime", "-finstrument-functions": "runtime",
     "-fprofile-generate": "runtime", "-pg": "runtime", "-march=rv32im": "other registers",
     "-march=rv32im_zfinx": "other registers", "-mabi=ilp32": "other registers", "--target=x86_64": "other registers",

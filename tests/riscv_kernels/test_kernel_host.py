@@ -96,13 +96,13 @@ def test_diverge_reference_follows_the_keys():
 
 
 @pytest.mark.parametrize(("values", "what"), [
-    ([1, 2], "must be an array of numpy, not list"), (np.zeros(3), "one of int32, uint32, float32, not float64"),
+    ([1, 2], "must be a numpy array, not list"), (np.zeros(3), "one of int32, uint32, float32, not float64"),
     (np.zeros((2, 2), object), "not object"), (np.zeros(4, np.int8), "not int8"), (np.zeros(4, ">i4"), "not >i4"),
 ])
 def test_what_is_no_buffer_is_refused(values, what):
     with pytest.raises(TypeError, match=rf"^buffer 'in' .*{what}"):
         Buffers(TINY).place("in", values)
-    with pytest.raises(TypeError, match=rf"^what is expected of 'in' .*{what}"):
+    with pytest.raises(TypeError, match=rf"^the expected value of 'in' .*{what}"):
         compare(lambda address, count: bytes(count), "in", 0, values)
 
 

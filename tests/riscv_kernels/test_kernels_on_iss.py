@@ -83,7 +83,7 @@ def test_the_check_sees_one_wrong_bit(name):
     memory.write(last, value)
     memory.write(address + -(-len(data) // 64) * 64, b"\1")
     (message,) = launch.check(memory)
-    assert "behind its end" in message
+    assert "past its end" in message
 
 
 @pytest.mark.parametrize("name", KERNELS)

@@ -25,11 +25,11 @@ SOURCES = {
     ),
     "half": ("\n__kernel void k(half x) { }", "kernel.cl:2: "),
     "mistake": ("\n\n__kernel void k(__global int *x) { x[0] = what; }", "kernel.cl:3: use of undeclared identifier"),
-    "no kernel": ("int f(int x) { return x; }", "kernel.cl: there is no kernel in it"),
+    "no kernel": ("int f(int x) { return x; }", "kernel.cl: it has no kernel"),
     "several": ("__kernel void one() { }\n__kernel void two() { }", "kernel.cl has the kernels one, two: choose one"),
     "barrier": (
         "__kernel void k(__global int *x) {\n if (x[get_global_id(0)])\n  barrier(CLK_LOCAL_MEM_FENCE);\n x[0] = 1;\n}",
-        "kernel.cl:3: in k: a barrier where lanes of a warp may have parted",
+        "kernel.cl:3: in k: a barrier where lanes of a warp may have diverged",
     ),
 }
 
@@ -126,7 +126,7 @@ def test_what_is_named(refusal, tmp_path):
     assert "kernel.cl has no kernel 'kk'" in refusal(KERNEL, USUAL, "kernel.cl", "--kernel", "kk")
     Path("other").mkdir()
     Path("other/my.cl").write_text(KERNEL)
-    assert "there is no host.py beside it" in refusal(KERNEL, USUAL, "other/my.cl")
+    assert "it needs a host.py in its folder" in refusal(KERNEL, USUAL, "other/my.cl")
     assert "cannot read 'none.cl'" in refusal(KERNEL, USUAL, "none.cl")
     Path("kernel.c").write_text("int main(void) { return 0; }")
     assert "the folder has kernel.c and kernel.cl" in refusal(KERNEL)
