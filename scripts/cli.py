@@ -32,7 +32,7 @@ __all__ = ["COMMANDS", "app", "main"]
 TRACEBACK_VARIABLE = "METRONOME_TRACEBACK"
 #: Subcommand -> the first line of its docstring. A subcommand is a function of its name, in a module of its name.
 COMMANDS = {
-    "kernels": "List the kernels: ours, and the folders here that have a kernel.c or kernel.cl, and a host.py.",
+    "kernels": "List the kernels of Metronome, and the folders here that have a kernel.c or kernel.cl, and a host.py.",
     "new": "Write a folder with a kernel that passes: kernel.c for the machine, host.py for its inputs and its check.",
     "run": "Run a program on the simulated SM, check its result, and report where its cycles went.",
     "predict": "Predict a run exactly, cycle by cycle, without the hardware.",
@@ -116,7 +116,7 @@ def _show_version(wanted: bool) -> None:
     if wanted:
         number = origin.version() or "(its packages are not installed: there is no version)"
         modified = ", modified" if origin.is_modified() else ""
-        commit = f"commit {origin.commit()}{modified}" if origin.commit() else "commit unknown: no checkout of git"
+        commit = f"commit {origin.commit()}{modified}" if origin.commit() else "commit unknown: not a git checkout"
         print(f"metronome {number} ({commit})")
         raise typer.Exit
 
@@ -186,7 +186,7 @@ def _cache_problem(error: OSError) -> str | None:
     # The folders above the cache may have to be created too.
     if not (place.is_relative_to(cache) or cache.is_relative_to(place)):
         return None
-    return f"cannot use the build cache {cache}: {error.strerror}: set METRONOME_CACHE to a folder that can be written"
+    return f"cannot use the build cache {cache}: {error.strerror}: set METRONOME_CACHE to a writable folder"
 
 
 def _unexpected(error: Exception) -> Exit:
@@ -199,7 +199,7 @@ def _unexpected(error: Exception) -> Exit:
     if (line := raised_in_a_policy(error)) is not None:
         _complain(line)
         return Exit.USAGE
-    _complain(f"internal error: {type(error).__name__}: {error} ({TRACEBACK_VARIABLE}=1 shows where it arose)")
+    _complain(f"internal error: {type(error).__name__}: {error} ({TRACEBACK_VARIABLE}=1 prints the traceback)")
     return Exit.INTERNAL
 
 

@@ -15,7 +15,7 @@ _UNUSED = {"rich.markdown": "Markdown", "rich.traceback": "Traceback"}
 
 #: Subcommand -> useful example commands, each with its description.
 EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
-    "kernels": (("metronome kernels", "what there is to run"),),
+    "kernels": (("metronome kernels", "all kernels"),),
     "new": (
         ("metronome new mine", "kernel.c and host.py"),
         ("metronome run ./mine --check", "it passes"),
@@ -32,8 +32,8 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "predict": (
         ("metronome predict psort --preset PAPER", "no hardware to build"),
-        ("metronome predict psort --issue gto --json -", "as run says it"),
-        ("metronome predict ./mine --issues issues.csv", "who issues when"),
+        ("metronome predict psort --issue gto --json -", "the same JSON as run"),
+        ("metronome predict ./mine --issues issues.csv", "every issue and its cycle"),
     ),
     "trace": (
         ("metronome trace psort -o psort.csv", "a row an event"),
@@ -42,8 +42,8 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "wcet": (
         ("metronome wcet vecadd", "exact: inputs do not matter"),
         ("metronome wcet psort --observe 100", "a bound, and the slowest run"),
-        ("metronome wcet psort --range source=0..9", "what is known of the inputs"),
-        ("metronome wcet my.c --flow-facts my.ffx", "and of loops"),
+        ("metronome wcet psort --range source=0..9", "a range of the inputs"),
+        ("metronome wcet my.c --flow-facts my.ffx", "bounds of loops"),
         ("metronome wcet psort --memory tdm --json -", "memory of bounded latency"),
     ),
     "analyze": (
@@ -52,10 +52,10 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("metronome analyze sgemm --order sgemm.order", "for the hardware"),
     ),
     "characterize": (
-        ("metronome characterize", "what BASE takes"),
-        ("metronome characterize --set latency_mul=6", "6 is what it finds"),
+        ("metronome characterize", "the latencies of BASE"),
+        ("metronome characterize --set latency_mul=6", "it measures 6"),
         ("metronome characterize --preset TINY --engine rtl", "the hardware"),
-        ("metronome characterize --models --warps 1", "timing models, judged"),
+        ("metronome characterize --models --warps 1", "compares timing models"),
     ),
     "build": (
         ("metronome build my.c -o my.elf", "then: metronome run my.elf"),
@@ -83,15 +83,15 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("metronome verilog --mode baseline --issue gtlo", "one policy"),
     ),
     "synth": (
-        ("metronome synth --unit frontend --preset MID", "needs some minutes"),
-        ("metronome synth --unit alu --area --cells", "nothing is placed and routed"),
+        ("metronome synth --unit frontend --preset MID", "takes some minutes"),
+        ("metronome synth --unit alu --area --cells", "without place and route"),
         ("metronome synth --breakdown --preset TINY", "part by part"),
         ("metronome synth --price --only '*-2-*'", "the front ends compared"),
     ),
     "board": (
         ("metronome board --output ulx3s", "a bitstream: one to three hours"),
         ("metronome board vecadd --port /dev/ttyUSB0", "on the board"),
-        ("metronome board psort --port rtl", "on one in simulation"),
+        ("metronome board psort --port rtl", "on a simulated board"),
     ),
     "prove": (
         ("metronome prove --quick", "a minute or two"),
@@ -105,17 +105,18 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "bench": (
         ("metronome bench --preset TINY,BASE", "cycles a second, and per loop"),
         ("metronome bench --json before.json", "before a change"),
-        ("metronome bench --compare before.json", "what a change cost"),
+        ("metronome bench --compare before.json", "the cost of a change"),
     ),
-    "cache": (("metronome cache", "what it holds"), ("metronome cache --prune --older-than 30", "remove what is old")),
+    "cache": (("metronome cache", "list its entries"), ("metronome cache --prune --older-than 30", ("remove old "
+                                                                                                   "entries"))),
 }
-_ALWAYS = "2 bad use, 70 a defect of metronome, 130 interrupted"
+_ALWAYS = "2 wrong usage, 70 a defect in metronome, 130 interrupted"
 _RUN = "0 passed, 1 check or exit code failed, 3 fault, 4 cycle limit or deadlock"
 _STATUS = {
     "synth": "0 done, 1 an area has grown (--compare), 5 not routed, 6 slower than --freq",
     "board": f"{_RUN}, 5 not routed, 6 slower than the board's clock",
     "wcet": "0 bounded, 1 a run was longer than the bound",
-    "characterize": "0 as configured, 1 a measured number is not the configured",
+    "characterize": "0 as configured, 1 a measured number differs",
     "run": _RUN, "bench": _RUN, "sweep": f"{_RUN} (highest)", "prove": "0 all proved, 1 not all",
     "grade": "0 all points, 1 not all; 2 also if the submission does not run",
 }

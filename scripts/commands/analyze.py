@@ -96,7 +96,7 @@ def _cache(text: str) -> CacheSize:
         return CacheSize(0)
     match = _CACHE.fullmatch(text)
     if match is None:
-        raise UsageError(f"--cache: {text!r} is no cache: write bytes and ways, e.g. 16K/4, or none")
+        raise UsageError(f"--cache: {text!r} is not a cache: write bytes and ways, such as 16K/4, or none")
     try:
         return CacheSize(int(match[1]) * _FACTORS[match[2].upper()], int(match[3]))
     except ValueError as error:

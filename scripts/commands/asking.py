@@ -169,7 +169,7 @@ def asked_run(
     scheme = check_scheme(asked.config, subject.scheme)
     config = coordinate(asked.config, scheme)
     if watch.check and not config.probe:
-        raise UsageError("--check compares what the probe shows: leave out --set probe=false")
+        raise UsageError("--check needs the probe: leave out --set probe=false")
     how = compiling(named.cflags, named.function, named.no_simt)
     program = find_program(named.kernel, named.elf, named.binary)
     files = _Files.of(options, program)

@@ -112,7 +112,7 @@ def read_earlier(name: str, asked: Asked) -> dict[str, Any]:
     try:
         document = json.loads(input_file(_OPTION, name).read_bytes())
     except (OSError, ValueError, RecursionError):
-        raise UsageError(f"{_OPTION}: {name!r} is no JSON: name a file that metronome bench --json wrote") from None
+        raise UsageError(f"{_OPTION}: {name!r} is not JSON: name a file that metronome bench --json wrote") from None
     if not isinstance(document, dict) or not {"kernel", "presets", "sizes", "repeat"} <= set(document):
         raise UsageError(f"{_OPTION}: {name!r} is not of metronome bench: name a file that its --json wrote")
     if "loop_runs" not in document:

@@ -136,7 +136,7 @@ def board(
 def _check(ctx: typer.Context, task: TaskOptions, program: str | None) -> None:
     """Check that exactly one task is requested, without options of the other."""
     if (task.port is None) == (task.output is None):
-        raise UsageError("say what to do: --output DIR writes a bitstream, and KERNEL with --port PORT runs on a board")
+        raise UsageError("choose: --output DIR writes a bitstream, and KERNEL with --port PORT runs on a board")
     if task.port is not None and program is None:
         raise UsageError("--port: name a program: KERNEL, or --elf FILE (metronome kernels lists the kernels)")
     rules: list[tuple[tuple[str, ...], str]]

@@ -32,7 +32,7 @@ __all__ = ["NEVER_TRIED", "SIMULATED", "Bitstreams", "BoardWork", "Runs"]
 
 #: Values of --port for simulated boards.
 SIMULATED = ("rtl", "netlist")
-NEVER_TRIED = "no bitstream of this program was ever tried on a real board: only in simulation (docs/board.md)"
+NEVER_TRIED = "no bitstream of this program has ever been tried on a real board, only in simulation (docs/board.md)"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -112,8 +112,8 @@ class Bitstreams:
             _complain(f"not routed, and nothing written: {best.problem}: try other --seeds, or more --minutes")
             return Exit.NOT_ROUTED
         if not best.in_time:
-            _complain(f"the board's clock is too fast for it: {design.clock_mhz:g} MHz were asked for, and "
-                      f"{best.fmax_mhz} MHz were reached; the bitstream in the folder may compute wrongly: try other "
+            _complain(f"the design is too slow for the board's clock: {design.clock_mhz:g} MHz requested, "
+                      f"{best.fmax_mhz} MHz reached; results of the bitstream in the folder may be wrong: try other "
                       "--seeds")
             return Exit.TOO_SLOW
         return Exit.PASSED

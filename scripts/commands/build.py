@@ -93,14 +93,14 @@ def build(
     """
     if many_runs.optimise:
         wrong = files.sources[0] if files.sources else given(ctx, _OF_PROGRAM)
-        _refuse(wrong, "a program: --optimise is of a machine alone")
+        _refuse(wrong, "a program: --optimise builds a machine")
         return build_by_profile(backend_of(ctx), machine_of(machine), many_runs, json_file)
     _refuse(given(ctx, _OF_SIMULATION), "--optimise: a program is the same for every front end")
     sources = _sources(files)
     how = compiling(compiled.cflags, compiled.function, compiled.no_simt)
     if files.show_simt and (compiled.no_simt or json_file == STDOUT):
         option = "--no-simt" if compiled.no_simt else "--json -"
-        raise UsageError(f"--show-simt does not go with {option}: leave one out")
+        raise UsageError(f"--show-simt and {option} cannot be used together: leave one out")
     dtype = type_of(compiled.dtype)
     if files.image is None:
         _refuse(given(ctx, _OF_IMAGE), "--image: an ELF is the same for every machine and size")
@@ -190,7 +190,7 @@ def _check(programs: list[Program], dtype: str | None, image: str | None) -> Non
     kinds = [program.kind for program in programs]
     if image is not None:
         if len(programs) > 1:
-            raise UsageError("--image is of one program: link the sources first, then: metronome build X.elf")
+            raise UsageError("--image is for one program: link the sources first, then: metronome build X.elf")
         return
     for kind in ("elf", "vxbin"):
         if kind in kinds:

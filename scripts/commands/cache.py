@@ -84,8 +84,7 @@ def _require_folder(folder: Path) -> None:
     there = next(place for place in (folder, *folder.absolute().parents) if place.exists())
     if not there.is_dir():
         raise UsageError(
-            f"cannot use the build cache {folder}: {there} is no folder: set METRONOME_CACHE to a folder that can be"
-            " written"
+            f"cannot use the build cache {folder}: {there} is not a folder: set METRONOME_CACHE to a writable folder"
         )
 
 
@@ -93,7 +92,7 @@ def _size(text: str) -> int:
     """Parse a size such as ``2G``, ``1.5M`` or ``4096`` into bytes."""
     match = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)([KMGT]?)", text)
     if match is None:
-        raise UsageError(f"--max-size: {text!r} is no size: write a number, and K, M, G or T behind it, e.g. 2G")
+        raise UsageError(f"--max-size: {text!r} is not a size: write a number followed by K, M, G or T, such as 2G")
     return round(float(match[1]) * _UNITS[match[2]])
 
 

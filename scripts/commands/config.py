@@ -31,7 +31,7 @@ def config(
     asked = machine_of(machine)
     values = values_of(result := coordinate(asked.config, check_scheme(asked.config, scheme)))
     if output == STDOUT and json_file == STDOUT:
-        raise UsageError("--json - and --output - cannot both have standard output: name a file for one")
+        raise UsageError("--json - and --output - cannot both use standard output: name a file for one")
     target = json_target(json_file)
     file = None if output in (None, STDOUT) else require_writable(str(output), "--output", ".toml")
     outputs = [(name, path) for name, path in (("--output", file), ("--json", target)) if path is not None]

@@ -81,7 +81,7 @@ def is_experiment(name: str) -> bool:
 
     known = name in KERNELS or Path(name).expanduser().exists()
     if not known and name not in NAMED and difflib.get_close_matches(name.lower(), NAMED, 1, _ALIKE):
-        raise UsageError(f"there is no kernel and no experiment {name!r}{near(name, NAMED)}")
+        raise UsageError(f"unknown kernel or experiment {name!r}{near(name, NAMED)}")
     return name in NAMED or name.endswith(".toml")
 
 
@@ -145,7 +145,7 @@ def with_engine(spec: Spec, engine: Engine) -> Spec:
     )
     left_out = len(spec.runs) - len(runs)
     if not runs:
-        raise UsageError(f"--engine predict: no run of {spec.name} is of mode swas: only that can be predicted")
+        raise UsageError(f"--engine predict: no run of {spec.name} has mode swas, the only one that can be predicted")
     if left_out:
         note = f"metronome: note: {left_out} of {len(spec.runs)} runs are left out: only swas can be predicted"
         Console(stderr=True, highlight=False, soft_wrap=True).print(note)
@@ -169,12 +169,13 @@ def carry_out(spec: Spec, kept: KeptOptions, target: Path | None) -> tuple[dict[
 
     positive("--jobs", kept.jobs)
     if kept.scheduler is not None and kept.jobs is not None:
-        raise UsageError("--jobs is for this machine: a cluster of --scheduler has as many workers as it has")
+        raise UsageError("--jobs is for runs on this computer: the cluster of --scheduler has its own number of "
+                         "workers")
     if kept.output is not None:
         refuse_folder(kept.output)
     folder = Path(kept.output or f"results-{spec.name}").expanduser()
     if target is not None and Results(folder).owns(target):
-        raise UsageError(f"--json {target.name}: it would be among the results in {folder}: name another file")
+        raise UsageError(f"--json {target.name}: it would be in {folder}, the folder of the results: name another file")
     workers = kept.jobs or os.cpu_count() or 1
     try:
         with show_progress() as report:

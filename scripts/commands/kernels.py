@@ -27,7 +27,7 @@ def _sizes(kernel: KernelInfo) -> dict[str, int]:
 
 
 def kernels(ctx: typer.Context, json_file: JsonOption = None) -> int:
-    """List the kernels: ours, and the folders here that have a kernel.c or kernel.cl, and a host.py."""
+    """List the kernels of Metronome, and the folders here that have a kernel.c or kernel.cl, and a host.py."""
     target = json_target(json_file)
     found, broken = backend_of(ctx).kernels()
     for line in broken:

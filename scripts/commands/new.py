@@ -41,11 +41,11 @@ def new(
 
     folder = Path(name).expanduser()
     if name in KERNELS:
-        raise UsageError(f"{name} is a kernel of Metronome: take another name")
+        raise UsageError(f"{name} is a kernel of Metronome: choose another name")
     if not name or folder.name.startswith("-") or "\0" in name:
-        raise UsageError(f"NAME: {name!r} is no name of a folder")
+        raise UsageError(f"NAME: {name!r} is not a valid name for a folder")
     if folder.exists() or folder.is_symlink():
-        raise UsageError(f"{name} is there already: take another name")
+        raise UsageError(f"{name} already exists: choose another name")
     source = Path(skeleton.__file__).parent
     try:
         # Write both files or neither.
@@ -68,7 +68,8 @@ def _new_policy(name: str) -> int:
     path = Path(name.removesuffix(".py")).expanduser()
     stem = path.name
     if not stem.isidentifier() or keyword.iskeyword(stem) or not stem.isascii():
-        raise UsageError(f"NAME: {stem!r} is no name of a policy: take letters, digits and underscores, as in mine")
+        raise UsageError(f"NAME: {stem!r} is not a valid name for a policy: use letters, digits and underscores, "
+                         "such as mine")
     class_name = "".join(word[:1].upper() + word[1:] for word in stem.split("_")) or stem
     skeletons = Path(tb.__file__).parent / "skeleton"
     if class_name in ("Module", "Mux", "Policy", "State", "Value") or class_name.endswith("Hardware"):
@@ -76,7 +77,7 @@ def _new_policy(name: str) -> int:
     files = {path.with_name(f"{stem}.py"): "policy.py", path.with_name(f"test_{stem}.py"): "test_policy.py"}
     for file in files:
         if file.exists() or file.is_symlink():
-            raise UsageError(f"{file} is there already: take another name")
+            raise UsageError(f"{file} already exists: choose another name")
     try:
         for file, source in files.items():
             text = (skeletons / source).read_text()

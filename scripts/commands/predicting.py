@@ -52,7 +52,7 @@ def _issues_file(name: str | None) -> Path | None:
     if name is None:
         return None
     if not name.endswith(_FORMATS):
-        raise UsageError(f"--issues: the name of the file has to end in {' or '.join(_FORMATS)}, not {name!r}")
+        raise UsageError(f"--issues: the name of the file must end in {' or '.join(_FORMATS)}, not {name!r}")
     return require_writable(name, "--issues")
 
 

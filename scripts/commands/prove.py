@@ -75,7 +75,7 @@ def prove(
 
     if broken:
         if quick or dataclasses.replace(asked, properties=None) != CaseOptions():
-            raise UsageError("--broken: each broken design has a configuration of its own: only --property and --json "
+            raise UsageError("--broken: each broken design has its own configuration: only --property and --json "
                              "go with it")
         return _refute(asked.properties, json_file)
     todo = _quick(asked) if quick else _cases(asked)
@@ -135,7 +135,7 @@ def _quick(asked: CaseOptions) -> list[Case]:
     from metronome.tb.formal.matrix import quick_cases
 
     if asked != CaseOptions():
-        raise UsageError("--quick is a choice of its own: leave out --property, --scheme, --policy, --prediction, "
+        raise UsageError("--quick selects its own cases: leave out --property, --scheme, --policy, --prediction, "
                          "--warps, --set and --no-icache, or --quick")
     return quick_cases()
 
@@ -220,7 +220,7 @@ def _print(proofs: list[Proof]) -> None:
     passed = sum(proof.result == "pass" for proof in proofs)
     console.print(f"{passed} of {len(proofs)} proved", highlight=False)
     if not all(proof.case.icache for proof in proofs):
-        console.print("lines: without an I-cache, one line a warp in its place.", highlight=False)
+        console.print("lines: one line buffer per warp instead of an I-cache.", highlight=False)
     if any(proof.cached for proof in proofs):
         console.print("Seconds in brackets: proved earlier, and kept in the build cache.", highlight=False)
     for proof in proofs:

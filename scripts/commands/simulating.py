@@ -51,7 +51,7 @@ def simulate(
         seen = [file for file in traces if file not in waveforms]
         if (seen or options.shown.profile) and not asked.config.probe:
             named = option if seen else "--profile"
-            raise UsageError(f"{named} shows what the probe sees: leave out --set probe=false")
+            raise UsageError(f"{named} needs the probe: leave out --set probe=false")
         note = long_start(asked.launch, asked.config.threads)
         if note is not None:
             print(f"metronome: note: {note}", file=sys.stderr, flush=True)

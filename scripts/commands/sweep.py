@@ -56,7 +56,8 @@ def sweep(
         spec = spec if engine is None else with_engine(spec, engine_of(engine))
         return _finish(carry_out(spec, kept, target), json_file, target)
     if not keeps and (kept.jobs is not None or kept.scheduler is not None or kept.forget_others):
-        raise UsageError("--jobs, --scheduler and --forget-others are for results that are kept: add --output FOLDER")
+        raise UsageError("--jobs, --scheduler and --forget-others are for a sweep that keeps its results: add "
+                         "--output FOLDER")
     asked = KernelRuns.of(kernel, options, target)
     if keeps:
         return _finish(carry_out(experiment_of(asked), kept, target), json_file, target)
@@ -111,7 +112,7 @@ def _refuse_axes(ctx: typer.Context) -> None:
     """Raise UsageError for an option that would be an axis."""
     option = given(ctx, {parameter.name or "" for parameter in ctx.command.params} - set(_OF_EXPERIMENTS))
     if option is not None:
-        raise UsageError(f"{option} is for a kernel: the axes of an experiment stand in its file")
+        raise UsageError(f"{option} is for a kernel: the axes of an experiment are in its file")
 
 
 def _finish(done: tuple[dict[str, Any], Exit], json_file: str | None, target: Path | None) -> int:

@@ -167,6 +167,6 @@ def _schemes(machine: Machine, varied: Sequence[str], asked: SweepSchemeOptions,
 def _check_forecast(configs: Sequence[SmConfig], engine: Engine) -> None:
     """Raise UsageError if there is no hardware run or no probe to compare a forecast with."""
     if engine is not Engine.RTL:
-        raise UsageError("--forecast is compared with a run of the hardware: leave out --engine")
+        raise UsageError("--forecast needs a run on the hardware: leave out --engine")
     if not all(config.probe for config in configs):
-        raise UsageError("--forecast compares what the probe shows: leave out --set probe=false")
+        raise UsageError("--forecast needs the probe: leave out --set probe=false")

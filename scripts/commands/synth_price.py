@@ -41,7 +41,7 @@ def price(options: Sequence[Options], only: str | None, output: str | None, json
         raise UsageError(f"--only: {error}") from None
     if output is not None and output.endswith(tuple(f".{kind}" for kind in _KINDS)):
         ends = ", ".join(f".{kind}" for kind in _KINDS)
-        raise UsageError(f"--output: {output!r}: name the files without an end; each gets its own: {ends}")
+        raise UsageError(f"--output: {output!r}: leave out the suffix; each file gets its own: {ends}")
     files = {} if output is None else {kind: require_writable(f"{output}.{kind}", "--output") for kind in _KINDS}
     refuse_shared([("--output", path) for path in files.values()], [("--json", target)] if target else [])
     with show_progress() as progress:

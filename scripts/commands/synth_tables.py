@@ -48,11 +48,11 @@ def _lines(result: SynthResult) -> Iterator[str]:
         yield each if result.spread is None else f"{each}; the fastest is {result.spread} % above the slowest"
     if result.cells is not None:
         cells = result.cells
-        yield f"on no FPGA: {cells.gates} gates, {cells.ffs} FFs, {cells.memory_bits} bits of memory"
+        yield f"without regard to the FPGA: {cells.gates} gates, {cells.ffs} FFs, {cells.memory_bits} bits of memory"
     if best is not None and best.utilization:
         used = ", ".join(f"{100 * best.utilization[kind]['used'] / best.utilization[kind]['available']:.1f} % of {name}"
                          for kind, name in _OF_DEVICE.items() if kind in best.utilization)
-        yield f"with the registers around it, of the device: {used}"
+        yield f"with the registers around it, it uses of the device: {used}"
 
 
 def clocked(result: SynthResult) -> Group:
@@ -80,6 +80,6 @@ def not_routed(result: SynthResult) -> Iterator[str]:
         if route.problem is not None:
             hint = ""
             if "has not ended" in route.problem:
-                hint = (": from some placements its router never does; try another --seed, a lower --freq, or more "
+                hint = (": from some placements the router never ends; try another --seed, a lower --freq, or more "
                         "--minutes")
             yield f"seed {route.seed}: {route.problem}{hint} (log: {route.log})"

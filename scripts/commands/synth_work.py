@@ -73,7 +73,7 @@ class Work:
             problems += grown
             status = status or (Exit.CHECK_FAILED if grown else Exit.PASSED)
         if striven is not None and result.best is not None and (result.best.fmax_mhz or 0) < striven:
-            problems.append(f"{striven:g} MHz were asked for, and {result.best.fmax_mhz} MHz were reached")
+            problems.append(f"{striven:g} MHz requested, {result.best.fmax_mhz} MHz reached")
             status = status or Exit.TOO_SLOW
         self._keep_logs([result.log, *(route.log for route in result.routes)])
         used: dict[str, Any] = {"seeds": [one.seed for one in options]}

@@ -77,7 +77,7 @@ def trace_files(names: Sequence[str] | None, option: str, kind: str | None = Non
             raise UsageError(f"{option}: a trace is a file, and cannot go to standard output, where the table goes")
         if kind is None and Path(name).suffix not in FORMATS:
             raise UsageError(
-                f"{option}: the name of the file has to end in one of {', '.join(FORMATS)}, not {name!r}; "
+                f"{option}: the name of the file must end in one of {', '.join(FORMATS)}, not {name!r}; "
                 "or say --format"
             )
     return [

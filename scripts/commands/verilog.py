@@ -55,17 +55,17 @@ def verilog(
     config = one_policy(asked.config, found) if scheme.issue is not None else coordinate(asked.config, found)
     require_hardware(config)
     if json_file == STDOUT and output == STDOUT:
-        raise UsageError("--json - and the Verilog cannot both have standard output: add --output DIR or FILE.v")
+        raise UsageError("--json - and the Verilog cannot both use standard output: add --output DIR or FILE.v")
     target = json_target(json_file)
     inputs = [] if machine.config_file is None else [("--config", Path(machine.config_file).expanduser())]
     if is_folder(output):
         name = choose("--bus", bus or BUS_NAMES[0], BUS_NAMES)
         if probe and name != "line":
-            raise UsageError("--probe is for --bus line: a bus has no ports for what a simulation watches")
+            raise UsageError("--probe is for --bus line: a bus has no ports for a simulation to watch")
         refuse_shared(_outputs(Path(output).expanduser(), target), inputs)
         folder = require_folder(output)
         if target is not None and target.is_relative_to(folder):
-            raise UsageError(f"--json: {target.name} is in the folder of --output, which is replaced whole")
+            raise UsageError(f"--json: {target.name} is in the folder of --output, which is replaced as a whole")
         about = _export(backend_of(ctx), asked, config, name, probe, folder)
     else:
         if bus is not None:

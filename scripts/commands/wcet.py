@@ -38,10 +38,10 @@ __all__ = ["wcet"]
 _PART = 25
 #: Names of the parts of a bound, in the order of the table.
 _PARTS = {
-    "begin": "the beginning, alike in all runs",
+    "begin": "the beginning, which all runs share",
     "instructions": "issue slots: instructions", "nops": "issue slots: NOPs",
     "waits": "waits: operands, loads, control flow",
-    "writeback": "waits: a writeback slot", "units": "waits: a divider", "lanes": "waits: lanes, one after the other",
+    "writeback": "waits: a writeback slot", "units": "waits: a divider", "lanes": "waits: lanes handled one by one",
     "icache": "waits: I-cache misses", "memory": "waits: memory", "barriers": "waits: barriers, starts and ends",
     "launch": "launch and end",
 }
@@ -137,7 +137,8 @@ def _tell_moved(asked: AskedRun, ranges: Sequence[Range]) -> None:
     for each in ranges:
         if initialised(asked.launch, each) and outside(asked.launch, each):
             print(
-                f"metronome: --range {each.text}: {each.name} holds others in this launch; the bound is not of them",
+                f"metronome: --range {each.text}: in this launch, {each.name} has values outside the range, which "
+                "the bound does not cover",
                 file=sys.stderr,
             )
 
@@ -153,7 +154,7 @@ def _miss_rate(asked: AskedRun) -> float | None:
 
 def _traces(slowest: list[str] | None, observe: int) -> list[TraceFile]:
     if slowest and not observe:
-        raise UsageError("--slowest is the longest run of those that --observe looks at: say --observe N")
+        raise UsageError("--slowest traces the longest run of --observe: add --observe N")
     return trace_files(slowest, "--slowest")
 
 
@@ -161,7 +162,7 @@ def _verdict(asked: AskedRun, bound: Bound, observed: Observed | None, facts: Fa
     """Return the exit status, and print the problems found."""
     # A rule that matches nothing may be a mistake.
     for rule in facts.unused_rules if facts.used else ():
-        print(f"metronome: {rule.text} is of nothing that is executed", file=sys.stderr)
+        print(f"metronome: {rule.text} matches no code that is executed", file=sys.stderr)
     complaint = None
     if observed is not None and observed.contradiction is not None:
         what, pc = observed.contradiction
@@ -269,7 +270,7 @@ def _print(asked: AskedRun, bound: Bound, observed: Observed | None, shown: Sequ
     for line in (
         f"{launch.name}: every run takes {kind} {bound.cycles} cycles, {holds['inputs']};",
         f"on {holds['machine']};",
-        "taken for granted: " + "; ".join(each.text for each in bound.assumptions if each.held_by == "the user")
+        "assumed: " + "; ".join(each.text for each in bound.assumptions if each.held_by == "the user")
         + " (the JSON has all assumptions)",
     ):
         console.print(line, markup=False, highlight=False)
@@ -290,8 +291,8 @@ def _print(asked: AskedRun, bound: Bound, observed: Observed | None, shown: Sequ
     print_lines(console, launch.image, bound)
     if not bound.exact and not bound.dependences:
         console.print(
-            "the inputs change nothing of it; how long memory takes, or which store a load finds, is not known "
-            "beforehand", highlight=False,
+            "the time does not depend on the inputs; it is not exact because the latency of memory, or the value of "
+            "a load, is not known in advance", highlight=False,
         )
     elif not bound.exact:
         where = ", ".join(place_in(launch.image, each.pc) for each in bound.dependences[:3])

@@ -47,7 +47,7 @@ def listed(option: str, text: str) -> list[str]:
     """
     names = [name.strip() for name in text.split(",")]
     if not all(names):
-        raise UsageError(f"{option}: an empty name in {text!r}: write one or more, with commas between them")
+        raise UsageError(f"{option}: an empty name in {text!r}: write one or more, separated by commas")
     return list(dict.fromkeys(names))
 
 

@@ -54,7 +54,7 @@ def _unknown(name: str, symbols: Collection[str], buffers: Collection[str]) -> s
     if not buffers:
         return f"the program has no symbol {name!r}{near(name, symbols)}"
     hint = near(name, buffers) or near(name, symbols)
-    return f"there is no buffer or symbol {name!r}{hint}: the buffers are {', '.join(buffers)}"
+    return f"unknown buffer or symbol {name!r}{hint}: the buffers are {', '.join(buffers)}"
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class DumpRequest:
             if 0 < symbol_size < size:
                 raise UsageError(
                     f"--dump {self.text}: {self.place} has only {symbol_size} bytes: leave out :{self.count}, or write "
-                    f"{address:#x}:{self.count} for what is behind it too"
+                    f"{address:#x}:{self.count} to include the memory after it"
                 )
         assert size is not None, "parse_dumps has asked for the size of an address"
         if size > MAX_BYTES:

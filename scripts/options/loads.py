@@ -42,7 +42,7 @@ class Load:
         except OSError as error:
             raise UsageError(f"--load {self.text}: cannot read the file: {error.strerror}") from None
         if not data:
-            raise UsageError(f"--load {self.text}: the file is empty: name one with something in it")
+            raise UsageError(f"--load {self.text}: the file is empty: name another one")
         return data
 
 

@@ -115,7 +115,7 @@ def _read(file: str | None) -> dict[str, Any]:
     try:
         return from_toml(input_file("--config", file).read_text("utf-8"))
     except UnicodeDecodeError:
-        raise UsageError(f"--config {file}: no TOML: it is not text in UTF-8") from None
+        raise UsageError(f"--config {file}: not TOML: it is not text in UTF-8") from None
     except ConfigError as error:
         raise UsageError(f"--config {file}: {error}") from None
 

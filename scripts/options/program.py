@@ -112,7 +112,7 @@ class Program:
             return backend.prepare_source(path, block, config, compiling, warn)
         given = compiling.given()
         if given is not None:
-            raise UsageError(f"{given} is for what is compiled: a kernel or a .c file")
+            raise UsageError(f"{given} is for a program that is compiled: a kernel or a .c file")
         prepare = {"elf": backend.prepare_elf, "vxbin": backend.prepare_vxbin, "bin": backend.prepare_binary}[self.kind]
         return prepare(path, block, config)
 
@@ -185,8 +185,8 @@ def long_start(launch: Launch, threads: int) -> str | None:
     if cleared < _MUCH_BSS or RUNTIME_SYMBOL not in launch.image.symbols:
         return None
     return (
-        f"before main the start-up code clears {cleared} bytes of .bss, {4 * threads} at a time: that alone is"
-        f" {cleared // threads} instructions, one warp's"
+        f"before main the start-up code clears {cleared} bytes of .bss, {4 * threads} at a time: that alone takes "
+        f"{cleared // threads} instructions, all in one warp"
     )
 
 
@@ -207,7 +207,7 @@ def find_program(kernel: str | None, elf: str | None = None, binary: str | None 
         return Program("elf", elf, {"--elf": input_file("--elf", elf)})
     if binary is not None:
         if Path(binary).suffix == ".vxbin":
-            raise UsageError(f"--bin {binary}: a .vxbin file is no raw image: metronome run {binary}")
+            raise UsageError(f"--bin {binary}: a .vxbin file is not a raw image: use metronome run {binary}")
         return Program("bin", binary, {"--bin": input_file("--bin", binary)})
     assert kernel is not None, "one of the three was given"
     if not kernel.strip():

@@ -50,10 +50,10 @@ def _refusal(folder: Path, kind: Kind) -> str | None:
 
     changed = changed_files(folder, kind.index)
     if changed is None:
-        return f"it is there, and is no export of {kind.command}"
+        return f"it exists and is not an export of {kind.command}"
     if changed:
         more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
-        return f"it has what {kind.command} did not write like this: {changed[0]}{more}"
+        return f"it has files that {kind.command} did not write, or that have changed: {changed[0]}{more}"
     return None
 
 
@@ -73,7 +73,7 @@ def require_folder(name: str, kind: Kind = VERILOG) -> Path:
             raise OSError(0, f"it is a file{more}")
         if folder.is_dir():
             if Path.cwd().is_relative_to(folder):
-                raise OSError(0, "it is the current folder, or around it: name one inside")
+                raise OSError(0, "it is the current folder or contains it: name one inside it")
             if (reason := _refusal(folder, kind)) is not None:
                 raise OSError(0, f"{reason}: name another folder, or move it away")
         with tempfile.TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent):

@@ -48,7 +48,7 @@ def refuse_format(name: str, option: str, formats: Sequence[str]) -> None:
     suffix = Path(name).suffix.lower()
     if suffix not in _FORMATS or suffix in formats:
         return
-    can = f"a file whose name ends in {' or '.join(formats)}" if formats else "a folder: name one without such an end"
+    can = f"a file whose name ends in {' or '.join(formats)}" if formats else "a folder: name one without such a suffix"
     raise UsageError(f"{option}: cannot write {name!r}: it is {can}")
 
 
@@ -61,7 +61,7 @@ def refuse_folder(name: str) -> None:
         With the folder and the reason.
     """
     if name == STDOUT:
-        raise UsageError("--output: cannot write '-': a folder does not go to standard output: name one")
+        raise UsageError("--output: cannot write '-': a folder cannot be written to standard output: name one")
     refuse_format(name, "--output", ())
 
 
@@ -91,7 +91,7 @@ def require_writable(name: str, option: str, *formats: str) -> Path:
         if not name:
             raise OSError(0, "the name is empty")
         if name == STDOUT:
-            raise OSError(0, "it does not go to standard output: name a file")
+            raise OSError(0, "it cannot be written to standard output: name a file")
         if path.is_dir():
             raise OSError(0, "it is a folder")
         if not _is_special(path):

@@ -49,7 +49,7 @@ def print_profile(summary: Summary) -> None:
         return
     shown = summary.lines[:_HOTTEST]
     title = f"where the {summary.cycles} cycles of the region went"
-    table = new_table("source line", "function", ">cycles", ">share", ">issued", "used for what else", title=title)
+    table = new_table("source line", "function", ">cycles", ">share", ">issued", "other uses", title=title)
     table.columns[0].no_wrap = True
     for each in shown:
         line, function = each.name

@@ -75,7 +75,7 @@ class Backend:
                 raise
             # We build the kernel ourselves: an invalid ELF can only come from a corrupt cache.
             folder = cache_folder() / "kernels"
-            raise UsageError(f"the build cache is damaged: delete {folder}, and it is built again ({error})") from None
+            raise UsageError(f"the build cache is damaged: delete {folder} to have it rebuilt ({error})") from None
 
         def check(memory: Readable) -> list[str]:
             with _user_errors():
@@ -238,7 +238,7 @@ class Backend:
 
         self.refuse_prediction(config, request)
         if not config.probe:
-            raise UsageError("--verify compares what the probe shows: leave out --set probe=false")
+            raise UsageError("--verify needs the probe: leave out --set probe=false")
         measured = self.run(config, dataclasses.replace(request, trace=True), progress, console)
         assert measured.events is not None
         verifier = Verifier(config, measured.events)

@@ -28,7 +28,7 @@ def test_a_cache_that_cannot_be_made_is_one_line(unusable, program, tmp_path, mo
     (line,) = err.splitlines()
     assert (status, out) == (2, "")
     assert line.startswith(f"metronome: cannot use the build cache {unusable}: ")
-    assert line.endswith(": set METRONOME_CACHE to a folder that can be written")
+    assert line.endswith(": set METRONOME_CACHE to a writable folder")
 
 
 @pytest.mark.parametrize(("place", "status"), [("cache/sim-0.lock", 2), ("other/file", 70)])

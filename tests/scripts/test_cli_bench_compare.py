@@ -154,8 +154,8 @@ def _figure(**values):
 
 
 @pytest.mark.parametrize("made, words", [
-    (lambda document: "{", "is no JSON"), (lambda document: "[" * 100_000, "is no JSON"),
-    (lambda document: json.dumps(document)[:-9], "is no JSON"), (lambda document: "", "is no JSON"),
+    (lambda document: "{", "is not JSON"), (lambda document: "[" * 100_000, "is not JSON"),
+    (lambda document: json.dumps(document)[:-9], "is not JSON"), (lambda document: "", "is not JSON"),
     (lambda document: "[]", "is not of metronome bench"), (lambda document: "{}", "is not of metronome bench"),
     (lambda document: '{"kernel": "psort", "runs": []}', "is not of metronome bench"),
     (lambda document: json.dumps({name: value for name, value in document.items() if "loop" not in name}),
@@ -198,5 +198,5 @@ def test_what_is_compared_with_is_not_overwritten(metronome, measured):
 def test_a_file_without_an_origin_is_compared(metronome, measured):
     document = measured()
     Path("then.json").write_text(json.dumps({**document, "origin": None}))
-    assert "Then: Metronome of no version, None" in metronome(
+    assert "Then: Metronome of an unknown version, None" in metronome(
         "bench", "--preset", "TINY", "--compare", "then.json", status=0).out

@@ -17,9 +17,9 @@ FILES = {"metronome.bit", "ulx3s.lpf", "metronome_ulx3s.v", "README.md", "board.
 
 
 @pytest.mark.parametrize(("words", "problem"), [
-    ((), "say what to do: --output DIR writes a bitstream, and KERNEL with --port PORT runs on a board"),
-    (("vecadd",), "say what to do"),
-    (("vecadd", "--port", "rtl", "--output", "x"), "say what to do"),
+    ((), "choose: --output DIR writes a bitstream, and KERNEL with --port PORT runs on a board"),
+    (("vecadd",), "choose: --output DIR"),
+    (("vecadd", "--port", "rtl", "--output", "x"), "choose: --output DIR"),
     (("--port", "rtl"), "--port: name a program"),
     (("psort", "--port", "/dev/none"), "/dev/none: cannot be opened: No such file or directory"),
     (("vecadd", "--port", "rtl", "--seeds", "2"), "--seeds is for --output"),
@@ -29,14 +29,15 @@ FILES = {"metronome.bit", "ulx3s.lpf", "metronome_ulx3s.v", "README.md", "board.
     (("--output", "x", "--minutes", "0"), "--minutes must be a number above 0 and at most 10000, not 0"),
     (("--output", "none/x"), "--output: cannot write the folder 'none/x': No such file or directory"),
     (("--output", "file"), "--output: cannot write the folder 'file': it is a file"),
-    (("--output", "mine"), "it is there, and is no export of metronome board"),
+    (("--output", "mine"), "it exists and is not an export of metronome board"),
     (("--output", "x", "--json", "x/a.json"), "--json: cannot write 'x/a.json'"),
     (("--output", "x", "--baud", "9000000"), "--baud must be within 2 % of 25000000 / n"),
     (("--output", "x", "--baud", "0"), "--baud must be within 2 %"),
     (("--output", "x", "--buffers", "100"), "user must have a multiple of 64 bytes, at least 64, not 100"),
     (("--output", "x", "--buffers", "0"), "user must have a multiple of 64 bytes, at least 64, not 0"),
     (("--output", "x", "--buffers", "4G"), "user and program overlap at 0x80000000"),
-    (("--output", "x", "--program", "much"), "--program must be a number of bytes, perhaps with K, and not 'much'"),
+    (("--output", "x", "--program", "much"), ("--program must be a number of bytes, optionally with the suffix K, not "
+                                             "'much'")),
     (("--output", "x", "--preset", "ULX4S"), "did you mean ULX3S?"),
 ])
 def test_what_cannot_be_done_is_one_line(metronome, tmp_path, words, problem):
@@ -79,7 +80,7 @@ def test_the_folder_has_everything_and_says_that_no_board_has_seen_it(metronome,
     for name, digest in about["files"].items():
         assert hashlib.sha256((tmp_path / "out" / name).read_bytes()).hexdigest() == digest
     assert set(about["files"]) == FILES - {"board.json"}
-    assert "never tried on a real board" in (tmp_path / "out" / "README.md").read_text()
+    assert "never been tried on a real board" in (tmp_path / "out" / "README.md").read_text()
     lpf = (tmp_path / "out" / "ulx3s.lpf").read_text()
     assert 'LOCATE COMP "clk_25mhz" SITE "G2";' in lpf and 'FREQUENCY PORT "clk_25mhz" 25 MHZ;' in lpf
     figures = json.loads((tmp_path / "figures.json").read_text())
@@ -97,7 +98,7 @@ def test_seeds_are_tried_until_one_keeps_up(metronome, routes, tmp_path):
 def test_a_clock_that_is_missed_is_told(metronome, routes, tmp_path):
     routes |= {1: 20.0, 2: 24.5}
     done = metronome("board", "-o", "out", "--seeds", "1,2", status=6)
-    assert "25 MHz were asked for, and 24.5 MHz were reached" in done.err.splitlines()[-1]
+    assert "25 MHz requested, 24.5 MHz reached" in done.err.splitlines()[-1]
     about = json.loads((tmp_path / "out" / "board.json").read_text())
     assert (about["seed"], about["in_time"]) == (2, False)
     assert "DOES NOT KEEP UP" in (tmp_path / "out" / "README.md").read_text()
@@ -114,7 +115,8 @@ def test_a_folder_of_before_is_replaced_unless_it_was_changed(metronome, routes,
     assert metronome("board", "-o", "out").status == 0
     assert metronome("board", "-o", "out").status == 0
     (tmp_path / "out" / "ulx3s.lpf").write_text("mine")
-    assert "it has what metronome board did not write like this: ulx3s.lpf" in metronome("board", "-o", "out").refusal
+    refusal = metronome("board", "-o", "out").refusal
+    assert "it has files that metronome board did not write, or that have changed: ulx3s.lpf" in refusal
     assert (tmp_path / "out" / "ulx3s.lpf").read_text() == "mine"
 
 

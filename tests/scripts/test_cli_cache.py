@@ -75,9 +75,9 @@ def test_prune(metronome, cache, options, stays):
         (["--max-size", "3G"], "--max-size is for --prune"),
         (["--prune", "--older-than", "-1"], "--older-than must be a number of days, at least 0, not -1"),
         (["--prune", "--older-than", "nan"], "--older-than must be a number of days, at least 0, not nan"),
-        (["--prune", "--max-size", "2GB"], "--max-size: '2GB' is no size: write a number, and K, M, G or T behind it"),
-        (["--prune", "--max-size", "-1"], "--max-size: '-1' is no size"),
-        (["--prune", "--max-size", ""], "--max-size: '' is no size"),
+        (["--prune", "--max-size", "2GB"], "--max-size: '2GB' is not a size: write a number followed by K, M, G or T"),
+        (["--prune", "--max-size", "-1"], "--max-size: '-1' is not a size"),
+        (["--prune", "--max-size", ""], "--max-size: '' is not a size"),
     ],
 )
 def test_bad_use_is_one_line(metronome, cache, options, line):

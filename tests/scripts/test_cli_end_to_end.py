@@ -164,7 +164,7 @@ def test_the_image_of_an_elf_in_the_format_of_vortex_runs_like_it(run, elf, argu
     path.write_bytes(path.read_bytes()[:14])
     status, _, err = run(path)
     assert (status, len(err.splitlines())) == (2, 1)
-    assert "swap.vxbin: a .vxbin file of 14 bytes, with no program in it; it is cut off" in err
+    assert "swap.vxbin: a .vxbin file of 14 bytes, with no program in it; it is truncated" in err
 
 
 @pytest.mark.slow
@@ -202,7 +202,7 @@ def test_a_load_that_is_none(run, elf, argument, tmp_path):
     for arguments, message in (
         (["--elf", elf, "--load", "0x20000"], "--load 0x20000: write ADDR=FILE"),
         (["--elf", elf, "--load", "0x20000=none.bin"], "--load 0x20000=none.bin: cannot read 'none.bin': No such file"),
-        (["--elf", elf, "--load", f"0x20000={empty}"], "the file is empty: name one with something in it"),
+        (["--elf", elf, "--load", f"0x20000={empty}"], "the file is empty: name another one"),
         (["psort", "--load", f"0x20000={argument(1, 2)}"], "--load is for programs without a host.py"),
     ):
         status, value, err = run(*arguments)

@@ -20,25 +20,28 @@ def mine(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(("arguments", "message"), [
-    (("mine.toml", "--preset", "TINY"), "--preset is for a kernel: the axes of an experiment stand in its file"),
-    (("paper", "--size", "4"), "--size is for a kernel: the axes of an experiment stand in its file"),
+    (("mine.toml", "--preset", "TINY"), "--preset is for a kernel: the axes of an experiment are in its file"),
+    (("paper", "--size", "4"), "--size is for a kernel: the axes of an experiment are in its file"),
     (("mine.toml", "--jobs", "0"), "--jobs must be at least 1, not 0"),
-    (("mine.toml", "--jobs", "2", "--scheduler", "tcp://127.0.0.1:1"), "--jobs is for this machine"),
+    (("mine.toml", "--jobs", "2", "--scheduler", "tcp://127.0.0.1:1"), "--jobs is for runs on this computer"),
     *(pytest.param(("mine.toml", "--scheduler", address), f"--scheduler {address}: {message}", marks=pytest.mark.more)
       for address, message in (
           ("tcp://127.0.0.1:1", "no Dask scheduler answers"), ("tcp://a:b", "it has no host and port"),
           ("nonsense", "it has no host and port: write tcp://HOST:8786"))),
     (("none.toml",), "none.toml: cannot read the experiment: No such file or directory"),
-    (("bad.toml",), "bad.toml: there is no axis 'sise' (did you mean size?)"),
+    (("bad.toml",), "bad.toml: unknown axis 'sise' (did you mean size?)"),
     (("broken.toml",), "broken.toml: vecadd int32 4, TINY, swas lrr btfn, fixed, cflags="),
-    (("vecadd", "--jobs", "2"), "--jobs, --scheduler and --forget-others are for results that are kept: add --output"),
-    (("mine.toml", "--json", "results-mine/sweep.json"), "--json sweep.json: it would be among the results in"),
-    (("mine.toml", "--json", "results-mine/runs/a.json"), "--json a.json: it would be among the results in"),
-    (("mine.toml", "--output", "full"), "full: there are other files in it: name a new folder with --output"),
+    (("vecadd", "--jobs", "2"), ("--jobs, --scheduler and --forget-others are for a sweep that keeps its results: add "
+                                "--output")),
+    (("mine.toml", "--json", "results-mine/sweep.json"), ("--json sweep.json: it would be in results-mine, the folder "
+                                                         "of the results")),
+    (("mine.toml", "--json", "results-mine/runs/a.json"), ("--json a.json: it would be in results-mine, the folder of "
+                                                          "the results")),
+    (("mine.toml", "--output", "full"), "full: it contains other files: name a new folder with --output"),
     (("mine.toml", "--output", "mine.toml"), "--output: cannot write 'mine.toml': it is a folder"),
     (("mine.toml", "--json", "mine.toml"), "--json: cannot write 'mine.toml': it is a file whose name ends in .json"),
     (("program.elf", "--output", "new"), "program.elf: only a kernel with a host.py can be swept"),
-    (("pappr",), "there is no kernel and no experiment 'pappr' (did you mean paper?)"),
+    (("pappr",), "unknown kernel or experiment 'pappr' (did you mean paper?)"),
 ])
 def test_bad_use_is_one_line(metronome, mine, monkeypatch, arguments, message):
     monkeypatch.setattr("metronome.sim.studies.sweep.pools._CONNECT_SECONDS", 1)
@@ -62,7 +65,7 @@ def test_no_processes_without_shared_memory(metronome, mine, monkeypatch):
     monkeypatch.setattr("multiprocessing.synchronize.SemLock.__init__", refuse)
     done = metronome("sweep", "mine.toml")
     assert (done.status, done.out) == (2, "")
-    assert only_line(done.err).startswith("metronome: no other process can be started (Permission denied): ")
+    assert only_line(done.err).startswith("metronome: cannot start another process (Permission denied): ")
 
 
 def test_a_dry_run_runs_nothing(metronome, mine):

@@ -64,7 +64,7 @@ def test_no_processes_without_shared_memory(metronome, tmp_path, one_case, monke
     monkeypatch.setattr("multiprocessing.synchronize.SemLock.__init__", refuse)
     done = metronome("grade", written(tmp_path, SKELETON, "mine.py"), "--reference", one_case)
     assert (done.status, done.out) == (2, "")
-    assert only_line(done.err).startswith("metronome: no other process can be started (Read-only file system): ")
+    assert only_line(done.err).startswith("metronome: cannot start another process (Read-only file system): ")
 
 
 @pytest.mark.slow

@@ -45,7 +45,7 @@ def test_a_source_and_an_elf_give_the_same_words(call, tmp_path):
 @pytest.mark.parametrize(("arguments", "words"), [
     (("vecadd", "--size", "5"), "--size is for --image"), (("vecadd", "--preset", "TINY"), "--preset is for --image"),
     (("vecadd", "--set", "warps=2"), "--set is for --image"),
-    (("a.c", "b.c", "--image", "x.hex"), "--image is of one program"),
+    (("a.c", "b.c", "--image", "x.hex"), "--image is for one program"),
     (("vecadd", "--image", "missing/x.hex"), "--image: cannot write"),
     (("vecadd", "--image", ""), "--image: cannot write"),
     (("vecadd", "--image", "x", "-o", "x"), "already the file of --output"),

@@ -129,7 +129,7 @@ def test_a_deadlock_is_status_4_and_says_who_waits_where(metronome, backend):
     done = metronome("run", "psort", "--json", "-", status=4)
     lines = [line.removeprefix("metronome: ") for line in done.err.splitlines()]
     assert lines == [
-        "deadlock: after 700 cycles no active warp can ever go on",
+        "deadlock: after 700 cycles no active warp can ever continue",
         "warp 0: last issued 0x80000124 at kernel.c:12 in work, waits: barrier", "warp 1: not active",
         "warp 2: last issued 0x80000300, jumps to itself",
     ]

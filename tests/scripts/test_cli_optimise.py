@@ -61,7 +61,7 @@ def test_a_program_is_not_for_it(metronome, built, arguments, wrong):
     done = metronome("build", "--optimise", *arguments)
     (line,) = done.err.splitlines()
     assert done.status == 2 and built == []
-    assert line == f"metronome: {wrong} is for a program: --optimise is of a machine alone"
+    assert line == f"metronome: {wrong} is for a program: --optimise builds a machine"
 
 
 def test_neither_a_program_nor_a_machine(metronome):
@@ -77,7 +77,7 @@ def test_a_sweep_with_many_runs_of_a_machine_builds_it_so(monkeypatch, runs, exp
 
     def no_profile(config):
         built.append("by profile")
-        raise BuildError("there is no profile")
+        raise BuildError("so it gives no profile")
 
     monkeypatch.setattr(execute, "built_by_profile", no_profile)
     run = type("Run", (), {"engine": execute.Engine.RTL, "config": TINY, "load_policies": lambda: None})

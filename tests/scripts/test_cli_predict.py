@@ -70,11 +70,11 @@ def test_a_difference_is_reported(capsys, monkeypatch):
 
 @pytest.mark.parametrize(("arguments", "complaint"), [
     (["--mode", "baseline"], "only swas can be predicted, not baseline"),
-    (["--issues", "issues.txt"], "--issues: the name of the file has to end in .csv or .parquet"),
+    (["--issues", "issues.txt"], "--issues: the name of the file must end in .csv or .parquet"),
     (["--issues", "no/such/issues.csv"], "--issues: cannot write 'no/such/issues.csv'"),
     (["--check"], "No such option: --check"),
     (["--verify", "--mode", "vortex"], "only swas can be predicted, not vortex"),
-    (["--verify", "--set", "probe=false"], "--verify compares what the probe shows"),
+    (["--verify", "--set", "probe=false"], "--verify needs the probe"),
     (["--issues", "-.csv", "--json", "-.csv"], "--json: cannot write '-.csv'"),
 ])
 def test_what_it_refuses(arguments, complaint, tmp_path, monkeypatch, capsys):

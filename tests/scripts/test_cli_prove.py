@@ -49,7 +49,7 @@ def test_parameters_of_a_policy(metronome, asked):
 def test_without_an_icache(metronome, asked):
     done = metronome("prove", "--property", "P7", "--no-icache", "--warps", 2, "--prediction", "btfn", status=0)
     assert [case.icache for case in asked] == [False]
-    assert "P7 lines" in done.out and "without an I-cache" in done.out
+    assert "P7 lines" in done.out and "instead of an I-cache" in done.out
 
 
 def test_all_of_them(metronome, asked):
@@ -92,14 +92,14 @@ def test_broken_designs(metronome, monkeypatch):
         (("--warps", "2,,4"), "--warps: an empty name"),
         (("--property", "P6", "--policy", "gto"), "nothing to prove with the other options: P6 is a property of"),
         (("--property", "P1", "--scheme", "baseline"), "nothing to prove"),
-        (("--quick", "--no-icache"), "--quick is a choice of its own"),
-        (("--quick", "--warps", "2"), "--quick is a choice of its own"),
-        (("--broken", "--warps", "2"), "--broken: each broken design has a configuration of its own"),
+        (("--quick", "--no-icache"), "--quick selects its own cases"),
+        (("--quick", "--warps", "2"), "--quick selects its own cases"),
+        (("--broken", "--warps", "2"), "--broken: each broken design has its own configuration"),
         (("--set", "threads=2"), "--set threads=2: a proof takes group_warps, rates, locality_base, "),
         (("--set", "group_warps=x"), "--set group_warps=x: group_warps must be a whole number, not 'x'"),
         (("--set", "group_warps=8", "--warps", "4"), "with 4 warps: group_warps must be 0 or a divisor of warps, 4"),
         (("--set", "rates=0"), "rates must be above 0 for some warp, not (0,)"),
-        (("--quick", "--set", "rates=1"), "--quick is a choice of its own"),
+        (("--quick", "--set", "rates=1"), "--quick selects its own cases"),
         (("--json", "/nowhere/x.json"), "--json: cannot write"),
     ],
 )

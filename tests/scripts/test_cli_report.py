@@ -63,7 +63,7 @@ def test_bad_input_is_one_line(results, tmp_path, capsys):
     )
     assert "new.html: it would be among the results" in refused(capsys, "results", "-o", "results/runs/new.html")
     (tmp_path / "results" / "sweep.json").write_text("[]")
-    assert "it is not what metronome sweep has written" in refused(capsys, "results")
+    assert "metronome sweep did not write it" in refused(capsys, "results")
     assert not list(tmp_path.glob("*.html"))
 
 

@@ -200,7 +200,7 @@ def test_a_vxbin_file_is_known_by_its_suffix(metronome, backend):
     assert backend.prepared == [("vxbin program.vxbin", {})]
     done = metronome("run", "--bin", "program.vxbin")
     assert (done.status, only_line(done.err)) == (2, (
-        "metronome: --bin program.vxbin: a .vxbin file is no raw image: metronome run program.vxbin"
+        "metronome: --bin program.vxbin: a .vxbin file is not a raw image: use metronome run program.vxbin"
     ))
     assert "none.vxbin" in only_line(metronome("run", "none.vxbin").err)
 

@@ -61,8 +61,8 @@ def test_the_predicted_table(metronome, backend):
     (("--engine", "rlt"), "--engine: unknown name 'rlt' (did you mean rtl?)"),
     (("--engine", "predict", "--mode", "swas,baseline"), "it cannot be predicted"),
     (("--engine", "predict", "--check"), "it cannot be predicted"),
-    (("--engine", "predict", "--forecast"), "--forecast is compared with a run of the hardware: leave out --engine"),
-    (("--forecast", "--set", "probe=false"), "--forecast compares what the probe shows: leave out --set probe=false"),
+    (("--engine", "predict", "--forecast"), "--forecast needs a run on the hardware: leave out --engine"),
+    (("--forecast", "--set", "probe=false"), "--forecast needs the probe: leave out --set probe=false"),
 ])
 def test_what_cannot_be_predicted_is_refused_before_anything_runs(metronome, backend, arguments, message):
     done = metronome("sweep", "psort", *arguments)

@@ -110,7 +110,7 @@ def test_the_prediction_is_the_front_ends(metronome, calls):
         (("--unit", "alu", "--output", "a"), "is for --price"),
         (("--price", "--unit", "alu"), "--unit is for one unit"),
         (("--price", "--seed", "1"), "--seed is for one unit"),
-        (("--price", "--only", "sm-HUGE-*"), "--only: no row is called 'sm-HUGE-*'"),
+        (("--price", "--only", "sm-HUGE-*"), "--only: no row matches 'sm-HUGE-*'"),
         (("--price", "--output", "missing/a"), "--output"),
         (("--breakdown", "--compare"), "--compare is for a unit that is placed"),
         (("--unit", "alu", "--compare", "--preset", "TINY"), "--compare: figures.json has no figures of alu"),
@@ -187,7 +187,7 @@ def test_without_any_route_the_area_is_there_and_the_status_says_so(metronome, c
 def test_a_clock_rate_that_is_asked_for_is_reached_or_the_status_says_no(metronome, calls, freq, status):
     done = metronome("synth", "--unit", "alu", *freq)
     assert done.status == status
-    expected = ["metronome: 249.5 MHz were asked for, and 249.0 MHz were reached"] if status else []
+    expected = ["metronome: 249.5 MHz requested, 249.0 MHz reached"] if status else []
     assert done.err.splitlines() == expected
     # The usual rate is one to strive for: who has not asked for one has missed none.
     assert "249.0 MHz" in done.out
@@ -197,7 +197,7 @@ def test_area_alone_is_neither_placed_nor_routed(metronome, calls):
     done = metronome("synth", "--unit", "alu", "--area", "--cells")
     assert (done.status, calls[0][2]) == (0, [])
     assert done.out.splitlines() == ["alu: 10 LUTs, 5 FFs, 1 block RAMs, 2 DSPs",
-                                     "on no FPGA: 100 gates, 5 FFs, 2048 bits of memory"]
+                                     "without regard to the FPGA: 100 gates, 5 FFs, 2048 bits of memory"]
     value = json.loads(metronome("synth", "--unit", "alu", "--area", "--cells", "--json", "-").out)
     assert value["cells"] == {"gates": 100, "ffs": 5, "memory_bits": 2048}
     assert value["seeds"] == []

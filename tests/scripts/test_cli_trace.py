@@ -89,11 +89,11 @@ def test_what_was_traced_until_the_cycle_limit_is_there(tmp_path):
 
 @pytest.mark.parametrize(("words", "line"), [
     (("trace", "psort"), "which file?"),
-    (("trace", "psort", "-o", "x.py"), f"--output: the name of the file has to end in one of {ENDINGS}, not 'x.py'"),
-    (("run", "psort", "--trace", "x"), f"--trace: the name of the file has to end in one of {ENDINGS}, not 'x'"),
+    (("trace", "psort", "-o", "x.py"), f"--output: the name of the file must end in one of {ENDINGS}, not 'x.py'"),
+    (("run", "psort", "--trace", "x"), f"--trace: the name of the file must end in one of {ENDINGS}, not 'x'"),
     (("trace", "psort", "-o", "nowhere/x.csv"), "--output: cannot write 'nowhere/x.csv': No such file"),
     (("trace", "psort", "-o", "x.csv", "-o", "x.csv"), "x.csv is already the file of --output"),
-    (("trace", "psort", "-o", "x.csv", "--set", "probe=false"), "--output shows what the probe sees"),
+    (("trace", "psort", "-o", "x.csv", "--set", "probe=false"), "--output needs the probe"),
     (("trace", "psort", "-o", "x.csv", "--engine", "predict", "--check"), "--check watches the hardware"),
     (("predict", "psort", "--trace", "x.csv", "--verify"), "--verify makes two"),
     (("trace", "psort", "-o", "-", "--format", "csv"), "--output: a trace is a file, and cannot go to standard output"),
@@ -104,7 +104,7 @@ def test_what_was_traced_until_the_cycle_limit_is_there(tmp_path):
     (("trace", "psort", "-o", "x.vcd", "--engine", "predict"), "a waveform is that of the hardware"),
     (("predict", "psort", "--trace", "x.vcd"), "a waveform is that of the hardware"),
     (("predict", "psort", "--profile", "--verify"), "--profile is that of one run, --verify makes two"),
-    (("run", "psort", "--profile", "--set", "probe=false"), "--profile shows what the probe sees"),
+    (("run", "psort", "--profile", "--set", "probe=false"), "--profile needs the probe"),
     (("trace", "psort", "-o", "x", "--format", "py"), "--format must be one of html, csv, parquet, kanata, pftrace, "),
     (("run", "psort", "--format", "csv"), "--format is that of traced files: name one with --trace"),
     (("trace", "psort", "--diff", "a.html", "b.html", "-o", "c.html"), "--diff reads two pages that are there"),

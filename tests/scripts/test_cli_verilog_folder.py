@@ -74,7 +74,7 @@ def test_the_command_in_the_files_writes_them_again(metronome, tmp_path, argumen
 def test_a_bus_has_no_probe(metronome, tmp_path):
     done = metronome("verilog", "--bus", "axi", "--probe", "-o", "out")
     assert (done.status, tree(tmp_path)) == (2, {})
-    assert done.err.strip() == "metronome: --probe is for --bus line: a bus has no ports for what a simulation watches"
+    assert done.err.strip() == "metronome: --probe is for --bus line: a bus has no ports for a simulation to watch"
 
 
 def test_an_export_of_before_is_replaced_whole(metronome, tmp_path):
@@ -113,7 +113,7 @@ def _subfolder(folder):
 
 
 @pytest.mark.parametrize(("change", "word"), [
-    (_foreign, "mine.v"), (_edited, "metronome_sm.v"), (_no_index, "no export"), (_other_index, "no export"),
+    (_foreign, "mine.v"), (_edited, "metronome_sm.v"), (_no_index, "not an export"), (_other_index, "not an export"),
     (_subfolder, "sim"),
 ])
 def test_what_the_user_has_is_refused_before_the_work(metronome, backend, tmp_path, change, word):

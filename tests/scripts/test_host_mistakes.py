@@ -34,7 +34,7 @@ AT_A_LINE = {
     "arguments of place": ('buffers.place("in", values)', 'buffers.place(values)', "TypeError"),
     "shape": ("return factor * values + numbers", "return factor * values + numbers[1:]", "ValueError"),
     "no elements": ('place_output("out", size)', 'place_output("out", 0)', "buffer 'out' has no elements"),
-    "fewer than none": ('place_output("out", size)', 'place_output("out", (2, -size))', "is no number of elements"),
+    "fewer than none": ('place_output("out", size)', 'place_output("out", (2, -size))', "is not a number of elements"),
     "dtype of a buffer": ('place_output("out", size)', 'place_output("out", "size")', "Error"),
     "argument of the Problem": ("buffers=buffers.placed", "bufers=buffers.placed", "TypeError"),
     "exit": ("DEFAULT_SIZE = 64", "raise SystemExit(3)", "SystemExit"),
@@ -85,7 +85,8 @@ IN_THE_CHECK = {
     "reads at a name": ('compare(read, "out", target, expected)', "[str(read('out', 4))]",
                         "address of read must be a whole number, not 'out'"),
     "expects less": ('"out", target, expected)', '"out", target, expected[:-4])',
-                     "expected of 'out' has 60 elements (240 bytes), but buffer 'out' has 64 (256 bytes) from 0x"),
+                     ("the expected value of 'out' has 60 elements (240 bytes), but buffer 'out' has 64 (256 bytes) "
+                     "from 0x")),
     "expects more": ('"out", target, expected)', '"out", target, np.append(expected, expected[:1]))',
                      "has 65 elements (260 bytes), but buffer 'out' has 64 (256 bytes) from 0x"),
 }
@@ -197,8 +198,8 @@ def test_a_size_that_is_too_large(kernel, run):
 
 #: What is in a folder (a folder, if there is a / behind it), and the line about it.
 FOLDERS = [
-    ("", "the folder has no kernel.c (metronome new writes a kernel to begin with)"),
-    ("host.py", "the folder has no kernel.c (metronome new writes a kernel to begin with)"),
+    ("", "the folder has no kernel.c (metronome new writes a first kernel)"),
+    ("host.py", "the folder has no kernel.c (metronome new writes a first kernel)"),
     ("kernel.c/ host.py", "its kernel.c is a folder: it must be a C file"),
     ("Kernel.C host.py", "the folder has no kernel.c, but Kernel.C: rename it to kernel.c"),
     ("kernel.cpp host.py", "the folder has no kernel.c, but kernel.cpp: rename it to kernel.c"),

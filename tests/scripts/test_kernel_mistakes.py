@@ -40,9 +40,12 @@ REFUSED = {
     "SIMT_ENDIF too many": ("int main(void)\n{\n    SIMT_IF(1) {\n    } SIMT_ENDIF SIMT_ENDIF\n    return 0;\n}", 5,
                             "SIMT_ENDIF or SIMT_ENDWHILE too many?"),
     "SIMT_IF without parentheses": (
-        "int main(void)\n{\n    SIMT_IF 1 {\n    } SIMT_ENDIF\n    return 0;\n}", 4, "stands in parentheses"),
+        "int main(void)\n{\n    SIMT_IF 1 {\n    } SIMT_ENDIF\n    return 0;\n}", 4, ("write its condition in "
+                                                                                     "parentheses")),
     "no ENDIF before a function": (
-        "void f(void)\n{\n    SIMT_IF(1) {\n}\nint main(void)\n{\n    return 0;\n}", 7, "SIMT_ENDWHILE for each block"),
+        "void f(void)\n{\n    SIMT_IF(1) {\n}\nint main(void)\n{\n    return 0;\n}", 7, ("does each block before it "
+                                                                                        "have its SIMT_ENDIF or "
+                                                                                        "SIMT_ENDWHILE")),
     "printf without its header": ('int main(void)\n{\n    printf("a");\n    return 0;\n}', 4, "#include <stdio.h>"),
     "expf without its header": ("int main(void)\n{\n    return (int)expf(1.0f);\n}", 4, "#include <math.h>"),
     "TYPE without a host.py": ("int main(void)\n{\n    TYPE a = 0;\n    return a;\n}", 4, "host.py"),

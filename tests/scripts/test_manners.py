@@ -48,7 +48,7 @@ def test_every_page_has_examples_and_exit_statuses(metronome, helped, name):
     assert [line.split("  ")[1].strip() for line in examples.splitlines()[1:] if line.strip()] == [
         command for command, _ in EXAMPLES[name]
     ], "one line an example, in 80 columns"
-    assert "2 bad use, 70 a defect of metronome" in text[text.index(" Exit status") :]
+    assert "2 wrong usage, 70 a defect in metronome" in text[text.index(" Exit status") :]
     assert all(len(line) <= 80 for line in text.splitlines())
 
 
@@ -75,7 +75,7 @@ def test_one_default_preset(helped, name):
 def test_the_version(metronome):
     done = metronome("--version")
     assert done.status == 0 and re.fullmatch(
-        r"metronome \d+\.\d+\.\d+ \((commit [0-9a-f]{40}(, modified)?|commit unknown: no checkout of git)\)\n", done.out
+        r"metronome \d+\.\d+\.\d+ \((commit [0-9a-f]{40}(, modified)?|commit unknown: not a git checkout)\)\n", done.out
     )
 
 
@@ -98,7 +98,7 @@ def test_a_near_kernel(capsys):
     from metronome.scripts.cli import main
 
     assert main(["run", "psrot"]) == 2
-    assert "there is no kernel 'psrot' (did you mean psort?): use " in only_line(capsys.readouterr().err)
+    assert "unknown kernel 'psrot' (did you mean psort?): use " in only_line(capsys.readouterr().err)
 
 
 def test_names_in_any_case(metronome, backend):

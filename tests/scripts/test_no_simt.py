@@ -74,9 +74,11 @@ def test_without_the_pass_nothing_is_added(call, tmp_path):
 
 
 @pytest.mark.parametrize(("words", "problem"), [
-    (("build", "odd.c", "--show-simt", "--no-simt"), "--show-simt does not go with --no-simt: leave one out"),
-    (("build", "odd.c", "--show-simt", "--json", "-"), "--show-simt does not go with --json -: leave one out"),
-    (("run", "odd.elf", "--no-simt"), "--no-simt is for what is compiled: a kernel or a .c file"),
+    (("build", "odd.c", "--show-simt", "--no-simt"), ("--show-simt and --no-simt cannot be used together: leave one "
+                                                     "out")),
+    (("build", "odd.c", "--show-simt", "--json", "-"), ("--show-simt and --json - cannot be used together: leave one "
+                                                       "out")),
+    (("run", "odd.elf", "--no-simt"), "--no-simt is for a program that is compiled: a kernel or a .c file"),
 ])
 def test_options_that_do_not_fit(call, words, problem):
     assert call("build", "odd.c")[0] == 0
