@@ -47,7 +47,8 @@ def build_by_profile(config: SmConfig, count: Callable[[Path], bytes], progress:
     require_simulated(config)
     compiler = compilers.chosen()
     if compiler is compilers.GCC:
-        raise BuildError("the compiler of the Python package ziglang, which builds by profile, cannot be used here")
+        raise BuildError("a build with a profile needs the compiler of the Python package ziglang, which does not "
+                         "work here")
     design = Design(config, progress=report)
     usual = build_usual(design, progress=report)
     seconds = 0.0
@@ -56,14 +57,14 @@ def build_by_profile(config: SmConfig, count: Callable[[Path], bytes], progress:
         nonlocal seconds
         started = time.perf_counter()
         sources = unpack(usual.executable.parent, folder)
-        report("compile, to count what runs")
+        report("compile with counters")
         make(folder, PREFIX, sources, fast=compilers.COUNTING)
-        report("count what runs")
+        report("record the profile")
         try:
             profile = indexed(count(folder / EXECUTABLE))
         except ProfileError as error:
             raise BuildError(str(error)) from None
-        report("compile by profile")
+        report("compile with the profile")
         objects = folder / "obj"
         (objects / _PROFILE).write_bytes(profile)
         for path in (*objects.glob(f"{PREFIX}_fast_*.o"), *objects.glob(f"{PREFIX}__ALL.a"), folder / EXECUTABLE):

@@ -84,8 +84,8 @@ def _for_now() -> Path:
             shutil.rmtree(folder, ignore_errors=True)
 
     atexit.register(remove)
-    print(f"metronome: the build cache {cache_folder()} cannot be written: what it lacks is made for this command only "
-          "(set METRONOME_CACHE to a folder that can be written)", file=sys.stderr)
+    print(f"metronome: the build cache {cache_folder()} is not writable: this command keeps its builds in a "
+          "temporary folder (set METRONOME_CACHE to a writable folder)", file=sys.stderr)
     return Path(folder)
 
 

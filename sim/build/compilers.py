@@ -115,5 +115,5 @@ def chosen() -> Compiler:
         reason = f"{compiler.name} cannot compile for this machine ({refused})"
     else:
         return compiler
-    print(f"metronome: {reason}: g++ compiles, and the simulation is slower", file=sys.stderr)
+    print(f"metronome: {reason}: g++ is used instead, and the simulation is slower", file=sys.stderr)
     return GCC

@@ -61,7 +61,7 @@ def unpack(entry: Path, folder: Path) -> list[Path]:
     except (FileNotFoundError, IsADirectoryError, gzip.BadGzipFile, tarfile.TarError, zlib.error, EOFError,
             UnicodeDecodeError) as error:
         reason = str(error).partition("\n")[0]
-        raise BuildError(f"the build cache is damaged: delete {entry}, and it is built again ({reason})") from None
+        raise BuildError(f"the build cache is damaged: delete {entry} to have it rebuilt ({reason})") from None
     # The makefile contains the paths of the installation that wrote it.
     sources = [path for path in testbench_sources() if path.suffix == ".cpp"]
     rules = {path.stem: f"{path.stem}.o: {path}" for path in sources}

@@ -143,7 +143,7 @@ def origin() -> dict[str, Any]:
 
 def maker(record: Mapping[str, Any]) -> str:
     """``0.1.0, commit 0123456789ab, modified``."""
-    made_by = str(record.get("version") or "of no version")
+    made_by = str(record.get("version") or "of an unknown version")
     if record.get("commit"):
         made_by += f", commit {str(record['commit'])[:12]}"
     return made_by + (", modified" if record.get("modified") else "")
@@ -158,7 +158,7 @@ def line(record: Mapping[str, Any]) -> str:
 def difference(record: Mapping[str, Any] | None) -> str | None:
     """The version that made a result being read, in words; None if it was this very version and commit."""
     if not record:
-        return "made by an earlier version of Metronome, which does not say which"
+        return "made by an earlier version of Metronome, which did not record its number"
     if (record.get("version"), record.get("commit")) == (version(), commit()):
         return None
     here = maker({"version": version(), "commit": commit()})

@@ -39,7 +39,7 @@ def _links() -> str:
     places = [place for place in (tempfile.gettempdir(), "/tmp", "/var/tmp", "/dev/shm")
               if _PLAIN.fullmatch(place) and os.access(place, os.W_OK | os.X_OK)]
     if not places:
-        raise OSError(0, "no folder for links without a space or the like in its path: set TMPDIR to one")
+        raise OSError(0, "no temporary folder has a path without spaces and special characters: set TMPDIR to one")
     folder, owner = tempfile.mkdtemp(prefix="metronome-links-", dir=places[0]), os.getpid()
 
     def remove() -> None:

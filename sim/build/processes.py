@@ -140,8 +140,8 @@ def worker_pool(workers: int, begin: Callable[[int], None] = begin_worker) -> It
     except OSError as error:
         # sem_open(3): a lock between processes is a file there.
         raise WorkersError(
-            f"no other process can be started ({error.strerror}): processes share locks in /dev/shm, which must be a "
-            "folder that you may write to"
+            f"cannot start another process ({error.strerror}): /dev/shm must be a writable folder, because processes "
+            "share locks in it"
         ) from None
     pool = ProcessPool(max_workers=workers, context=context, initializer=begin, initargs=(os.getpid(),))
     try:

@@ -42,7 +42,7 @@ def indexed(raw: bytes) -> bytes:
     except (struct.error, zlib.error, KeyError, IndexError) as error:
         raise ProfileError(f"the counts of the simulation cannot be read: {error!r}") from None
     if not any(itertools.chain.from_iterable(function.counts for function in functions)):
-        raise ProfileError("the simulation has counted nothing")
+        raise ProfileError("the simulation recorded no counts")
     return _profile(functions)
 
 

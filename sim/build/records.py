@@ -73,7 +73,7 @@ def layout_dtype(shape: object) -> np.dtype:
     for bits in (8, 16, 32, 64):
         if width <= bits:
             return np.dtype(f"u{bits // 8}")
-    raise ValueError(f"a field of at most 64 bits is needed, not {width}")
+    raise ValueError(f"a field must have at most 64 bits, not {width}")
 
 
 def _bits(words: np.ndarray, offset: int, width: int) -> np.ndarray:

@@ -113,7 +113,7 @@ def _field(name: str) -> Field:
     if name == _MAP:
         raise ConfigError(f"{_MAP} is set by its parts: {', '.join(part for part in FIELDS if part.startswith(_MAP))}")
     if name not in FIELDS:
-        raise ConfigError(f"there is no field {name!r}{near(name, FIELDS)}: metronome config lists them")
+        raise ConfigError(f"unknown field {name!r}{near(name, FIELDS)}: metronome config lists the fields")
     return FIELDS[name]
 
 
@@ -265,7 +265,7 @@ def _twice(text: str, refusal: str) -> str | None:
         else:
             name = ".".join(filter(None, [table, match["key"]]))
         if name in seen:
-            return f"line {number}: {name} is {'there' if match['table'] else 'set'} twice, in line {seen[name]} too"
+            return f"line {number}: {name} is {'there' if match['table'] else 'set'} twice, also in line {seen[name]}"
         seen[name] = number
     return None
 
@@ -288,13 +288,13 @@ def from_toml(text: str) -> dict[str, Any]:
         if suffix:
             whole = int(suffix[1]) * _FACTORS[suffix[2]]
             hint = f" (write {whole} for {suffix[1]}{suffix[2]}, which only --set takes)"
-        raise ConfigError(_twice(text, str(error)) or f"no TOML: {error}{hint}") from None
+        raise ConfigError(_twice(text, str(error)) or f"not TOML: {error}{hint}") from None
     values: dict[str, Any] = {}
     for name, value in document.items():
         if name == _MAP and isinstance(value, dict):
             values |= {f"{_MAP}.{part}": place for part, place in value.items()}
         elif isinstance(value, dict) and name not in FIELDS:
-            raise ConfigError(f"there is no table [{name}]{near(name, [_MAP])}: the only one is [{_MAP}]")
+            raise ConfigError(f"unknown table [{name}]{near(name, [_MAP])}: the only table is [{_MAP}]")
         else:
             values[name] = value
     for name in values:

@@ -103,10 +103,11 @@ def refuse(config: SmConfig, policy: str, *, check: bool = False) -> None:
     if policy not in POLICIES:
         raise CannotPredictError(f"{policy} cannot be predicted: sim/machine/policies does not have it")
     if from_outside(policy):
-        raise CannotPredictError(f"{policy} cannot be predicted: it was replaced by a policy from outside of Metronome")
+        raise CannotPredictError(f"{policy} cannot be predicted: it was replaced by a policy from outside Metronome")
     if config.coordination is not Coordination.SWAS:
         raise CannotPredictError(
-            f"only swas can be predicted, not {config.coordination}: what it issues depends on which warps were fetched"
+            f"only swas can be predicted, not {config.coordination}: its issue order depends on the warps that were "
+            "fetched"
         )
     if check:
         raise CannotPredictError("check and memcheck watch the hardware: a prediction runs none")
@@ -146,7 +147,7 @@ def predict(
     prepare()
     started = time.perf_counter()
     initial = unpack_memory(config, job.pages)
-    known: Streams | str = "asked for"
+    known: Streams | str = "requested"
     if not steps:
         known = (recordings or Recordings()).of(config, request, job, initial)
     if isinstance(known, Streams) and config.memory_map.console // LINE_BYTES in known.stored:
@@ -164,9 +165,9 @@ def predict(
         except OrderMattersError:
             if streams is not None and streams.lists.any():
                 raise CannotPredictError(
-                    "what a load finds depends on the order of issue, and a list of accesses changes that"
+                    "the value of a load depends on the order of issue, which a list of accesses changes"
                 ) from None
-            stepped = "what a load finds depends on the order of issue"
+            stepped = "the value of a load depends on the order of issue"
         except StoppedError:
             stepped = "the list of accesses is wrong"
     if streams is None:

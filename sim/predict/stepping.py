@@ -56,7 +56,7 @@ class Stepper:
         iss, unit, op = self.iss, Unit(int(code["unit"])), int(code["op"])
         if iss.pc[warp] != pc:
             there = iss.pc[warp]
-            raise RuntimeError(f"warp {warp} is predicted at {pc:#010x}, the golden model has it at {there:#010x}")
+            raise RuntimeError(f"warp {warp} is predicted at {pc:#010x}, but the golden model has it at {there:#010x}")
         word = int(code["word"])
         mask = iss.mask_bits[warp]
         values = {"lanes": mask.bit_count(), "mask": mask}
@@ -83,7 +83,7 @@ class Stepper:
             if commit.fault.cause is FaultCause.DIVERGENT_BRANCH and not self.config.check_divergent_branch:
                 raise ValueError(
                     f"the lanes of warp {warp} disagree on the branch at pc {pc:#010x}: with "
-                    "check_divergent_branch=false the golden model cannot tell where it goes on"
+                    "check_divergent_branch=false the golden model does not know which way it goes"
                 )
             if commit.fault.cause in _LATE:
                 iss.skip(warp)

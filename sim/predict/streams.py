@@ -123,9 +123,9 @@ def record(config: SmConfig, memory: SparseMemory, job: Job, limit: int) -> Stre
     recorder = iss.recorder = _Recorder(iss)
     end = _run(iss, recorder, limit)
     if end is None:
-        return "every warp that goes on jumps to itself"
+        return "every remaining warp jumps to itself"
     if end.status is not EndStatus.ENDED:
-        return f"the golden model alone comes to no end: {end.status}"
+        return f"the golden model alone does not end: {end.status}"
     if recorder.reads_time:
         return "the program reads a counter"
     streams = _Streams(config, recorder, code_memory)
@@ -160,7 +160,7 @@ class _Streams:
     def reason(self) -> str | None:
         """Return why the recording does not determine each warp's instructions or their timing; None if it does."""
         if self._writes_code():
-            return "the program writes what it executes"
+            return "the program writes its own code"
         if self._shares_csrs():
             return "the program reads a CSR that another warp may change"
         if (self.code["offset"] == 4).any():

@@ -25,7 +25,7 @@ _LINES = ("instructions", "accesses", "uncached", "hits", "merges", "forwards", 
 _ORACLES = ("discrepancies", "errors")
 # Without this check, a misspelled counter would silently be "not predicted".
 if _unknown := set(COUNTED) - {counter.name for counter in COUNTERS}:
-    raise ValueError("sim/predict/model/observer.py: COUNTED has names that hdl/layouts/counters.py has not: "
+    raise ValueError("sim/predict/model/observer.py: COUNTED has names that are not in hdl/layouts/counters.py: "
                      + ", ".join(sorted(_unknown)))
 
 

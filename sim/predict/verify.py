@@ -36,7 +36,7 @@ UNITS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
         ("write", "port_write"), ("answer", "port_answer"), ("error", "port_error"),
     )),
     ("the load/store unit", (
-        ("access that goes", "access"), ("reason of a wait", "wait"), ("line into the cache", "fill"),
+        ("access that is made", "access"), ("reason for a wait", "wait"), ("line into the cache", "fill"),
         ("its number", "fill_line"), ("line", "line"), ("warp", "access_warp"), ("store", "store"),
         ("first of its instruction", "first"), ("uncached", "uncached"), ("hit", "hit"), ("merge", "merge"),
         ("forward", "forward"), ("warps that lost locality in the cycle before", "lost"),
@@ -109,7 +109,7 @@ def compare(config: SmConfig, measured: np.ndarray, predicted: np.ndarray) -> Pa
     count = min(len(measured), len(predicted))
     measured, predicted = measured[:count], predicted[:count]
     if not np.array_equal(measured["cycle"], predicted["cycle"]):
-        raise ValueError("the cycles of the two are not the same")
+        raise ValueError("the two did not compute the same cycles")
     differs = measured != predicted
     if not differs.any():
         return None

@@ -143,7 +143,7 @@ class _Reader:
         if stride < layout.size:
             raise self.fail(f"its {what} has entries of {stride} bytes instead of {layout.size}; the file is damaged")
         if offset + count * stride > len(self.content):
-            raise self.fail(f"its {what} lies outside the file; the file is cut off or damaged")
+            raise self.fail(f"its {what} lies outside the file; the file is truncated or damaged")
         return [layout.unpack_from(self.content, offset + index * stride) for index in range(count)]
 
 
@@ -183,7 +183,7 @@ def _segments(reader: _Reader, records: list[tuple[Any, ...]], memory_map: Memor
         if file_size > memory_size:
             raise reader.fail(f"segment at {address:#010x} holds more bytes than it takes; the file is damaged")
         if offset + file_size > len(reader.content):
-            raise reader.fail(f"segment at {address:#010x} lies outside the file; the file is cut off or damaged")
+            raise reader.fail(f"segment at {address:#010x} lies outside the file; the file is truncated or damaged")
         data = reader.content[offset : offset + file_size]
         segments.append(Segment(address, data, memory_size))
     if not segments:
@@ -295,11 +295,11 @@ def load_vxbin(path: str | Path, memory_map: MemoryMap | None = None) -> ElfImag
     reader = _Reader(path, _read_file(path))
     data = reader.content[_VXBIN.size :]
     if not data:
-        raise reader.fail(f"a .vxbin file of {len(reader.content)} bytes, with no program in it; it is cut off")
+        raise reader.fail(f"a .vxbin file of {len(reader.content)} bytes, with no program in it; it is truncated")
     (first, end), = reader.table(_VXBIN, 0, 1, _VXBIN.size, "header")
     if end - first < len(data):
         raise reader.fail(
-            f"a .vxbin file of {len(data)} bytes for {first:#x} to {end:#x}, where they have no room; it is damaged"
+            f"a .vxbin file of {len(data)} bytes for {first:#x} to {end:#x}, which hold fewer; it is damaged"
         )
     if first % 4:
         raise reader.fail(f"a .vxbin file that begins at {first:#x}, which is not a multiple of 4; link it again")

@@ -45,7 +45,7 @@ def image_text(launch: Launch, config: SmConfig) -> str:
     first byte of memory and the one past its last, the exit code, the console with its bytes, and each buffer.
     """
     memory = image_words(launch, config)
-    lines = [f"// what is in memory when {launch.name} starts: words of 32 bits; 0 where nothing is said"]
+    lines = [f"// initial memory of {launch.name}: words of 32 bits; a word that is not listed is 0"]
     lines += [f"// {fact}" for fact in _facts(launch, config)]
     following = None
     for page in memory.pages():

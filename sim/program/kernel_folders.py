@@ -82,14 +82,16 @@ def kernel_source(name: str) -> Path:
         return _source_in(path, name)
     if path.suffix == ".cl" and path.is_file():
         if not (path.parent / _HOST).is_file():
-            raise KernelError(f"{name}: there is no {_HOST} beside it with its arguments and range (docs/opencl.md)")
+            raise KernelError(f"{name}: it needs a {_HOST} in its folder, with its arguments and range "
+                              "(docs/opencl.md)")
         return path
     if path.exists():
-        raise KernelError(f"{name} is no kernel: name a folder with a kernel.c, or a .c, .cl, .S, .elf or .vxbin file")
+        raise KernelError(f"{name} is not a kernel: name a folder with a kernel.c, or a .c, .cl, .S, .elf or .vxbin "
+                          "file")
     if len(path.parts) > 1 or path.suffix:
         raise KernelError(f"{name}: no such file or folder")
     raise KernelError(
-        f"there is no kernel {name!r}{near(name, KERNELS)}: use {', '.join(KERNELS)}, or the path of your own"
+        f"unknown kernel {name!r}{near(name, KERNELS)}: use {', '.join(KERNELS)}, or the path of your own"
     )
 
 
@@ -121,7 +123,7 @@ def _lack(folder: Path) -> str:
         return f"the folder has no {_SOURCE}, but {other}: rename it to {_SOURCE}{alone}"
     if sources:
         return f"the folder has no {_SOURCE}, but {', '.join(sources[:3])}: rename the one that is the kernel"
-    return f"the folder has no {_SOURCE} (metronome new writes a kernel to begin with)"
+    return f"the folder has no {_SOURCE} (metronome new writes a first kernel)"
 
 
 def require_host(folder: Path, name: str) -> None:

@@ -67,7 +67,7 @@ def _build(
     elf = f"{source.stem if source.name not in KERNEL_FILES else source.resolve().parent.name}_{dtype}"
     if isinstance(problem, OpenCl):
         if not compiling.simt:
-            raise KernelError(f"{shown(source)}: --no-simt is for C: an OpenCL kernel has nothing but plain branches")
+            raise KernelError(f"{shown(source)}: --no-simt is for C: an OpenCL kernel has only plain branches")
         from .opencl import OpenClUnit
 
         return build_elf(
@@ -98,7 +98,8 @@ def _problem(name: str, host: Host, function: str | None, what: tuple[str, int, 
             raise HostError(f"{host.file}: make() has the arguments of kernel {made.kernel!r}, not of {function!r}")
         return dataclasses.replace(made, kernel=made.kernel if function is None else function)
     if isinstance(made, OpenCl):
-        raise HostError(f"{host.file}: make() returns an OpenCl, but the kernel beside it is no OpenCL C (kernel.cl)")
+        raise HostError(f"{host.file}: make() returns an OpenCl, but the kernel in its folder is not OpenCL C "
+                        "(kernel.cl)")
     if function is not None:
         raise KernelError(f"--kernel is for OpenCL C: {name} has one kernel")
     return made

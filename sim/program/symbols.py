@@ -60,7 +60,7 @@ def plain_names(text: str) -> str:
 def _parted(line: str) -> tuple[str, str]:
     """Split a line into code and comment. A # within quotes does not begin a comment."""
     found = re.match(rf"(?:[^#\"]|{_QUOTED})*", line)
-    assert found is not None, "it matches nothing at least"
+    assert found is not None, "it matches at least the empty string"
     return found[0], line[found.end() :]
 
 

@@ -50,7 +50,7 @@ def job_of(config: SmConfig, request: RunRequest) -> Job:
     if (request.check or request.memcheck or request.trace) and not config.probe:
         raise ValueError("check, memcheck and trace need a configuration with probe")
     if request.memcheck and not isinstance(request.launch, Launch):
-        raise ValueError("memcheck needs a Launch, which says what memory the program has")
+        raise ValueError("memcheck needs a Launch, which describes the program's memory")
     memory = SparseMemory(config.memory_map)
     if isinstance(request.launch, Launch):
         load_into(request.launch, memory)

@@ -222,10 +222,11 @@ class Outcome:
         elif result.status == "hang":
             lines.append(f"not ended after {result.total_cycles} cycles (--max-cycles)")
         elif result.status == "deadlock":
-            lines.append(f"deadlock: after {result.total_cycles} cycles no active warp can ever go on")
+            lines.append(f"deadlock: after {result.total_cycles} cycles no active warp can ever continue")
         lines += self.hang() or []
         if any("in __groups_worker" in line for line in lines):
-            lines.append("(__groups_worker is the end of a block: its warps have not come to as many barriers each)")
+            lines.append("(__groups_worker is the end of a block: its warps have not all reached the same number of "
+                         "barriers)")
         # A hardware defect may have caused the fault or the hang.
         lines += [f"assertion: {text}" for text in result.assertions]
         lines += [f"differs from the golden model: {text}" for text in result.mismatches]

@@ -181,7 +181,7 @@ def simulation(
         except OSError as error:  # damaged in a way that the cache does not notice
             raise BuildError(
                 f"cannot start the cached simulation {executable}: {error.strerror}:"
-                f" delete {executable.parent}, and it is built again"
+                f" delete {executable.parent} to have it rebuilt"
             ) from None
         finally:
             os.close(jobs_fd)

@@ -44,7 +44,7 @@ def _counts(config: SmConfig, executable: Path) -> bytes:
         with simulation(executable, profile=profile) as process:
             for kind, index, *content in process.messages(jobs):
                 if kind == "result" and content[0]["status"] != "ended":
-                    raise BuildError(f"{PROGRAMS[index][0]} does not end on this machine: there is no profile of it")
+                    raise BuildError(f"{PROGRAMS[index][0]} does not end on this machine, so it gives no profile")
         return profile.read_bytes()
     except (ImageError, KernelError, SimulationError, ToolchainError) as error:
         raise BuildError(f"no profile: {error}") from error
@@ -73,14 +73,14 @@ def when_it_pays(config: SmConfig, built: Build, progress: Progress | None) -> B
 
     with try_lock(seconds_file(built.executable)) as free:
         if not free:
-            say("another command builds this machine by a profile: this one runs the usual simulation")
+            say("another command is building this machine with a profile: this one uses the ordinary simulation")
             return built
         # If this fails or is interrupted, the next command does not retry it at once.
         if not note_seconds(built.executable, None):
             return built
-        say("this machine is simulated often: its simulation is built once more, by a profile, to be faster")
+        say("this machine is simulated often: its simulation is rebuilt once with a profile, to run faster")
         try:
             return built_by_profile(config, progress)
         except (BuildError, OSError) as error:
-            say(f"no build by a profile, so the usual simulation runs: {str(error).splitlines()[0]}")
+            say(f"the build with a profile failed, so the ordinary simulation is used: {str(error).splitlines()[0]}")
             return built

@@ -148,7 +148,7 @@ def _waves_asked(requests: Sequence[RunRequest]) -> Waves | None:
     if not asked:
         return _waves_of_environment()
     if len(requests) > 1:
-        raise ValueError("waves is of a run alone, not of one among several")
+        raise ValueError("waves is for a single run, not for one of several")
     return asked[0]
 
 
@@ -163,7 +163,7 @@ def _waves_of_environment() -> Waves | None:
     except OSError as error:
         raise BuildError(f"METRONOME_WAVES: cannot write {name}: {error.strerror}: name another file") from None
     if not path.is_file():
-        raise BuildError(f"METRONOME_WAVES: {name} is no ordinary file: name another one")
+        raise BuildError(f"METRONOME_WAVES: {name} is not a regular file: name another one")
     return Waves(path=path)
 
 

@@ -75,7 +75,7 @@ def test_a_region_of_an_elf(metronome, tmp_path):
 
 @pytest.mark.parametrize(("arguments", "line"), [
     (("psort",), "psort: an address that it loads or stores depends on the inputs (at 0x"),
-    (("vecadd", "--cache", "16K"), "--cache: '16K' is no cache: write bytes and ways, e.g. 16K/4, or none"),
+    (("vecadd", "--cache", "16K"), "--cache: '16K' is not a cache: write bytes and ways, such as 16K/4, or none"),
     (("vecadd", "--cache", "3K/4"), "--cache 3K/4: bytes must be 64 * ways * a power of two, not 3072 with ways=4"),
     (("vecadd", "--cache", "16K/0"), "--cache 16K/0: ways must be at least 1, not 0"),
     (("vecadd", "--order", "."), "--order: cannot write '.': it is a folder"),
@@ -99,8 +99,8 @@ def test_ordered_channels_get_a_list(metronome):
 
 
 @pytest.mark.parametrize(("arguments", "line"), [
-    (("psort",), "psort: channels=ordered needs a list of its accesses, and there is none: an address that it loads "
-                 "or stores"),
+    (("psort",), ("psort: channels=ordered needs a list of its accesses, and there is none: an address that it loads "
+                 "or stores")),
     (("sgemm", "--issue", "prr"), "policies must be without prr with channels=ordered"),
     (("sgemm", "--set", "channel_depth=1"), "channel_depth must be between threads, 2, and 32 with channels=ordered"),
 ])

@@ -209,7 +209,7 @@ def test_lock_step_stops_a_wrong_program():
     ({"memory_options": {"seed": 1}}, r"memory_options must be MemoryOptions, not \{'seed': 1\}"),
     ({"max_cycles": 0}, "max_cycles must be at least 1, not 0"),
     ({"seed": -1}, "seed must be at least 0, not -1"),
-    ({"memcheck": True}, "memcheck needs a Launch, which says what memory the program has"),
+    ({"memcheck": True}, "memcheck needs a Launch, which describes the program's memory"),
 ])
 def test_bad_request(values, text):
     with pytest.raises(ValueError, match=text):

@@ -31,7 +31,7 @@ _ALWAYS = (
 )
 _EXACT = (
     Assumption("the hardware behaves as the predictor computes", "tests/system/test_prediction_rtl.py"),
-    Assumption("the warps' order does not change the value of any load", "sim/predict/model/races.py, in this prediction"),
+    Assumption("the warps' order does not change what a load reads", "sim/predict/model/races.py, in this prediction"),
 )
 _COMPOSED = (
     Assumption("eligibility and selection follow the policy; a slot is popped and refetched at once", "proof P1, P3"),

@@ -101,9 +101,9 @@ def _unknown(launch: Launch, name: str, places: list[str]) -> str:
     # The name of a variable in a function is prefixed by the function's name.
     near = [each for each in variables if each.rpartition(".")[2] == name]
     near += [each for each in difflib.get_close_matches(name, [*places, *variables], 3, 0.5) if each not in near]
-    there = f"similar names: {', '.join(near)}" if near else f"names here: {', '.join([*places, *sorted(variables)[:8]])}"
+    names = f"similar names: {', '.join(near)}" if near else f"names: {', '.join([*places, *sorted(variables)[:8]])}"
     return (
-        f"no buffer or variable is named {name!r}; {there} (if the compiler has replaced it by a constant, declare "
+        f"no buffer or variable is named {name!r}; {names} (if the compiler has replaced it by a constant, declare "
         "it volatile)"
     )
 

@@ -25,10 +25,10 @@ INDEX = f"{TOP}.json"
 WAIVERS = {
     "DECLFILENAME": "all modules are in this one file",
     "VARHIDDEN": "a memory inside a module has the name of the instance outside",
-    "UNUSEDSIGNAL": "each field of a record is a wire, be it read or not",
-    "WIDTHEXPAND": "an operand is extended as Verilog does it",
+    "UNUSEDSIGNAL": "each field of a record is a wire, whether it is read or not",
+    "WIDTHEXPAND": "an operand is extended by the rules of Verilog",
     "WIDTHTRUNC": "the logical not of a vector",
-    "CASEINCOMPLETE": "before each case statement its result is assigned",
+    "CASEINCOMPLETE": "the result of a case statement is assigned before it",
     "PROCASSINIT": "a register starts at its reset value",
 }
 
@@ -60,18 +60,18 @@ def _with_waivers(verilog: str) -> str:
 
 def _how(variants: list[str]) -> list[str]:
     """How to read the files, for the page."""
-    lines = [f"- `{TOP}.v`: for synthesis, with nothing that only a simulation needs. It is complete in itself."]
+    lines = [f"- `{TOP}.v`: for synthesis, without the ports that only a simulation needs. It is self-contained."]
     if len(variants) > 1:
         lines.append(
             f"- `{TOP}_sim.v`: the same module with more ports, for simulation: the probe, and assertions as a vector. "
-            "Its cycles are the same. Read one of the two, not both."
+            "It behaves the same in every cycle. Use one of the two files, not both."
         )
     lists = " and ".join(f"`{name}.f`" for name in variants)
     return [
         *lines,
         f"- {lists}: a list of files, for `verilator -F {TOP}.f`, or, in this folder, `iverilog -g2005 -c {TOP}.f`.",
         f"- Yosys: `read_verilog {TOP}.v; hierarchy -check -top {TOP}; proc; check -assert`.",
-        f"- `{INDEX}`: all of this page for programs, and the SHA-256 of each file.",
+        f"- `{INDEX}`: this page in machine-readable form, with the SHA-256 of each file.",
     ]
 
 

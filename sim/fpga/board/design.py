@@ -80,7 +80,8 @@ def design_of(
         try:
             sizes[name] = int(str(parse("dcache_bytes", text)))  # parsed as a field that holds bytes
         except ConfigError:
-            raise DesignError(f"{label(name)} must be a number of bytes, perhaps with K, and not {text!r}") from None
+            raise DesignError(f"{label(name)} must be a number of bytes, optionally with the suffix K, not "
+                              f"{text!r}") from None
     try:
         regions = regions_of(config, user_bytes=sizes["buffers"], program_bytes=sizes["program"])
     except ValueError as error:

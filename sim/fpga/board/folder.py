@@ -61,10 +61,10 @@ def _page(design: BoardDesign, made: Bitstream, names: list[str]) -> str:
     kept = "keeps up with" if made.in_time else "**DOES NOT KEEP UP WITH**"
     return "\n".join([
         "# A streaming multiprocessor for the board ULX3S", "",
-        "This bitstream was never tried on a real board.", "",
+        "This bitstream has never been tried on a real board.", "",
         f"- `{BITSTREAM}`: `openFPGALoader -b ulx3s {BITSTREAM}` loads it until the power is off, `-f` into the flash.",
-        f"- `ulx3s.lpf`, `{ulx3s.TOP}.v`: what it was made of, for tools of your own.",
-        f"- `{INDEX}`: all of this for programs, with the SHA-256 of each file.",
+        f"- `ulx3s.lpf`, `{ulx3s.TOP}.v`: its sources, for your own tools.",
+        f"- `{INDEX}`: this page in machine-readable form, with the SHA-256 of each file.",
         *(f"- `{name}`: an image, for testbenches." for name in names if name.endswith(".hex")), "",
         f"It reaches {made.fmax_mhz} MHz, which {kept} the board's clock of {design.clock_mhz:g} MHz.", "",
         f"Serial line: {design.baud} baud. `metronome board KERNEL --port PORT` runs a kernel on it.", "",

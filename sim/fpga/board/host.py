@@ -50,8 +50,8 @@ class Facts:
         version, clock, machine, count = link.read(Space.INFO, 0, len(Info))
         if version != PROTOCOL_VERSION or count > _MOST_REGIONS:
             raise BoardError(
-                f"{link.name}: the board speaks version {version} of the protocol, this program version "
-                f"{PROTOCOL_VERSION}: write its bitstream anew with metronome board --output DIR"
+                f"{link.name}: the board uses version {version} of the protocol, but this program uses version "
+                f"{PROTOCOL_VERSION}: rebuild its bitstream with metronome board --output DIR"
             )
         words = link.read(Space.INFO, 4 * len(Info), 2 * count)
         try:
@@ -59,7 +59,7 @@ class Facts:
                 Region(name=f"region {n}", first=words[2 * n], size=words[2 * n + 1]) for n in range(count)
             ))
         except ValueError as error:
-            raise BoardError(f"{link.name}: the board tells of memory that cannot be: {error}") from None
+            raise BoardError(f"{link.name}: the board reports memory that is not possible: {error}") from None
         return cls(clock, machine, regions)
 
 
@@ -115,11 +115,11 @@ class Board:
         identity, version = link.read(Space.REGISTERS, self._places["identity"], 2)
         if (identity, version) != (IDENTITY, MAP_VERSION):
             raise BoardError(f"{link.name}: the registers are those of {identity:#010x}, version {version}, and not of "
-                             f"{IDENTITY:#010x}, version {MAP_VERSION}: write the bitstream anew")
+                             f"{IDENTITY:#010x}, version {MAP_VERSION}: rebuild the bitstream")
         if self.facts.machine != machine_digest(config):
             raise BoardError(
-                f"{link.name}: the board's machine is another one than was asked for: give the options of the machine "
-                "(--preset, --set, ...) that its bitstream was written with, or write it anew"
+                f"{link.name}: the board's machine differs from the one requested: give the machine options "
+                "(--preset, --set, ...) of its bitstream, or rebuild it"
             )
 
     def run(
@@ -137,7 +137,7 @@ class Board:
             If the program does not fit, or the board stops answering.
         """
         launch = request.launch
-        assert isinstance(launch, Launch), "what has no image cannot be loaded"
+        assert isinstance(launch, Launch), "a program without an image cannot be loaded"
         image = self._image(launch)
         progress("load")
         self._write("control", _RESET)
@@ -213,7 +213,7 @@ class Board:
         for _ in range(100):
             if not self._read("status")[0] & (_RESETS | _RUNS):
                 return
-        raise BoardError(f"{self._link.name}: the board's machine does not come to the end of a reset")
+        raise BoardError(f"{self._link.name}: the reset of the board's machine does not end")
 
     def _drain(self, console: Console) -> None:
         """Read all words from the console."""

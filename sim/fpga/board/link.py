@@ -116,7 +116,7 @@ class Link:
             else:
                 if answer is not None:
                     return answer
-                problem = BoardError(f"{self.name}: the board gets what is sent to it damaged: is the baud rate right?")
+                problem = BoardError(f"{self.name}: the board receives damaged data: check the baud rate")
                 continue
             self._transport.rest()
         raise problem
@@ -127,19 +127,19 @@ class Link:
         mark = self._transport.read(1, seconds)
         if not mark:
             raise NoAnswer(
-                f"{self.name}: no answer from the board after {seconds:.1f} s: is it there, with the bitstream of "
-                "metronome board, and is the baud rate its own?"
+                f"{self.name}: no answer from the board after {seconds:.1f} s: check that it is connected, holds a "
+                "bitstream of metronome board, and uses this baud rate"
             )
         if mark[0] not in (Mark.DONE, Mark.REPEAT):
-            raise BoardError(f"{self.name}: what answers is no board with the bitstream of metronome board, or another "
-                             f"baud rate is its own: it began with {mark[0]:#04x}")
+            raise BoardError(f"{self.name}: the answer is not from a board with a bitstream of metronome board, or "
+                             f"the baud rate is wrong: it begins with {mark[0]:#04x}")
         if mark[0] == Mark.REPEAT:
             expected = 0
         rest = self._transport.read(expected + _TAIL_BYTES, seconds)
         if len(rest) < expected + _TAIL_BYTES:
-            raise NoAnswer(f"{self.name}: the board has broken off its answer")
+            raise NoAnswer(f"{self.name}: the board stopped in the middle of its answer")
         if binascii.crc_hqx(mark + rest, CRC_START) != 0:
-            raise BoardError(f"{self.name}: the board's answer came damaged")
+            raise BoardError(f"{self.name}: the board's answer is damaged")
         if mark[0] == Mark.REPEAT:
             return None
         flags = Flag(rest[expected])

@@ -31,7 +31,7 @@ class SerialTransport:
             import serial
         except ImportError:
             raise BoardError(
-                f"{port}: the Python package pyserial is missing, which talks to serial ports: pip install pyserial"
+                f"{port}: serial ports need the Python package pyserial: pip install pyserial"
             ) from None
         self.name = port
         self._baud = baud

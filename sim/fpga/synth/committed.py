@@ -142,7 +142,8 @@ def differences(result: SynthResult, row: UnitRow, freq: float | None = None) ->
 def grown(found: Iterable[Difference]) -> list[str]:
     """Return a line for every area that exceeds the committed one by more than :data:`TOLERANCE` per cent."""
     return [
-        f"{each.figure}: {each.measured:g}, committed are {each.committed:g}: more than {TOLERANCE:g} % above"
+        f"{each.figure} is {each.measured:g}, more than {TOLERANCE:g} % above the committed figure of "
+        f"{each.committed:g}"
         for each in found if each.is_growth
     ]
 

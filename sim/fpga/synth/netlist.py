@@ -125,11 +125,11 @@ def main(words: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog=f"python -m {module}", description=__doc__.splitlines()[0])
     parser.add_argument("source", metavar="VERILOG", type=Path, help="a file with the whole design")
     parser.add_argument("--top", default="metronome_sm", help="its top module (default %(default)s)")
-    parser.add_argument("--output", "-o", metavar="FOLDER", type=Path, required=True, help="a folder that is made")
+    parser.add_argument("--output", "-o", metavar="FOLDER", type=Path, required=True, help="the folder to create")
     chosen = parser.parse_args(words)
     try:
         if chosen.output.exists():
-            raise OSError(f"{chosen.output} is already there")
+            raise OSError(f"{chosen.output} already exists")
         _write(chosen.source, chosen.top, chosen.output)
     except (OSError, UnicodeDecodeError, SynthesisError) as error:
         print(f"error: {error}", file=sys.stderr)

@@ -99,7 +99,7 @@ def chosen(patterns: Sequence[str]) -> list[Case]:
     names = [case.name for case in cases()]
     for pattern in patterns:
         if not fnmatch.filter(names, pattern):
-            raise ValueError(f"no row is called {pattern!r}: they are {names[0]}, ..., {names[-1]}")
+            raise ValueError(f"no row matches {pattern!r}: the rows are {names[0]}, ..., {names[-1]}")
     return [case for case in cases() if any(fnmatch.fnmatchcase(case.name, pattern) for pattern in patterns)]
 
 
@@ -148,9 +148,9 @@ def as_markdown(prices: Sequence[Price], seeds: Sequence[int]) -> str:
     rows = [[name.removeprefix(">") for name in headings()], ["---:" if ">" in name else "---" for name in headings()]]
     lines = [f"| {' | '.join(row)} |" for row in (*rows, *values(prices))]
     tools = ", ".join(f"{name} {version}" for name, version in versions().items())
-    notes = [f"Lattice ECP5 LFE5U-85F, speed grade 6; {tools}.", "% is of the LUTs, against the baseline."]
+    notes = [f"Lattice ECP5 LFE5U-85F, speed grade 6; {tools}.", "%: change of the LUTs against the baseline."]
     if seeds:
-        notes.append(f"Fmax in MHz, of the placements from the seeds {', '.join(map(str, seeds))}.")
+        notes.append(f"Fmax in MHz, over the placements from the seeds {', '.join(map(str, seeds))}.")
     lost = [f"- {line}" for line in missing(prices)]
     return "\n".join([*lines, "", " ".join(notes), *(["", "Missing:", "", *lost] if lost else []), ""])
 

@@ -138,9 +138,9 @@ UNITS: dict[str, UnitEntry] = {
     "fmisc": UnitEntry("floating-point comparisons, signs, classes and moves, all lanes", FmiscUnit),
     "control": UnitEntry("branches, CSRs, masks, barriers", ControlUnit),
     "lsu": UnitEntry("the load/store unit with its local memory", Lsu),
-    "channels": UnitEntry("free channels before the data cache, also where the configuration has none", lambda config: (
+    "channels": UnitEntry("free channels before the data cache, even if the configuration has none", lambda config: (
         Channels(dataclasses.replace(config, channels=Kind.FREE)))),
-    "order": UnitEntry("channels in the order of a list, also where the configuration has none", lambda config: (
+    "order": UnitEntry("channels in the order of a list, even if the configuration has none", lambda config: (
         OrderUnit(dataclasses.replace(config, channels=Kind.ORDERED)))),
     "axi": UnitEntry("the memory port as an AXI4 master of 64 bits, 16 reads and 16 writes", AxiMaster),
     "axi_lite": UnitEntry("the host's registers as an AXI4-Lite slave", _axi_lite),

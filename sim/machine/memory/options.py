@@ -34,7 +34,7 @@ def memory_latency(memory: str, latency: int | None, label: Callable[[str], str]
         return _USUAL_LATENCY
     if memory in DRAM_MODELS:
         place = f"{label('memory')} {' and '.join(models_with('latency'))}"
-        raise ConfigError(f"{label('latency')} is for {place}, not for {memory}, whose timing is its own")
+        raise ConfigError(f"{label('latency')} is for {place}, not for {memory}, which has its own timing")
     if not 1 <= latency <= MAX_LATENCY:
         limit = "at least 1" if latency < 1 else f"at most {MAX_LATENCY}"
         raise ConfigError(f"{label('latency')} must be {limit}, not {latency}")
@@ -74,7 +74,7 @@ def _ratio(what: str, text: str) -> Fraction:
         # Other forms that Fraction accepts are excluded: 1e999999999 would take forever.
         ratio = Fraction(text if re.fullmatch(r"[0-9]{1,9}([/.][0-9]{1,9})?", text, re.ASCII) else "")
     except (ValueError, ZeroDivisionError):
-        raise ConfigError(f"{what}: not a ratio: {text!r}: write 2, 3/2 or 1.5") from None
+        raise ConfigError(f"{what} must be a ratio such as 2, 3/2 or 1.5, not {text!r}") from None
     if not first <= ratio <= last:
         raise ConfigError(f"{what} must be between {first} and {last}, not {text}")
     return ratio

@@ -108,8 +108,8 @@ def run_wheel(arguments: Sequence[str], directory: Path, failure: Callable[[str]
         done = run([_wheel() / "zig", *arguments], cwd=directory, env=tool_environment(**_date()))
     except (FileNotFoundError, PermissionError) as error:
         raise ToolchainError(
-            f"the cross compiler cannot be started: {error.filename}: {error.strerror}: install the Python package "
-            "ziglang anew"
+            f"the cross compiler cannot be started: {error.filename}: {error.strerror}: reinstall the Python package "
+            "ziglang"
         ) from None
     said = (done.stderr + done.stdout).strip()
     if done.returncode != 0:

@@ -46,7 +46,7 @@ __all__ = ["RUNTIME", "Parts", "ToolchainError", "build_elf", "compiler_version"
 #: Code that a program gets only if it calls it: one object for each source, in an archive.
 LIBRARY = RUNTIME / "library"
 #: Flags such as -flto change it.
-_UNREADABLE = "what the compiler wrote is no assembly (do --cflags make it write something else? or try --no-simt)"
+_UNREADABLE = "the compiler's output is not assembly (check --cflags, or try --no-simt)"
 _LINK_FLAGS = ("--no-relax", "--discard-locals", "--fatal-warnings", "-z", "max-page-size=64", "--build-id=none")
 
 
@@ -114,7 +114,7 @@ def build_elf(
         A line with the error and its place, then the compiler's or linker's message.
     """
     if refused := refused_flag(flags, simt):
-        raise ToolchainError(f"a flag for the compiler that cannot be used: {refused}")
+        raise ToolchainError(f"unsupported compiler flag: {refused}")
     parts = parts or Parts()
     places, start = _places(memory_map or MemoryMap())
     passed = DIVERGENCE_FLAGS if simt else ()

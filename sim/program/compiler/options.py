@@ -14,10 +14,10 @@ WITH_VALUE = frozenset((
     "-D", "-U", "-I", "-include", "-imacros", "-isystem", "-iquote", "-idirafter", "-mllvm", "-x", "-Xclang",
     "-Xpreprocessor", "-Xassembler", "-o", "-MF", "-MT", "-MQ", "-target",
 ))
-_NO_PROGRAM = "with it the compiler writes something else than a program"
+_NO_PROGRAM = "it makes the compiler write something other than a program"
 _NO_RUNTIME = "its code needs a runtime that the machine does not have"
 _OTHER_CALLS = "the runtime is built for rv32imf and ilp32f, and floats would be passed in other registers"
-_NO_FRAME_POINTER = "s0 is not free for a frame pointer; it is with --no-simt"
+_NO_FRAME_POINTER = "s0 is not available as a frame pointer, except with --no-simt"
 #: Flags that clang accepts, and the reason why none of them gives a correct program.
 _REFUSED = (
     (re.compile(r"-[ESc]|-M(M|D|MD|G|P|F|T|Q)?|-d[A-Z]+|-o.*|-x.*|-###|--?(version|help)|-emit-\S*|-fsyntax-only|"

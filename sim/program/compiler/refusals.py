@@ -11,8 +11,8 @@ import re
 __all__ = ["compile_failure", "link_failure"]
 
 _DOUBLE = (
-    "not supported: arithmetic in double. The machine has float only: write float, 2.0f in place of 2.0, and sqrtf in "
-    "place of sqrt"
+    "not supported: arithmetic in double. The machine has float only: write float, 2.0f instead of 2.0, and sqrtf "
+    "instead of sqrt"
 )
 _ATOMIC = (
     "not supported: atomic operations. The machine has none between warps: use SIMT_ONE_BY_ONE for the lanes of one "
@@ -25,17 +25,17 @@ _HALF = (
 _COMPLEX = "not supported: multiplication and division of complex numbers. Write them out for real and imaginary part"
 _POWER = "not supported: a power with an integer exponent. Use powf(x, (float)n), or multiply in a loop"
 _AT_EXIT = "not supported: atexit. A function with __attribute__((destructor)) runs after main"
-_HEAP = "not supported: a heap. Take arrays of fixed size, or buffers of the host"
+_HEAP = "not supported: a heap. Use arrays of fixed size, or buffers of the host"
 _JUMP = (
     "not supported: return, break, continue or goto out of SIMT_IF, SIMT_WHILE or SIMT_ONE_BY_ONE, since the other "
-    "lanes go on. End the block first, or write plain if and while (docs/divergence.md)"
+    "lanes continue. End the block first, or write plain if and while (docs/divergence.md)"
 )
 _THREAD_LOCAL = (
-    "not supported: a thread-local variable. Take an array with an element for each thread, or pass the value"
+    "not supported: a thread-local variable. Use an array with an element for each thread, or pass the value"
 )
 _FRAME = (
     "not supported: an array whose length is no constant, alloca, a variable aligned to more than 16 bytes, or the "
-    "frame's address, since there is no frame pointer. Take an array of fixed size"
+    "frame's address, since there is no frame pointer. Use an array of fixed size"
 )
 
 #: Patterns of messages, and their meanings. compiler-rt names double "df", float "sf", 64-bit integers "di".
@@ -55,17 +55,18 @@ _MEANINGS = (
 #: The most frequent cause of some of the compiler's messages, if it is not obvious to the user.
 _HINTS = (
     (re.compile(r"unknown type name 'TYPE'|undeclared identifier 'TYPE'"),
-     "TYPE is defined where a host.py beside kernel.c has TYPES"),
+     "TYPE is defined if the host.py next to kernel.c has TYPES"),
     (re.compile(r"unknown type name 'u?int\d+_t'"), '#include "metronome.h" at the top'),
     (re.compile(r"call to undeclared (library )?function '(printf|vprintf|puts)'"), "#include <stdio.h>"),
     (re.compile(r"call to undeclared (library )?function '(mem\w+|str\w+)'"), "#include <string.h>"),
-    (re.compile(r"call to undeclared (library )?function '\w+f'"), "#include <math.h> has what there is"),
+    (re.compile(r"call to undeclared (library )?function '\w+f'"),
+     "#include <math.h> declares all functions of the machine"),
     (re.compile(r"'(stdlib|unistd|time|errno|assert|complex|pthread)\.h' file not found"),
      "the machine has no operating system: there is string.h, stdio.h for printf, math.h and stdint.h"),
-    (re.compile(r"undeclared identifier 'SIMT_(IF|WHILE)'"), "its condition stands in parentheses: SIMT_IF(x < y) {"),
+    (re.compile(r"undeclared identifier 'SIMT_(IF|WHILE)'"), "write its condition in parentheses: SIMT_IF(x < y) {"),
     (re.compile(r"function definition is not allowed here"),
-     "is there a SIMT_ENDIF or SIMT_ENDWHILE for each block before?"),
-    (re.compile(r"extraneous closing brace"), "is there a SIMT_ENDIF or SIMT_ENDWHILE too many?"),
+     "does each block before it have its SIMT_ENDIF or SIMT_ENDWHILE?"),
+    (re.compile(r"extraneous closing brace"), "is there one SIMT_ENDIF or SIMT_ENDWHILE too many?"),
 )
 #: The compiler's place precedes the message, or the error that a note belongs to; the linker's is below it.
 _BEFORE = re.compile(r"^([^:\n]+:\d+):\d+: (?:fatal )?error: ")
@@ -136,7 +137,7 @@ def compile_failure(source: str, said: str) -> str:
         return f"{first['file']}:{first['line']}: {first['what']}{hint} {_count(len(found), 'compiler')}\n{said}"
     plain = _PLAIN.search(said)
     what = plain["what"] if plain else "the compiler failed"
-    return f"{source} cannot be compiled: {what} (flags of your own: --cflags)\n{said}"
+    return f"{source} cannot be compiled: {what} (--cflags passes your own flags)\n{said}"
 
 
 def link_failure(name: str, said: str) -> str:

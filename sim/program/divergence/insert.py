@@ -14,7 +14,7 @@ from .splits import split_branches
 
 __all__ = ["insert_divergence"]
 
-_APART = "where lanes of a warp may have parted: all must reach it together"
+_APART = "where lanes of a warp may have diverged: all must reach it together"
 
 
 def insert_divergence(
@@ -100,9 +100,9 @@ def _check(program: Program, member: Member) -> None:
 def _barrier(item: Instruction) -> str:
     if item.simt == BARRIER:
         return "a barrier"
-    pointer = item.target in INTEGER
-    what = "a call through a pointer, to what may wait" if pointer else f"a call of {item.target}, which waits"
-    return f"{what} at a barrier,"
+    if item.target in INTEGER:
+        return "a call through a pointer, to a function that may wait at a barrier,"
+    return f"a call of {item.target}, which waits at a barrier,"
 
 
 def _where(block: Block) -> str:
@@ -113,7 +113,7 @@ def _where(block: Block) -> str:
     for item in reversed([item for item in block.items if isinstance(item, Instruction)]):
         if item.writes & wanted:
             if item.base is not None and item.base[0] == SP and not item.spill:
-                return (f". They may part at {block.branch.source}, by a value in the thread's own memory, which "
-                        "counts as different in each (take -O1 or more, and no volatile)")
+                return (f". They may diverge at {block.branch.source}, because of a value in the thread's own "
+                        "memory, which may differ between lanes (use -O1 or higher, and no volatile)")
             wanted = wanted & ~item.writes | item.reads
-    return f". They may part at {block.branch.source}"
+    return f". They may diverge at {block.branch.source}"

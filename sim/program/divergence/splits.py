@@ -44,7 +44,7 @@ def split_branches(function: Function) -> None:
             meeting = meetings.setdefault(place, _Meeting(place, [], set(), Virtual("depth")))
             meeting.splits.append(name)
             region = reach(edges, edges[name], (place,))
-            assert name not in region, "a divergent branch that is reached again before its lanes have met"
+            assert name not in region, "a divergent branch that is reached again before its lanes have reconverged"
             # Lanes that end the program do not come back: they do not need the stack.
             meeting.region |= {name} | (region if name in lost else region - lost)
     _grow(meetings)
@@ -93,7 +93,7 @@ def _pushed(meeting: _Meeting, edges: dict[str, list[str]]) -> dict[str, int]:
             if target in pushed:
                 new = pushed[name] + (target in meeting.splits)
                 if new > pushed[target]:
-                    assert new <= len(meeting.splits), "a split that is reached again before its lanes have met"
+                    assert new <= len(meeting.splits), "a split that is reached again before its lanes have reconverged"
                     pushed[target] = new
                     work.append(target)
     return pushed

@@ -242,7 +242,7 @@ def analyse(
     except _Endless as error:
         block = shape.function.blocks[str(error)]
         reason = (
-            "an endless loop where lanes have parted: the others would wait for ever (at -O3 it may be the compiler's, "
-            "for a step of 0: take -O2)"
+            "an endless loop where lanes have diverged: the other lanes would wait for ever (at -O3 the compiler may "
+            "have made it for a step of 0: use -O2)"
         )
         raise refuse(block, reason) from None

@@ -94,7 +94,7 @@ class OpenClUnit(Unit):
     def _chosen(self, kernels: Sequence[Kernel]) -> Kernel:
         names = [each.name for each in kernels]
         if not names:
-            raise ToolchainError(f"{self.name}: there is no kernel in it: a function void NAME(...) with __kernel")
+            raise ToolchainError(f"{self.name}: it has no kernel, a function void NAME(...) with __kernel")
         if self.kernel is None:
             if len(names) > 1:
                 raise ToolchainError(f"{self.name} has the kernels {', '.join(names)}: choose one: --kernel {names[0]}")

@@ -49,11 +49,11 @@ class Declared:
         """Describe an ``address`` outside all areas, in words: relative to the nearest area."""
         nearest = min(self.named, key=lambda area: max(area.address - address, address - area.end + 1))
         if max(nearest.address - address, address - nearest.end) > _NEAR:
-            return "in nothing that the program has"
+            return "in no memory of the program"
         place = f"{nearest.name} ({nearest.address:#010x}, {nearest.size} bytes)"
         if address < nearest.address:
             return f"{nearest.address - address} bytes before {place}"
-        return f"{address - nearest.end} bytes behind the end of {place}"
+        return f"{address - nearest.end} bytes past the end of {place}"
 
 
 def declared(launch: Launch, config: SmConfig) -> Declared:

@@ -176,7 +176,7 @@ class MemCheck:
         if not bad.any():
             return access
         mover, _ = self._stacks.overflows[int(harts[bad.argmax()])]
-        self._bad(access, "stack", bad, "behind the end of its stack, since", mover)
+        self._bad(access, "stack", bad, "past the end of its stack, since", mover)
         return access.where(~bad)
 
     def _check_flags(self, access: Access, low: int, high: int, active: np.ndarray | None) -> Access:

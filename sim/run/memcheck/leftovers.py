@@ -49,7 +49,7 @@ def leftovers(stored: tuple[np.ndarray, np.ndarray, np.ndarray], origins: Origin
         ends = np.append(starts[1:], len(places)) - 1
         side, address, size = origins.of(int(stores[member][0]), "stores")
         other, _, _ = origins.of(int(sources[member][0]), "loads")
-        what = "a result, of what was not written when"
+        what = "a result, computed from memory that was not written when"
         _, undefined = np.unique(stores[member], return_counts=True)
         finding = Finding("unwritten", address, size, side, what, other, len(undefined))
         pieces = np.stack([places[starts], places[ends] + 1], axis=1)

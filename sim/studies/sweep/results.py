@@ -80,7 +80,7 @@ class Results:
         except ValueError:
             about = None
         if not isinstance(about, dict) or about.get("format") != _FORMAT or not _is_about(about):
-            raise ResultsError(f"{path}: it is not what metronome sweep has written: name another folder")
+            raise ResultsError(f"{path}: metronome sweep did not write it: name another folder")
         return about
 
     def owns(self, path: Path) -> bool:
@@ -95,7 +95,7 @@ class Results:
                 self.about()
             # A sweep that was killed when it started leaves these two.
             elif self.folder.exists() and {path.name for path in self.folder.iterdir()} - {_RUNS, f".{_ABOUT}.part"}:
-                raise ResultsError(f"{self.folder}: there are other files in it: name a new folder with --output")
+                raise ResultsError(f"{self.folder}: it contains other files: name a new folder with --output")
         except OSError as error:
             raise ResultsError(f"{self.folder}: cannot be used for results: {error.strerror}") from None
 

@@ -97,9 +97,9 @@ def _document(text: str, what: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise SpecError(f"{what}: no TOML: {error}") from None
+        raise SpecError(f"{what}: not TOML: {error}") from None
     except RecursionError:
-        raise SpecError(f"{what}: no TOML: too many brackets inside one another") from None
+        raise SpecError(f"{what}: not TOML: too many nested brackets") from None
 
 
 def expand(text: str, name: str, what: str, folder: Path) -> Spec:
@@ -135,7 +135,7 @@ def _check_name(name: str) -> None:
     if name in _INSTEAD:
         raise ConfigError(f"{name} is set by the axis {_INSTEAD[name]}")
     if name not in _AXES and name not in FIELDS:
-        raise ConfigError(f"there is no axis {name!r}{near(name, [*_AXES, *FIELDS])}: an axis is an option of "
+        raise ConfigError(f"unknown axis {name!r}{near(name, [*_AXES, *FIELDS])}: an axis is an option of "
                           "metronome run (kernel, size, mode ...) or a field (metronome config lists them)")
 
 
@@ -170,7 +170,7 @@ def _per_kernel(name: str, given: Any, kernel: str, kernels: Sequence[str]) -> l
         return _values(name, given)
     for each in given:
         if each not in kernels:
-            raise ConfigError(f"{name}.{each}: there is no such kernel here{near(each, kernels)}: {', '.join(kernels)}")
+            raise ConfigError(f"{name}.{each}: unknown kernel{near(each, kernels)}: {', '.join(kernels)}")
     return _values(f"{name}.{kernel}", given[kernel]) if kernel in given else None
 
 
@@ -180,7 +180,7 @@ def _block(given: Mapping[str, Any], folder: Path) -> Iterator[Run]:
     for name in axes:
         _check_name(name)
     if "kernel" not in axes:
-        raise ConfigError('there is no kernel: write kernel = "psort", or a list of them')
+        raise ConfigError('no kernel is named: write kernel = "psort", or a list of them')
     kernels = _values("kernel", axes.pop("kernel"))
     for given_name in kernels:
         place, host = _kernel(given_name, folder)
@@ -235,11 +235,11 @@ def _run(kernel: str, host: Host, values: Mapping[str, Any], axes: Mapping[str, 
     memcheck = values.get("memcheck", False)
     engine, forecast = one_of("engine", values.get("engine", Engine.RTL), list(Engine)), values.get("forecast", False)
     if (check or memcheck or forecast) and not config.probe:
-        raise ConfigError("check, memcheck and forecast compare what the probe shows: leave out probe = false")
+        raise ConfigError("check, memcheck and forecast need the probe: leave out probe = false")
     if forecast and engine != Engine.RTL:
-        raise ConfigError("forecast is compared with a run of the hardware: leave out engine")
+        raise ConfigError("forecast needs a run on the hardware: leave out engine")
     if values.get("progress", False) and engine != Engine.PREDICT:
-        raise ConfigError('progress is taken from a prediction: write engine = "predict"')
+        raise ConfigError('progress needs a prediction: write engine = "predict"')
     return Run(
         kernel=kernel, config=config, issue=scheme.issue, fetch=scheme.fetch, dtype=dtype, size=size,
         seed=values.get("seed", 1), preset=preset, file=file,

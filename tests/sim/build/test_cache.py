@@ -256,4 +256,4 @@ def test_without_a_folder_of_the_users_it_is_made_for_the_command(shared, capsys
     made = entry(NAME.replace("0", "1"), fill)
     assert made.is_relative_to(cache_module._for_now()) and not made.is_relative_to(tmp_path / "own")
     (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith(f"metronome: the build cache {folder} cannot be written: ")
+    assert line.startswith(f"metronome: the build cache {folder} is not writable: ")

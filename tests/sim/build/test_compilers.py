@@ -28,7 +28,7 @@ def test_where_clang_finds_no_library_gcc_compiles_and_a_line_says_so(monkeypatc
     assert compilers.chosen() is GCC
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("metronome: clang of ziglang ") and "'coroutine' file not found" in line
-    assert line.endswith(": g++ compiles, and the simulation is slower")
+    assert line.endswith(": g++ is used instead, and the simulation is slower")
 
 
 def test_without_the_wheel_gcc_compiles(monkeypatch, capsys):
@@ -36,7 +36,7 @@ def test_without_the_wheel_gcc_compiles(monkeypatch, capsys):
     assert compilers.clang() is None and compilers.chosen() is GCC
     assert compilers.identity().endswith(", g++")
     assert capsys.readouterr().err == (
-        "metronome: the Python package ziglang has no clang here: g++ compiles, and the simulation is slower\n")
+        "metronome: the Python package ziglang has no clang here: g++ is used instead, and the simulation is slower\n")
 
 
 def test_a_machine_with_other_instructions_has_other_keys(monkeypatch):

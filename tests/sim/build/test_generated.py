@@ -48,7 +48,7 @@ def test_a_damaged_copy_is_one_line(entry, tmp_path, damage):
         archive.unlink()
     else:
         archive.write_bytes(damage(archive.read_bytes()))
-    with pytest.raises(BuildError, match=r"^the build cache is damaged: delete .*entry, and it is built again"):
+    with pytest.raises(BuildError, match=r"^the build cache is damaged: delete .*entry to have it rebuilt"):
         unpack(entry, tmp_path / "new")
 
 

@@ -67,7 +67,7 @@ def test_sources_that_are_no_checkout(checkout, files, capsys, monkeypatch):
     assert (origin.commit(), origin.is_modified()) == (None, None)
     assert main(["--version"]) == 0
     said = capsys.readouterr()
-    assert "commit unknown: no checkout of git" in said.out and said.err == ""
+    assert "commit unknown: not a git checkout" in said.out and said.err == ""
 
 
 def test_without_git_nobody_knows_whether_the_sources_are_modified(checkout, monkeypatch):

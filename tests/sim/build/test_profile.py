@@ -96,5 +96,5 @@ def test_functions_of_one_name_are_all_in_the_profile():
 def test_nothing_counted_is_no_profile(counted):
     raw = (counted / "counts").read_bytes()
     size = int.from_bytes(raw[:8], "little")
-    with pytest.raises(ProfileError, match="the simulation has counted nothing"):
+    with pytest.raises(ProfileError, match="the simulation recorded no counts"):
         indexed(raw[:32] + bytes(size) + raw[32 + size:])

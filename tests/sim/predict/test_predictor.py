@@ -60,7 +60,7 @@ def request_for(name, **more):
 @pytest.mark.parametrize("name", more_but(KERNELS, ("psort", "psum", "diverge", "sgemm_group", "nw")))
 def test_it_does_not_matter_whether_the_golden_model_goes_along(name):
     known, stepped = predict(TINY, request_for(name)), predict(TINY, request_for(name), steps=True)
-    assert (known.stepped, stepped.stepped) == (None, "asked for")
+    assert (known.stepped, stepped.stepped) == (None, "requested")
     assert comparable(known) == comparable(stepped)
     assert known.result.memory.equal(stepped.result.memory)
 
@@ -109,7 +109,7 @@ def test_a_policy_in_python_chooses_as_that_of_the_model(name):
 def test_a_policy_in_python_begins_again_where_the_order_matters():
     request = RunRequest(launch=RawProgram(race(TINY).assemble()), policy="lrr")
     ours, chosen = predict(TINY, request), predict(TINY, request, policy=PYTHON["lrr"].of(TINY))
-    assert chosen.stepped == "what a load finds depends on the order of issue"
+    assert chosen.stepped == "the value of a load depends on the order of issue"
     assert comparable(chosen) == comparable(ours)
 
 
@@ -159,7 +159,7 @@ def race(config):
 @pytest.mark.slow
 def test_a_race_is_stepped():
     request = RunRequest(launch=RawProgram(race(TINY).assemble()), policy="lrr")
-    assert predict(TINY, request).stepped == "what a load finds depends on the order of issue"
+    assert predict(TINY, request).stepped == "the value of a load depends on the order of issue"
 
 
 @pytest.mark.slow
@@ -168,7 +168,7 @@ def test_a_program_that_spins_is_not_recorded_to_the_limit():
     program = asm.Program()
     program.add(asm.jal(0, 0))
     prediction = predict(TINY, RunRequest(launch=RawProgram(program.assemble()), policy="lrr"))
-    assert (prediction.result.status, prediction.stepped) == ("deadlock", "every warp that goes on jumps to itself")
+    assert (prediction.result.status, prediction.stepped) == ("deadlock", "every remaining warp jumps to itself")
     assert prediction.result.total_cycles < 10_000
 
 

@@ -219,11 +219,11 @@ def test_an_image_in_the_format_of_vortex(tmp_path):
 
 
 @pytest.mark.parametrize(("content", "message"), [
-    (b"", r"a \.vxbin file of 0 bytes, with no program in it; it is cut off"),
-    (bytes(15), r"a \.vxbin file of 15 bytes, with no program in it; it is cut off"),
-    (vxbin(ENTRY, ENTRY + 4, b""), r"a \.vxbin file of 16 bytes, with no program in it; it is cut off"),
-    (vxbin(ENTRY, ENTRY + 3, CODE), r"4 bytes for 0x80000000 to 0x80000003, where they have no room; it is damaged"),
-    (vxbin(ENTRY, 0, CODE), r"4 bytes for 0x80000000 to 0x0, where they have no room; it is damaged"),
+    (b"", r"a \.vxbin file of 0 bytes, with no program in it; it is truncated"),
+    (bytes(15), r"a \.vxbin file of 15 bytes, with no program in it; it is truncated"),
+    (vxbin(ENTRY, ENTRY + 4, b""), r"a \.vxbin file of 16 bytes, with no program in it; it is truncated"),
+    (vxbin(ENTRY, ENTRY + 3, CODE), r"4 bytes for 0x80000000 to 0x80000003, which hold fewer; it is damaged"),
+    (vxbin(ENTRY, 0, CODE), r"4 bytes for 0x80000000 to 0x0, which hold fewer; it is damaged"),
     (vxbin(ENTRY + 2, ENTRY + 6, CODE), r"begins at 0x80000002, which is not a multiple of 4; link it again"),
     (vxbin(0xFFFF_FFF0, 0x1_0000_0010, CODE), r"segment 0xfffffff0\.\.0x100000010 is outside memory .*; link it to "),
     (vxbin(1 << 40, 1 << 41, CODE), r"segment 0x10000000000\.\.0x20000000000 is outside memory .*; link it to "),

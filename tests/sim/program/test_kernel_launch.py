@@ -38,7 +38,7 @@ def test_registry():
 
 def test_unknown_names():
     names = ", ".join(kernel.KERNELS)
-    message = rf"^there is no kernel 'psrot' \(did you mean psort\?\): use {names}, or "
+    message = rf"^unknown kernel 'psrot' \(did you mean psort\?\): use {names}, or "
     with pytest.raises(kernel.KernelError, match=message):
         kernel.prepare("psrot")
     with pytest.raises(kernel.KernelError, match=r"^type of psort must be one of int32, float32, not 'int8'$"):

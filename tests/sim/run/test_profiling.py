@@ -64,7 +64,7 @@ def test_what_fails_is_a_line_and_not_tried_again_at_once(usual, monkeypatch, ca
     note_seconds(usual.executable, 100)
     assert when_it_pays(TINY, usual, print) is usual
     line = capsys.readouterr().err.splitlines()[-1]
-    assert line.startswith("metronome: no build by a profile, so the usual simulation runs: ")
+    assert line.startswith("metronome: the build with a profile failed, so the ordinary simulation is used: ")
     assert line.endswith(str(error).splitlines()[0])
     assert seconds_until_it_pays(usual.executable) == 60
 
@@ -75,7 +75,7 @@ def test_it_is_not_made_twice_at_the_same_time(usual, asked, capsys):
         fcntl.flock(other, fcntl.LOCK_EX)
         assert when_it_pays(TINY, usual, print) is usual and asked == []
     (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("metronome: another command builds this machine by a profile: ")
+    assert line.startswith("metronome: another command is building this machine with a profile: ")
 
 
 @pytest.mark.parametrize("content", ["", "x\n", "1.0\nx\n", "nan\n", "inf\n", "1e999\n", "\udcff\n", "9" * 99 + "\n"])
@@ -156,7 +156,7 @@ def test_runs_by_profile_are_the_same(own_cache, monkeypatch):
     before = run(TINY, request)
     with monkeypatch.context() as patched:
         patched.setattr(profiling, "RunRequest", lambda **fields: RunRequest(**fields, max_cycles=100))
-        with pytest.raises(BuildError, match="psort does not end on this machine: there is no profile of it"):
+        with pytest.raises(BuildError, match="psort does not end on this machine, so it gives no profile"):
             built_by_profile(TINY)
     assert not [path.name for path in own_cache.glob("tmp-*")] and kept_executable(TINY) == build(TINY).executable
     context = multiprocessing.get_context("fork")

@@ -41,9 +41,9 @@ def read_bounds(files: Sequence[Path]) -> list[Mapping[str, Any]]:
         except OSError as error:
             raise ReportError(f"{file}: cannot be read: {error.strerror or error}") from None
         except ValueError:
-            raise ReportError(f"{file}: no JSON: give what metronome wcet --json has written") from None
+            raise ReportError(f"{file}: not JSON: name a file that metronome wcet --json wrote") from None
         if not isinstance(document, dict) or not {"kernel", "config", "bound", "exact", "composition"} <= set(document):
-            raise ReportError(f"{file}: no bound in it: give what metronome wcet --json has written")
+            raise ReportError(f"{file} holds no bound: name a file that metronome wcet --json wrote")
         documents.append(document)
     return documents
 

@@ -64,8 +64,8 @@ def refused(folder, body, main=USUAL, config=BASE):
          "or the order of warps depends on the inputs"),
         ("*(volatile uint32_t *)3 = 1;", "every run faults: store misaligned of warp 0"),
         ("region_begin(); words[blockIdx.x] = 1; region_end();", "the accesses in the region depend on the schedule"),
-        ("words[blockIdx.x] = 1; if (simt_warp_id() == 1) region_end();", "the accesses in the region depend on the "
-                                                                          "schedule"),
+        ("words[blockIdx.x] = 1; if (simt_warp_id() == 1) region_end();", ("the accesses in the region depend on the "
+                                                                          "schedule")),
     ], []),
 ])
 def test_the_reason(tmp_path, body, reason):

@@ -116,7 +116,7 @@ def test_slots_that_stay_empty_have_no_bound():
 
 def test_warps_that_are_held_back_have_no_bound():
     config = machine(TINY, "ccws")
-    with pytest.raises(RefusedError, match=r"^no bound for ccws: it may select no warp although one that it holds back is eligible"):
+    with pytest.raises(RefusedError, match=r"^no bound for ccws: it may select no warp although one that"):
         bound_of(config, kernel.prepare("psort", None, 8, 1, config))
     assert bound_of(config, kernel.prepare("vecadd", None, 8, 1, config)).exact
 

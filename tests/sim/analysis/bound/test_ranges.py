@@ -144,8 +144,8 @@ def test_ranges_that_cannot_hold(tmp_path):
     launch = _launch(tmp_path, REFUSED)
     for text, words in (
         ("folded=1..9", "no buffer or variable is named 'folded'"),
-        ("inside=1..9", "near it: main.inside"),
-        ("unraed=1..9", "near it: unread"),
+        ("inside=1..9", "similar names: main.inside"),
+        ("unraed=1..9", "similar names: unread"),
         ("main=1..9", "main is a function"),
         ("byte=0..300", "its range must lie in 0 to 255"),
         ("byte=-1..1", "its range must lie in 0 to 255"),

@@ -29,9 +29,9 @@ def computes(board, launch, wrong=0):
 
 
 @pytest.mark.parametrize(("place", "value", "problem"), [
-    (0, 2, "the board speaks version 2 of the protocol, this program version 1"),
-    (2, 0, "the board's machine is another one than was asked for: give the options of the machine"),
-    (3, 99, "speaks version 1 of the protocol"), (5, 96, "tells of memory that cannot be"),
+    (0, 2, "the board uses version 2 of the protocol, but this program uses version 1"),
+    (2, 0, "the board's machine differs from the one requested: give the machine options"),
+    (3, 99, "uses version 1 of the protocol"), (5, 96, "reports memory that is not possible"),
 ])
 def test_another_board_is_refused(place, value, problem):
     board = FakeBoard()
@@ -41,7 +41,7 @@ def test_another_board_is_refused(place, value, problem):
 
 
 def test_another_machine_is_refused():
-    with pytest.raises(BoardError, match="another one than was asked for"):
+    with pytest.raises(BoardError, match="differs from the one requested"):
         Board(Link(FakeBoard()), dataclasses.replace(CONFIG, latency_fma=5))
 
 

@@ -56,9 +56,11 @@ def test_what_does_no_harm_is_asked_again(trouble, count):
 
 
 @pytest.mark.parametrize(("trouble", "problem"), [
-    ("lost", "the fake: no answer from the board after 0.1 s: is it there"), ("cut", "the board has broken off"),
-    ("flipped", "the board's answer came damaged"), ("noise", "what answers is no board"),
-    ("repeat", "the board gets what is sent to it damaged"),
+    ("lost", "the fake: no answer from the board after 0.1 s: check that it is connected"), ("cut", ("the board "
+                                                                                                    "stopped in the "
+                                                                                                    "middle")),
+    ("flipped", "the board's answer is damaged"), ("noise", "the answer is not from a board"),
+    ("repeat", "the board receives damaged data"),
 ])
 def test_three_times_is_enough(trouble, problem):
     board, link = spoiled(trouble, 99)

@@ -71,5 +71,5 @@ def test_a_port_in_use_is_told(line):
 
 def test_without_pyserial_it_is_said_what_to_do(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "serial", None)
-    with pytest.raises(BoardError, match="the Python package pyserial is missing, which talks to serial ports: pip"):
+    with pytest.raises(BoardError, match="serial ports need the Python package pyserial: pip"):
         SerialTransport("/dev/none", 115200)

@@ -82,11 +82,11 @@ def test_only_an_area_that_exceeds_the_tolerance_has_grown():
     most = round(1000 * (1 + committed.TOLERANCE / 100))
     assert committed.grown(committed.differences(result(luts=most), ROW)) == []
     (line,) = committed.grown(committed.differences(result(luts=most + 1), ROW))
-    assert line == f"luts: {most + 1}, committed are 1000: more than 2 % above"
+    assert line == f"luts is {most + 1}, more than 2 % above the committed figure of 1000"
     # What was 0 and is no more has grown, however little; what has shrunk has not.
     assert [each.percent for each in committed.differences(result(luts=990, brams=1), ROW)] == [-1.0, 0.0, None, 0.0]
     grown = committed.grown(committed.differences(result(luts=990, brams=1), ROW))
-    assert [line.split(":")[0] for line in grown] == ["brams"]
+    assert [line.split()[0] for line in grown] == ["brams"]
 
 
 def test_clock_rates_are_compared_seed_by_seed_and_fail_nobody():

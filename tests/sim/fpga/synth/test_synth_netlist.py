@@ -87,7 +87,7 @@ def test_the_command_line(tmp_path, capsys):
     assert (tmp_path / "netlist" / CELLS).exists()
     capsys.readouterr()
     assert main(words) == 2
-    assert re.fullmatch(r"error: .*netlist is already there\n", capsys.readouterr().err)
+    assert re.fullmatch(r"error: .*netlist already exists\n", capsys.readouterr().err)
     assert main([str(tmp_path / "none.v"), "--output", str(tmp_path / "other")]) == 2
     assert re.fullmatch(r"error: .*none\.v.*\n", capsys.readouterr().err)
     assert not (tmp_path / "other").exists()

@@ -59,7 +59,7 @@ def test_rows_are_chosen_by_name():
         "frontend-2-vortex-btfn", "frontend-2-baseline-btfn", "frontend-2-swas-btfn",
     ]
     assert len(price.chosen(["*-swas-*", "sm-*"])) == 14 + 8
-    with pytest.raises(ValueError, match="no row is called 'frontend-3-'"):
+    with pytest.raises(ValueError, match="no row matches 'frontend-3-'"):
         price.chosen(["sm-*", "frontend-3-"])
 
 

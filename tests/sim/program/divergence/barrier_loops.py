@@ -86,7 +86,7 @@ def outcome(body: str, section: str) -> str:
     try:
         insert_divergence([_PROGRAM.format(body=body, section=section)], kernels=["k"])
     except SimtError as error:
-        return "refused" if "where lanes of a warp may have parted" in str(error) else str(error)
+        return "refused" if "where lanes of a warp may have diverged" in str(error) else str(error)
     return "accepted"
 
 

@@ -2,10 +2,10 @@
 
 from tests.sim.program.divergence.c_programs import program
 
-BARRIER = "a barrier where lanes of a warp may have parted"
-CALL = "which waits at a barrier, where lanes of a warp may have parted"
+BARRIER = "a barrier where lanes of a warp may have diverged"
+CALL = "which waits at a barrier, where lanes of a warp may have diverged"
 POINTER = "a call through a pointer that may differ between lanes"
-ENDLESS = "an endless loop where lanes have parted"
+ENDLESS = "an endless loop where lanes have diverged"
 FRAME = "not supported: an array whose length is no constant, alloca"
 
 MEET = """

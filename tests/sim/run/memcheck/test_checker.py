@@ -217,8 +217,8 @@ def test_what_nobody_declares_may_be_stored_but_decides_nothing_before():
 
 def test_where_says_which_area_is_near():
     areas = declared(one_warp(LOAD, buffers={"b": (USER, bytes(8))}), TINY)
-    assert areas.where(USER + 8) == "0 bytes behind the end of buffer 'b' (0x00010000, 8 bytes)"
-    assert areas.where(0x4000_0000) == "in nothing that the program has"
+    assert areas.where(USER + 8) == "0 bytes past the end of buffer 'b' (0x00010000, 8 bytes)"
+    assert areas.where(0x4000_0000) == "in no memory of the program"
     assert areas.where(USER - 4) == "4 bytes before buffer 'b' (0x00010000, 8 bytes)"
 
 

@@ -35,7 +35,7 @@ def test_a_simulation_that_dies_is_begun_again(simulated):
                                                      memory=SparseMemory())]
     row = execute(RUN, "key")
     assert simulated == []
-    assert (row["status"], row["reason"]) == ("deadlock", "deadlock: after 9 cycles no active warp can ever go on")
+    assert (row["status"], row["reason"]) == ("deadlock", "deadlock: after 9 cycles no active warp can ever continue")
 
 
 def test_one_that_always_dies_could_not_be_simulated(simulated):

@@ -62,7 +62,7 @@ def test_the_command(tmp_path, monkeypatch, capsys):
     (tmp_path / "c.json").write_text("cycles")
     for arguments, words in (
         ((), "name the RESULTS of a sweep, or the files of bounds"),
-        (("--bounds", "b.json"), "b.json: no bound in it"), (("--bounds", "c.json"), "c.json: no JSON"),
+        (("--bounds", "b.json"), "b.json holds no bound"), (("--bounds", "c.json"), "c.json: not JSON"),
         (("--bounds", "d.json"), "d.json"), (("x", "--diff", "y", "--bounds", "a.json"), "leave out --diff"),
         (("--bounds", "a.json", "-o", "a.json"), "a.json"),
     ):

@@ -107,7 +107,7 @@ def test_a_sweep_that_was_killed_at_its_start_begins_again(tmp_path):
 
 def test_a_folder_with_other_files_is_refused(tmp_path):
     (tmp_path / "thesis.tex").write_text("")
-    with pytest.raises(ResultsError, match="there are other files in it"):
+    with pytest.raises(ResultsError, match="it contains other files"):
         Results(tmp_path).begin(ABOUT)
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
