@@ -1,5 +1,5 @@
 /* The columns of a separable convolution: each pixel is the sum of 17 neighbours in its column, weighted. A block has
- * as many columns as a warp has lanes, and a warp for each of some rows. It brings its pixels and what lies within the radius
+ * as many columns as a warp has lanes, and a warp for each of some rows. It loads its pixels and those within the radius
  * above and below into local memory, then each thread sums its own `steps` pixels up. The image in memory has RADIUS rows of
  * zeros above and below, so no thread asks where it is. The algorithm is that of convolutionSeparable of the CUDA SDK; the code is ours. */
 #include "metronome.h"

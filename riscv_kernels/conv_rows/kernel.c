@@ -1,5 +1,5 @@
 /* The rows of a separable convolution: each pixel is the sum of 17 neighbours in its row, weighted. A block of threads
- * makes `steps` pixels a thread of one row: it brings them and what lies within the radius on either side into local
+ * makes `steps` pixels a thread of one row: it loads them and those within the radius on either side into local
  * memory, then each thread sums its own up. The image in memory has so many zeros on either side, so no thread asks where it is.
  * The algorithm is that of convolutionSeparable of the CUDA SDK; the code is ours. */
 #include "metronome.h"

@@ -1,6 +1,6 @@
 /* A system of n linear equations, brought into a triangle without pivoting: for each column first the factors of the rows
  * below the diagonal, a thread a row, then these rows less their factor times the column's row, a thread an element.
- * The right-hand sides are the last column of the n x (n + 1) matrix. Each of the two is a launch of its own.
+ * The right-hand sides are the last column of the n x (n + 1) matrix. Each of the two is a separate launch.
  * The algorithm is that of Rodinia's gaussian; the code is ours. */
 #include "metronome.h"
 

@@ -1,5 +1,5 @@
 /* Heat on a chip of n x n cells, by steps, in one group of all threads: a cell's next temperature comes from its own,
- * its four neighbours', its power and the ambient temperature. At the border the cell itself stands for what is beyond.
+ * its four neighbours', its power and the ambient temperature. At the border the cell itself replaces a missing neighbour.
  * A step reads one buffer and writes the other; the barrier keeps the steps apart.
  * The algorithm is that of Rodinia's hotspot; the code is ours. */
 #include "metronome.h"

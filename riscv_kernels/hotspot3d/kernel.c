@@ -1,5 +1,5 @@
 /* Heat in a chip of layers of n x n cells, by steps, in one group of all threads: a cell's next temperature is a weighted
- * sum of its own, its six neighbours', its power and the air's. At the border the cell itself stands for what is
+ * sum of its own, its six neighbours', its power and the air's. At the border the cell itself replaces a neighbour
  * beyond. A thread goes through all layers at its place, and keeps the cells below and above in registers. A step reads
  * one buffer and writes the other; the barrier keeps the steps apart.
  * The algorithm is that of Rodinia's hotspot3D; the code is ours. */

@@ -1,4 +1,4 @@
-/* How far each of n places is from one: a thread a place. Who is nearest is for the host to find.
+/* The distance of each of n places from a given one: a thread a place. The host finds the nearest.
  * The algorithm is that of Rodinia's nn; the code is ours. */
 #include "metronome.h"
 

@@ -1,5 +1,5 @@
 /* Inclusive prefix sum. Each block of threads scans its elements in local memory (Hillis and Steele: one step and one
- * barrier per power of two), one thread sums the blocks' totals up, and every element adds what lies before its block. */
+ * barrier per power of two), one thread sums the blocks' totals up, and every element adds the sum of the blocks before it. */
 #include "metronome.h"
 
 typedef struct {

@@ -1,4 +1,4 @@
-/* The sum of each row of a matrix: one thread a row, so each lane walks along lines of its own, a word at a time. */
+/* The sum of each row of a matrix: one thread a row, so each lane reads its own lines, a word at a time. */
 #include "metronome.h"
 
 typedef struct {

@@ -1,8 +1,8 @@
-/* The record through which spawn_threads() tells the warps what to do, and the registers that carry a thread's place.
+/* The record of spawn_threads() for the warps, and the registers that hold a thread's place.
  * Shared by C and assembly; runtime.c asserts the offsets.
  *
- * The compiler is told (-ffixed-x18 .. -ffixed-x27) never to use s2..s11: between calls of the thread function
- * they belong to spawn.S. Thus a thread knows its place without one memory access, and no warp saves a register.
+ * The compiler never uses s2..s11 (-ffixed-x18 .. -ffixed-x27): between calls of the thread function
+ * they belong to spawn.S. A thread therefore knows its place without a memory access, and no warp saves a register.
  *   s2 s3 s4   blockIdx.x .y .z
  *   s5 s6 s7   threadIdx.x .y .z
  *   s8         the block's number among those resident (barrier number, slice of local memory)

@@ -1,10 +1,10 @@
 /* Metronome's kernel interface: SIMT instructions, thread mapping, divergence, barriers, local memory, console.
  *
- * Branches on which the lanes of a warp disagree need nothing: `metronome run` and `build` add what parts lanes and
- * brings them together (docs/divergence.md). All threads of a block must reach a barrier together.
+ * Branches on which the lanes of a warp disagree need nothing: `metronome run` and `build` add the code that splits lanes and
+ * joins them again (docs/divergence.md). All threads of a block must reach a barrier together.
  *
  * The macros below do the same by hand. A function that has them is left as it is: in it, every branch on which lanes
- * disagree has to stand inside them. So it is with --no-simt, where such a branch is a fault:
+ * disagree must be inside them. The same holds with --no-simt, where such a branch is a fault:
  *
  *     SIMT_IF(x < y) { ... } SIMT_ELSE { ... } SIMT_ENDIF        (the else part may be left out)
  *     SIMT_WHILE(x != 1) { ... } SIMT_ENDWHILE
@@ -18,9 +18,9 @@
  * Every lane executes exactly the instructions of its own path in their C order, so whatever a compiler may do to
  * sequential code stays right as long as it invents no branch of its own: -fconvergent-functions keeps it from copying
  * or threading branches past the SIMT instructions, and the empty asm at the head of each arm from turning the
- * arm into selects, which for floats become branches again, and those might stand behind the join.
+ * arm into selects, which for floats become branches again, and those might come after the join.
  *
- * A program has all names but these: what is declared here without __, and names that begin with metronome_, simt_,
+ * A program may use all names but these: those declared here without __, and those that begin with metronome_, simt_,
  * METRONOME_, SIMT_, CSR_, CONTEXT_, MEMORY_ or POLICY_. Its macros may have any other name, before the header, too.
  */
 #ifndef METRONOME_H
@@ -83,7 +83,7 @@ SIMT_INLINE uint32_t simt_pred(uint32_t __predicate, uint32_t __restore_mask)
 
 /* ---- Divergence ---- */
 
-/* C2y's defer: what it encloses runs at the end of the scope, that is here, and nothing may jump out of it. */
+/* C2y's defer: the enclosed code runs at the end of the scope, which is here, and must not jump out of it. */
 #ifdef __STDC_DEFER_TS25755__
 #define SIMT_NO_JUMPS _Defer
 #else
@@ -113,11 +113,11 @@ SIMT_INLINE uint32_t simt_pred(uint32_t __predicate, uint32_t __restore_mask)
         } } }                                                \
     }
 
-/* Each active lane by itself, in ascending order: what one reads and writes, no other of the warp changes meanwhile.
+/* Each active lane by itself, in ascending order: no other lane of the warp changes what it reads and writes meanwhile.
  *
  *     SIMT_ONE_BY_ONE { *total += own; } SIMT_ENDONE
  *
- * With one lane active, any branch is right. Other warps run on: what they share needs a cell for each warp. */
+ * With one lane active, any branch is allowed. Other warps continue: data shared between warps needs a cell for each warp. */
 #define SIMT_ONE_BY_ONE                                                            \
     for (uint32_t simt_turn = 0; simt_turn < simt_num_threads(); simt_turn++) {    \
         uint32_t simt_predicate = simt_thread_id() == simt_turn;                   \
@@ -136,7 +136,7 @@ SIMT_INLINE uint32_t simt_pred(uint32_t __predicate, uint32_t __restore_mask)
  *
  *     while (x != 1) { METRONOME_LOOP_BOUND(100); x = next(x); }
  *
- * It is of the innermost loop around it in the machine code: not for a loop that is unrolled or that runs once. */
+ * It bounds the innermost loop around it in the machine code: not for a loop that is unrolled or that runs once. */
 #define METRONOME_LOOP_BOUND(n)                                            \
     __asm__ volatile(".Lmetronome_loop_%=:\n"                              \
                      ".pushsection .metronome.loops, \"\", @progbits\n"    \
@@ -151,7 +151,7 @@ SIMT_INLINE uint32_t simt_pred(uint32_t __predicate, uint32_t __restore_mask)
         __asm__ volatile("csrr %0, %1" : "=r"(simt_csr) : "i"(number));         \
         simt_csr;                                                               \
     })
-/* For what never changes: the compiler may drop or merge the reads. */
+/* For a value that never changes: the compiler may drop or merge the reads. */
 #define SIMT_CSR_CONSTANT(number)                                               \
     __extension__({                                                             \
         uint32_t simt_csr;                                                      \
@@ -178,7 +178,7 @@ SIMT_INLINE void region_begin(void) { SIMT_CSR_WRITE(CSR_MREGION, 1); }
 SIMT_INLINE void region_end(void) { SIMT_CSR_WRITE(CSR_MREGION, 0); }
 
 /* Parameters of the warp policies (docs/policies.md, "Changing them"); for machines with SmConfig.policy_csr. On others, and
- * for a value that cannot be, nothing happens. Meant for main, between two spawn_threads(). */
+ * for an invalid value, nothing happens. Meant for main, between two spawn_threads(). */
 #define POLICY_GROUP_WARPS       1 /* two_level: warps of a group */
 #define POLICY_LOCALITY_BASE     2 /* ccws: the least score */
 #define POLICY_LOCALITY_THROTTLE 3 /* ccws: how much a loss of locality counts */
@@ -221,12 +221,12 @@ typedef void (*thread_function)(const void *__argument);
 /* Run `function(argument)` once for every thread of every block of the grid, on all warps; return when all are done.
  *
  * dimension   1, 2 or 3: how many entries of grid and block count.
- * grid, block sizes; block may be null: blocks of one thread. The grid may have any size: what does not fit runs in
+ * grid, block sizes; block may be null: blocks of one thread. The grid may have any size: blocks that do not fit run in
  *             further rounds, and the last round masks the lanes that are left over.
  * Returns 0, or -1 when a block has more threads than the machine (nothing ran).
  * Call it from main, that is warp 0, lane 0. The threads of a block run on one group of warps and may use
  * __syncthreads() and local_memory(). The function should be a leaf that lives in the 15 caller-saved registers:
- * what it keeps on the stack goes through memory.
+ * values that it keeps on the stack go through memory.
  */
 int spawn_threads(uint32_t __dimension, const uint32_t *__grid_dim, const uint32_t *__block_dim,
                   thread_function __function, const void *__argument);

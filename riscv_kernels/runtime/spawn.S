@@ -1,8 +1,8 @@
-/* The workers behind spawn_threads(): every spawned warp runs one of them, warp 0 too. Registers: context.h. */
+/* The workers of spawn_threads(): every spawned warp runs one of them, warp 0 too. Registers: context.h. */
 #include "context.h"
 #include "simt_asm.h"
 
-/* Let only the first `left` lanes go on when fewer than all are left to do. Clobbers left and t6. */
+/* Keep only the first `left` lanes active if fewer tasks than lanes are left. Clobbers left and t6. */
 .macro limit_lanes left, lanes
     bgeu   \left, \lanes, 99f
     li     t6, 1

@@ -1,6 +1,6 @@
 /* Text on the console.
  *
- * Every active lane prints by itself, in ascending order, and every warp has a line of its own on the console: lines
+ * Every active lane prints by itself, in ascending order, and every warp has its own line on the console: lines
  * of lanes and warps stay whole, if each ends with a newline. A line of several calls stays whole inside SIMT_ONE_BY_ONE
  * (metronome.h). The order of the warps' lines is that of their newlines.
  *

@@ -1,5 +1,5 @@
 /* A filter of nine weights over an n x n image, one thread a pixel. Beyond the border of the image its outermost pixels
- * go on. The weights are arguments, so they are the same word for all threads.
+ * are repeated. The weights are arguments, so they are the same word for all threads.
  * The algorithm is that of Vortex's example sfilter; the code is ours. */
 #include "metronome.h"
 

@@ -1,4 +1,4 @@
-/* What runs on the machine: out[i] = factor * in[i] + i, one thread an element. Change it together with host.py.
+/* The program for the machine: out[i] = factor * in[i] + i, one thread an element. Change it together with host.py.
  *
  * metronome.h has the thread mapping, barriers, local memory and the console. Threads may take different branches.
  */
@@ -20,11 +20,11 @@ static void scale(const void *block)
     args->out[i] = args->factor * args->in[i] + (TYPE)i;
 }
 
-/* Runs on one thread alone. What it returns is the exit code: 0 is success. */
+/* Runs on one thread only. It returns the exit code: 0 is success. */
 int main(void)
 {
     const arguments *const args = kernel_arguments();
-    region_begin(); /* what is measured begins here .. */
+    region_begin(); /* the measured region begins here .. */
     const int status = spawn_threads(1, &args->n, 0, scale, args);
     region_end(); /* .. and ends here */
     return status;

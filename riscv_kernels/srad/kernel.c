@@ -1,6 +1,6 @@
 /* A step that takes speckles out of an n x n image, in one group of all threads: first a coefficient for each pixel, from
  * how much its neighbours differ; then each pixel moves towards them, by its own coefficient and those to the south and
- * east. At the border the pixel itself stands for what is beyond. The barrier keeps the two halves apart.
+ * east. At the border the pixel itself replaces a missing neighbour. The barrier keeps the two halves apart.
  * The algorithm is that of Rodinia's srad; the code is ours. */
 #include "metronome.h"
 

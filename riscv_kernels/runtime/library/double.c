@@ -1,11 +1,11 @@
-/* What of double and long double there is: a float becomes one as an argument of printf, and printf makes a float of it. */
+/* All support for double and long double: printf's float arguments become double, and printf converts them back. */
 #include <stdint.h>
 
 #include "format.h"
 
 double __extendsfdf2(float value);
 
-/* What a float becomes as an argument of printf. Without a branch: it is called outside SIMT_ONE_BY_ONE. */
+/* Convert a float argument of printf to double. Without a branch: it is called outside SIMT_ONE_BY_ONE. */
 double __extendsfdf2(float value)
 {
     const uint32_t bits = __builtin_bit_cast(uint32_t, value);

@@ -1,4 +1,4 @@
-/* What the functions of math.h share. They have no branch: lanes of a warp that would take different ones must not
+/* Shared parts of the functions of math.h. They have no branch: lanes of a warp that would take different ones must not
  * disagree. A choice is an AND with a mask, since a float ternary becomes a branch.
  *
  * Only + - * / and fmaf, each rounded once, so that every machine with IEEE 754 gives the same bits: the tests run the

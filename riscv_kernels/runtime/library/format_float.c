@@ -5,11 +5,11 @@
 
 RESERVED_CALLS;
 
-/* A place for a carry, 39 digits before the point, 149 behind it. */
+/* A place for a carry, 39 digits before the point, 149 after it. */
 #define POINT 40
 #define DIGITS (POINT + 149)
 #define MOST_PRECISION 149
-/* Words of a fixed-point number: 160 bits behind the point, 128 before it. */
+/* Words of a fixed-point number: 160 bits after the point, 128 before it. */
 #define FRACTION_WORDS 5
 #define WORDS 9
 
@@ -67,7 +67,7 @@ static void to_decimal(decimal *number, uint32_t bits)
         number->digits[i] = (uint8_t)times_ten(words);
 }
 
-/* Half to even at `end`: what is kept are the digits before it. */
+/* Round half to even at `end`, keeping the digits before it. */
 static void round_at(decimal *number, uint32_t end)
 {
     if (end >= DIGITS)

@@ -25,7 +25,7 @@ float __metronome_expm1f(float x)
     return choose(mask_of(x == 0.0f), x, y);
 }
 
-/* ln(u + c) = ln u + c / u with u = 1 + x rounded and c what that has lost. */
+/* ln(u + c) = ln u + c / u with u = 1 + x rounded and c the rounding error. */
 INLINE float log1p_inline(float x)
 {
     const float u = 1.0f + x;

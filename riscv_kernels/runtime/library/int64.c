@@ -1,5 +1,5 @@
-/* What the compiler calls for 64-bit division: a bit a step, the same number of steps in every lane. Division by zero
- * gives what the machine's own does: all ones, and the dividend as the remainder. */
+/* 64-bit division, which the compiler calls: a bit a step, the same number of steps in every lane. Division by zero
+ * gives the machine's results: all ones, and the dividend as the remainder. */
 #include <stdint.h>
 
 uint64_t __udivdi3(uint64_t dividend, uint64_t divisor);

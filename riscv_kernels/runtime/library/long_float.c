@@ -1,4 +1,4 @@
-/* Conversions between float and 64-bit integers: what the compiler calls for a cast, and those with a rounding mode. */
+/* Conversions between float and 64-bit integers: those that the compiler calls for a cast, and those with a rounding mode. */
 #include "float32.h"
 
 float __floatdisf(int64_t x);

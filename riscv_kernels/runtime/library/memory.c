@@ -1,4 +1,4 @@
-/* What the compiler calls by itself in the library's own sources (RESERVED_CALLS): lanes with the same number of bytes. */
+/* Functions that the compiler calls in the library's own sources (RESERVED_CALLS), for lanes with equal sizes. */
 #include <stddef.h>
 
 void *__metronome_memset(void *target, int value, size_t bytes);

@@ -121,7 +121,7 @@ static const char *parse_flags(const char *at, text_format *format)
     }
 }
 
-/* Behind the %: returns what follows the conversion, and the number of l (or of h, negative) in *length. */
+/* After the %: returns the text after the conversion, and the number of l (or of h, negative) in *length. */
 static const char *parse(const char *at, text_format *format, int32_t *length, argument_list *arguments)
 {
     *format = (text_format){.precision = -1};

@@ -15,7 +15,7 @@ INLINE float sin_rest(float r, float low)
     return fma32(r * s, p, low);
 }
 
-/* The cosine of r + low is *high and what is returned. */
+/* The cosine of r + low is the sum of *high and the returned value. */
 INLINE float cos_rest(float r, float low, float *high)
 {
     const float s = r * r;

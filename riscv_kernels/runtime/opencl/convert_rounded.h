@@ -1,4 +1,4 @@
-/* What convert_T with a rounding mode or _sat does to one element: __metronome_rte and the others round to a whole number,
+/* convert_T with a rounding mode or _sat for one element: __metronome_rte and the others round to a whole number,
  * which an integer is; __metronome_sat_T takes the nearest number there is; __metronome_float_rtz and the others are
  * conversions to float in which the mode counts. */
 #ifndef METRONOME_OPENCL_CONVERT_ROUNDED_H

@@ -12,7 +12,7 @@ METRONOME_CL float __metronome_from_half(ushort x)
 METRONOME_WIDEN1(float, ushort, __metronome_from_half)
 
 /* `up`: whether a number whose last bits `rest` are dropped is rounded away from 0; `tie` is half a unit. `most`: for
- * what is too large. */
+ * numbers that are too large. */
 #define METRONOME_TO_HALF(mode, up, most)                                                   \
     METRONOME_CL ushort __metronome_to_half##mode(float x)                                  \
     {                                                                                       \

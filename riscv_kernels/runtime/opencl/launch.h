@@ -1,4 +1,4 @@
-/* What the host tells the launcher: the beginning of the argument block (sim/program/opencl/launch.py writes it). */
+/* The host's record for the launcher: the beginning of the argument block (sim/program/opencl/launch.py writes it). */
 #ifndef METRONOME_OPENCL_LAUNCH_H
 #define METRONOME_OPENCL_LAUNCH_H
 
@@ -16,7 +16,7 @@ typedef struct {
 
 typedef struct {
     opencl_range range;
-    uint32_t single;      /* the work-items are their own work-groups, and need no warp of their own */
+    uint32_t single;      /* the work-items are their own work-groups, and need no separate warp */
     uint32_t resident;    /* at most so many work-groups at a time */
     const void *arguments;
 } opencl_launch;

@@ -1,4 +1,4 @@
-/* Mathematics in float, of scalars and vectors. The functions behind these are in riscv_kernels/runtime/math.h. */
+/* Mathematics in float, of scalars and vectors. They use the functions of riscv_kernels/runtime/math.h. */
 #ifndef METRONOME_OPENCL_MATH_BUILTINS_H
 #define METRONOME_OPENCL_MATH_BUILTINS_H
 

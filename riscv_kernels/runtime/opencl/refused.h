@@ -1,4 +1,4 @@
-/* What the machine does not have: each name is refused where it is used. */
+/* Names for things that the machine does not have: each is refused where it is used. */
 #ifndef METRONOME_OPENCL_REFUSED_H
 #define METRONOME_OPENCL_REFUSED_H
 

@@ -1,4 +1,4 @@
-/* Who a work-item is, barriers and fences. The registers are those of context.h; spawn.S keeps them. */
+/* Identity of a work-item, barriers and fences. The registers are those of context.h; spawn.S keeps them. */
 #ifndef METRONOME_OPENCL_WORKITEM_H
 #define METRONOME_OPENCL_WORKITEM_H
 
