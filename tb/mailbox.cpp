@@ -37,7 +37,7 @@ struct Mailbox {
     uint64_t start_pc, arg, policy, fetch_policy, max_cycles;
     uint64_t tail;             // cycles that the SM stays idle before its program counts as ended
     uint64_t record_level;     // 0 no records, 1 cycles with an issue, writeback or store, 2 every cycle
-    uint64_t lookahead;        // a request may wait this long for Python: the memory model says how long it can
+    uint64_t lookahead;        // a request may wait this long for Python; from the memory model
     uint64_t wake_cycle;       // wake Python at the end of this cycle at the latest
     uint64_t ready_from;       // the first cycle in which memory accepts another request
     uint64_t records;          // address of Python's record buffer
@@ -52,7 +52,7 @@ struct Mailbox {
     uint64_t request_given;
     uint64_t response_taken;
     // Nanoseconds from the end of a cycle to the next, summed: over those in which Python was woken, and over samples
-    // of the others, which tell what of the former is the simulation's own. Reset to 0 by Python.
+    // of the others, which show the simulation's share of the former. Reset to 0 by Python.
     uint64_t wakes, wake_ns, samples, sample_ns;
     uint32_t status[kStatusWords];
     Request requests[kRing];
@@ -103,7 +103,7 @@ svBit mailbox_launch(
     return 1;
 }
 
-// What memory does in this cycle: bit 0 it accepts a request, bit 1 a response is due.
+// The actions of memory in this cycle: bit 0 it accepts a request, bit 1 a response is due.
 int mailbox_drive(int64_t cycle) {
     const auto now = static_cast<uint64_t>(cycle);
     mailbox_cycle = cycle;

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <cstdio>
 
-// By the linker, if there are such sections: counters, what is known of each function, the functions' names.
+// By the linker, if there are such sections: counters, data of each function, the functions' names.
 #define SECTION(name) \
     extern "C" __attribute__((weak, visibility("hidden"))) const char __start___llvm_prf_##name[]; \
     extern "C" __attribute__((weak, visibility("hidden"))) const char __stop___llvm_prf_##name[];

@@ -1,5 +1,5 @@
-// What the simulation counts in the measured region beyond the SM's own counters (docs/counters.md, "Statistics of a
-// simulation"). tb/top.sv tells what happens in a cycle; tb/statistics.py mirrors the structure and reads the sums.
+// Counts of the simulation in the measured region, beyond the SM's own counters (docs/counters.md, "Statistics of a
+// simulation"). tb/top.sv passes the events of a cycle; tb/statistics.py mirrors the structure and reads the sums.
 
 #include <algorithm>
 #include <bit>
@@ -19,7 +19,7 @@ constexpr int kWaits = 16;
 constexpr int kBins = 64;
 constexpr int kStates = 32;
 
-// What is counted of accesses to lines, by the names of sim.machine.statistics.LineAccesses.
+// Counts of accesses to lines, by the names of sim.machine.statistics.LineAccesses.
 #define ACCESSES(FIELD) \
     FIELD(instructions) FIELD(accesses) FIELD(uncached) FIELD(hits) FIELD(merges) FIELD(forwards) FIELD(misses)
 
@@ -33,7 +33,7 @@ struct Accesses {
 constexpr char kAccessFields[] = ACCESSES(FIELD);
 #undef FIELD
 
-// A warp's cycles by its stall reason (0: eligible, but another was selected); behind the reasons, those in which it
+// A warp's cycles by its stall reason (0: eligible, but another was selected); after the reasons, those in which it
 // has none: it issues an instruction, it issues a NOP, it is inactive.
 struct Numbers {
     uint64_t warps, reasons, lookup_waits;
@@ -91,7 +91,7 @@ void statistics_launch(int warps, int reasons, int bits_of_reason, int lookup_wa
     reason_bits = bits_of_reason;
 }
 
-// A cycle of the region. `reasons` has `reason_bits` a warp; `selected` is -1 for nobody.
+// A cycle of the region. `reasons` has `reason_bits` a warp; `selected` is -1 if no warp is.
 void statistics_warps(int64_t active, const svBitVecVal *reasons, int selected, svBit nop) {
     const Numbers &numbers = statistics.numbers;
     for (int warp = 0; warp < static_cast<int>(numbers.warps); ++warp) {

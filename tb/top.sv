@@ -1,6 +1,6 @@
 // Simulation top: the SM, its clock, and a mailbox (tb/mailbox.cpp) through which Python serves its memory port.
 //
-// Everything that the SM sees changes at the falling edge; everything that it says is taken at the rising edge, which
+// The inputs of the SM change at the falling edge; its outputs are read at the rising edge, which
 // ends a cycle. Cycle 0 is the one in which start is high. Python wakes only when `wake` changes: at the rising edge
 // that ends a cycle, so an answer can still be presented in the cycle that follows. layout.svh is generated from the
 // layouts of hdl (sim/build/simulator.py): the position and width of every field.
@@ -33,7 +33,7 @@ module metronome_top;
       input longint cycle, input bit region, input int warp, input int rd);
 
   localparam int RESET_CYCLES = 3;
-  // A deadlock is reported when it has lasted so many cycles in which the LSU could have asked memory and did not:
+  // A deadlock is reported after this many cycles in which the LSU could have sent a request and did not:
   // then no load or store is left that could still become a fault.
   localparam int DEADLOCK_CYCLES = 1024;
 

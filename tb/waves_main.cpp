@@ -1,4 +1,4 @@
-// The main program of a simulation that dumps its signals: cocotb's, dumping only the cycles that are asked for.
+// The main program of a simulation that dumps its signals: cocotb's, dumping only the requested cycles.
 //
 // METRONOME_WAVES_FROM and METRONOME_WAVES_TO, cycles of the program; without them it dumps all, the reset included.
 

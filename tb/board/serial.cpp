@@ -1,6 +1,6 @@
 // A board in simulation: its serial line is this program's standard input and output.
 //
-// Everything that the board sees changes while its clock is 0; what it says is taken after the rising edge. While the
+// Everything that the board sees changes while its clock is 0; its outputs are read after the rising edge. While the
 // board has nothing to do (no byte on its way, no program that runs) no cycle passes: this waits for the next byte.
 //
 // Arguments: cycles of a bit; cycles of silence after which nothing happens any more; the greatest number of cycles of a

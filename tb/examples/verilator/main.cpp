@@ -1,6 +1,6 @@
-// Runs one program on the exported SM: memory with a fixed latency behind the bare line port, then exit code and counters.
+// Runs one program on the exported SM: memory with a fixed latency at the bare line port, then exit code and counters.
 //
-// Everything that the SM sees changes while clk is 0; everything that it says is taken before the rising edge, which ends
+// Everything that the SM sees changes while clk is 0; its outputs are read before the rising edge, which ends
 // a cycle. Cycle 0 is the one in which start is high. Ports that an export may lack (straps, probe) are looked for when
 // this is compiled.
 
@@ -153,7 +153,7 @@ public:
         std::memcpy(&top.mem_resp_data[0], data.data(), kLineBytes);
     }
 
-    // Before the rising edge: what is taken.
+    // Before the rising edge: the transfers.
     void take(Vmetronome_sm &top, uint64_t cycle) {
         if (top.mem_resp_valid && top.mem_resp_ready) presented_ = false;
         if (!top.mem_req_valid || !top.mem_req_ready) return;
