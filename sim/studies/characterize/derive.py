@@ -63,12 +63,12 @@ def _units(found: Measured) -> list[Finding]:
     # The divider accepts an operation when it has finished the previous one, so this is its latency. An instruction
     # that needs the result comes this much later.
     behind = near["div"] - apart["div"]
-    findings = [Finding(key="dependent issue", value=behind, how="two dependent divisions, less two others")]
+    findings = [Finding(key="dependent issue", value=behind, how="two dependent divisions, minus two independent ones")]
     for unit in UNITS:
         findings += [
             Finding(
                 key=f"latency_{unit.name}", value=near[unit.name] - behind,
-                how=f"{near[unit.name]:g} cycles to a dependent {unit.about}, less {behind:g}",
+                how=f"{near[unit.name]:g} cycles to a dependent {unit.about}, minus {behind:g}",
             ),
             Finding(key=f"interval_{unit.name}", value=apart[unit.name], how=f"independent {unit.about} in a row"),
         ]
@@ -77,7 +77,7 @@ def _units(found: Measured) -> list[Finding]:
         if slot is not None:
             findings.append(Finding(
                 key=f"latency_{unit.name} (slot)", value=slot,
-                how=f"a csrr {slot - 1} behind it has to wait for the writeback port",
+                how=f"a csrr selected {slot - 1} cycles later waits for the writeback port",
             ))
     return findings
 
@@ -103,7 +103,7 @@ def _control(found: Measured) -> list[Finding]:
     findings += [
         Finding(
             key=f"barrier of {warps} warps", value=min(taken),
-            how="all reach it at once: from in front of it to behind it, in the warp that waits least",
+            how="all warps reach it at once: the cycles across it in the warp that waits least",
         )
         for warps, taken in found.barriers.items() if warps > 1
     ]
@@ -118,7 +118,7 @@ def _local(found: Measured) -> list[Finding]:
         ),
         Finding(
             key="local store, load", value=_pair(found.order, "local store, load"),
-            how="a store and the load of it, from pair to pair",
+            how="a store and a load of the same word, from pair to pair",
         ),
     ]
     for stride in word_strides(found.shape):
@@ -145,9 +145,10 @@ def _global(found: Measured) -> list[Finding]:
         Finding(key="load miss", value=miss, how="a chain of loads through new lines"),
         Finding(
             key="store, load", value=_pair(found.order, "store, load"),
-            how="a store and the load of it, from pair to pair",
+            how="a store and a load of the same word, from pair to pair",
         ),
-        Finding(key="store, fence", value=one(found.order, "store, fence"), how="from the store to behind the fence"),
+        Finding(key="store, fence", value=one(found.order, "store, fence"), how="from the store to the instruction "
+                                                                                "after the fence"),
     ]
     findings += [
         Finding(
@@ -160,7 +161,7 @@ def _global(found: Measured) -> list[Finding]:
     findings += [
         Finding(
             key=sizes[name], value=_room(found.under_way, name) if cached else None,
-            how=f"the most {name} behind which a hit is not late", unit="entries",
+            how=f"the most {name} after which a hit is not late", unit="entries",
         )
         for name in AFTER
     ]

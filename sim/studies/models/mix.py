@@ -94,7 +94,7 @@ def mix_of(config: SmConfig, result: RunResult, issued: np.ndarray) -> Mix:
     inside = _inside(issues, code)
     streams = [issues["pc"][inside & (issues["warp"] == warp)].tolist() for warp in range(config.warps)]
     if sum(map(len, streams)) != result.counters["committed"]:
-        raise ValueError("the measured region of the program cannot be told from its instructions")
+        raise ValueError("the instructions do not show where the measured region of the program begins and ends")
     loads, stores = result.region.loads, result.region.stores
     return Mix(
         warps=tuple(tuple(_steps(pcs, code)) for pcs in streams if pcs),

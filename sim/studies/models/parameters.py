@@ -54,7 +54,7 @@ def parameters_of(findings: Sequence[Finding], curves: Sequence[Curve]) -> Param
     def value(key: str) -> float:
         found = told[key]
         if found is None:
-            raise ValueError(f"{key} could not be told")
+            raise ValueError(f"{key} could not be derived")
         return found
 
     behind = value("dependent issue")

@@ -19,10 +19,10 @@ __all__ = ["bounds_page", "bounds_section", "read_bounds"]
 
 _KINDS = {"bound": SERIES[0], "exact": SERIES[1], "longest run": SERIES[2]}
 _ABOUT = (
-    "A bound is the most cycles that a program takes from its launch to its end, for the inputs that the table names, "
-    "on that machine, and under the assumptions that the JSON lists. It is exact for these inputs where the time does "
-    "not depend on which of them they are. The longest run is that of the inputs that metronome wcet --observe has "
-    "tried; the ratio says how far the bound is above it."
+    "A bound is the maximum number of cycles of a program from its launch to its end, for the inputs and the machine "
+    "in the table, under the assumptions that the JSON lists. It is exact if the time is the same for all these "
+    "inputs. The longest run is the slowest one that metronome wcet --observe found. The ratio is the bound divided "
+    "by the longest run."
 )
 
 
@@ -85,7 +85,7 @@ def _figure(documents: Sequence[Mapping[str, Any]]) -> list[Figure]:
             })
     return [Figure(
         "bounds-cycles", "Bounds and the longest runs",
-        "Each panel is a program with its size, on a scale of its own. A bar is a machine, with its warps and threads, "
+        "Each panel is a program with its size, on its own scale. A bar is a machine, with its warps and threads, "
         "its issue policy, prediction and memory.", "docs/wcet.md",
         charts.panel_bars(values, title="cycles", colours=_KINDS, legend="", form="~s"),
         Numbers(("program", "bar", "kind", "cycles"),
@@ -102,13 +102,13 @@ def _ratio(document: Mapping[str, Any]) -> Cell:
 def _table(documents: Sequence[Mapping[str, Any]]) -> Table:
     parts = list(dict.fromkeys(name for document in documents for name in document["composition"]))
     return Table(
-        "bounds-table", "Bounds, and what they are made of",
-        "Bound and longest run in cycles, the ratio of the two, how many runs there were and how many of them on the "
-        "hardware; and the parts of the bound.", "docs/wcet.md",
+        "bounds-table", "Composition of the bounds",
+        "Bound and longest run in cycles, their ratio, the number of runs and of those on the hardware, and the "
+        "parts of the bound.", "docs/wcet.md",
         [Column("program", text=True), Column("machine", text=True), Column("bound"),
          Column("exact for the inputs", text=True), Column("longest run"), Column("ratio"), Column("runs"),
          Column("on hardware"), Column("inputs", text=True),
-         *(Column(name, "made of") for name in parts)],
+         *(Column(name, "parts") for name in parts)],
         [[cells.text(_program(document)), cells.text(_machine(document)), cells.count(document["bound"]),
           cells.text("yes" if document["exact"] else "no"), cells.count(document.get("observed_max")), _ratio(document),
           cells.count(document.get("observed_runs")), cells.count(document.get("observed_on_hardware")),

@@ -94,8 +94,8 @@ def compare_section(joined: Joined, first: Rows, second: Rows) -> Section:
     """The comparison as a section of a page."""
     columns = [Column("what", text=True), Column("A", text=True), Column("B", text=True)]
     names = Table(
-        "compare-settings", "What differs between A and B",
-        "Settings that have no value in common in the two sets. All others are the same in the two runs of a pair.",
+        "compare-settings", "Differences between A and B",
+        "Settings without a common value in the two sets. All others are equal in the two runs of a pair.",
         f"A: {first.folder}; B: {second.folder}", columns,
         [[cells.text(name.removeprefix("config.")), cells.text(_listed(one)), cells.text(_listed(two))]
          for name, (one, two) in joined.differing.items()],

@@ -67,8 +67,8 @@ def _section(pairs: Pairs, machine: str, name: str) -> Section:
     size = f"{config['config.warps']} warps of {config['config.threads']} threads"
     about = (
         f"{papers()[_PAPER]['cite']}. {len(pairs.rows)} runs on {machine}: {size}. A name such as lrr-gtlrr is the "
-        "fetch policy, then the issue policy; SWaS has one policy for both. The paper's figures 4 to 8 exist as "
-        "pictures only: of its numbers, those of its tables and its text stand beside ours."
+        "fetch policy, then the issue policy; SWaS has one policy for both. The paper's figures 4 to 8 exist only as "
+        "pictures, so ours are compared with the numbers in its tables and its text."
     )
     figures = [
         _figure_4(pairs, name), _figure_5(pairs, name), *(_ratio_figure(pairs, name, issue) for issue in _POLICIES),
@@ -98,9 +98,9 @@ def _table_1(pairs: Pairs, name: str) -> Table:
         ])
     return Table(
         f"{name}-table-1", "Benchmarks and their instructions",
-        "Warp-instructions that are committed between the first and the last of the kernel, without inserted NOPs: the "
-        "paper's number, ours, and ours divided by the paper's. Two numbers of ours are the least and the greatest of "
-        "all runs; the ratio is that of the first run.",
+        "Warp-instructions committed between the first and the last of the kernel, without inserted NOPs: the "
+        "paper's number, ours, and ours divided by the paper's. If we give two numbers, they are the minimum and "
+        "maximum of all runs; the ratio is that of the first run.",
         "Crouzet 2024, Table I",
         [Column("benchmark", text=True), Column("kernel here", text=True), Column("paper"), Column("ours"),
          Column("ours / paper")],
@@ -130,7 +130,8 @@ def _table_2(pairs: Pairs, name: str) -> Table:
     return Table(
         f"{name}-table-2", "SWaS GTLRR against the baseline LRR-GTLRR",
         "The IPC of SWaS divided by that of the baseline (below 1: SWaS is slower), and the cycles in which the "
-        "baseline issues another warp than its policy demands, cache misses and taken branches excused. The paper "
+        "baseline issues a warp that its policy does not demand, except after cache misses and taken branches. The "
+        "paper "
         "predicts branches as not taken.",
         "Crouzet 2024, Table II", columns, rows,
     )
@@ -182,8 +183,9 @@ def _figure_5(pairs: Pairs, name: str) -> Figure:
     values = _baseline_bars(pairs, "error_rate", 100.0, "%")
     return Figure(
         f"{name}-figure-5", "Scheduling errors of the baseline",
-        "Cycles in which the baseline issues another warp than its policy demands, in % of all cycles; cache misses "
-        "and taken branches are excused. A bar is a pair of policies: the colour is the fetch policy, its shade the "
+        "Cycles in which the baseline issues a warp that its policy does not demand, in % of all cycles, except "
+        "after cache misses and taken branches. A bar is a pair of policies: the colour is the fetch policy, its "
+        "shade the "
         "issue policy.",
         "after Crouzet 2024, figure 5",
         charts.bars(values, series=_pair_colours(), title="error rate, % of cycles", legend="fetch-issue"),
@@ -236,8 +238,8 @@ def _no_errors(pairs: Pairs, name: str) -> Table:
     return Table(
         f"{name}-no-errors", "SWaS keeps to its policy",
         f"Every run of SWaS must have 0 errors and 0 discrepancies: {good} of {len(rows)} have. A discrepancy is a "
-        "cycle in which another warp is issued than the policy demands; an error is one that no cache miss and no "
-        "taken branch excuses.",
+        "cycle in which a warp issues that the policy does not demand; an error is a discrepancy that no cache miss "
+        "or taken branch explains.",
         "Crouzet 2024, section VI.B.2",
         [Column("benchmark", text=True), Column("policy", text=True), Column("prediction", text=True), Column("cycles"),
          Column("errors"), Column("discrepancies"), Column("0 and 0", text=True)],

@@ -59,8 +59,7 @@ def text_table(pairs: Pairs, name: str) -> Table:
         rows.append([cells.text(statement["what"]), theirs, *(ours[prediction][key]() for prediction in ours)])
     return Table(
         f"{name}-text", "Numbers in the paper's text",
-        "What the text of the paper says about its measurements, and the same of our results. Two numbers are the "
-        "least and the greatest.",
+        "Measurements that the text of the paper states, and ours. Two numbers are a minimum and a maximum.",
         "Crouzet 2024, section VI.B",
         [Column("what", text=True), Column("paper"), *(Column(f"ours, {prediction}") for prediction in ours)], rows,
     )

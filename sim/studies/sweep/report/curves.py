@@ -45,11 +45,11 @@ def _numbers(document: Mapping[str, Any]) -> Section:
 def _latencies(latencies: Sequence[Mapping[str, Any]]) -> Table:
     """One row per number, as the command prints them."""
     return Table(
-        "latencies", "What was found, and what the configuration says",
-        "Measured is what the micro-benchmarks tell. They are not told what is configured, and where nothing says a "
-        "number in advance, there is none beside it.", _SOURCE,
+        "latencies", "Measured and configured numbers",
+        "The micro-benchmarks measure each number without knowledge of the configuration. A number that the "
+        "configuration does not determine has no counterpart.", _SOURCE,
         [Column("number", text=True), Column("measured"), Column("configured"), Column("unit", text=True),
-         Column("as it must be", text=True)],
+         Column("agrees", text=True)],
         [[cells.text(each["name"]), _plain(each["measured"]), _plain(each["config"]), cells.text(each["unit"]),
           cells.UNKNOWN if each["config"] is None else cells.holds(not each["differs"])] for each in latencies],
     )
@@ -63,8 +63,9 @@ def _cpi(cpi: Sequence[Mapping[str, Any]], study: Mapping[str, str]) -> Table:
     forms = [(warps, form) for warps in shown for form in ("independent", "dependent")]
     return Table(
         "table-7", "Cycles per instruction (table 7)",
-        "Cycles that one more instruction takes, in a row of 8 to 16, of the slowest warp. A dependent one needs the "
-        "result before. The last column is the study's own: without and with dependence, where it tells them apart.",
+        "Cycles that one more instruction takes in a row of 8 to 16, in the slowest warp. A dependent instruction "
+        "needs the result of the previous one. The last column has the study's numbers: independent and dependent, "
+        "if it distinguishes them.",
         _SOURCE,
         [Column("class", text=True), Column("instructions", text=True),
          *(Column(form, _counted(warps)) for warps, form in forms), Column("table 7", "Fermi study", text=True)],
@@ -226,7 +227,8 @@ def _spread(name: str, study: str, told: str, *, piece: str, runs: Sequence[Sequ
         })
     return Figure(
         name, f"{piece}, {len(runs)} runs ({study})",
-        f"Cycles, by the number of the warp: a point is the first run, a line goes from least to most. {told}",
+        "Cycles, by the number of the warp: a point is the first run, and a line spans the minimum and the maximum. "
+        f"{told}",
         _SOURCE,
         charts.point_panels(values, series={"first run": SERIES[0]}, legend="point", shapes=None,
                             groups_are="warp", values_are="cycles"),

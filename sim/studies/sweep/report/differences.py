@@ -17,6 +17,6 @@ def differences(paper: str, computed: Sequence[str]) -> Section:
     return Section(f"{paper}-differences", f"What differs from {table['short']}, and why", [
         "The machine and the programs are not those of the paper, so the numbers need not agree:",
         [*(each["text"] for each in table["differences"]), *computed],
-        *(["Causes that have been measured:", measured] if measured else
+        *(["Measured causes:", measured] if measured else
           ["No cause of a difference has been measured yet."]),
     ])

@@ -14,8 +14,8 @@ __all__ = ["forecast_sections"]
 
 _ABOUT = (
     "A schedule is forecast from the issue policy, the latencies and each warp's instructions, as if every warp always "
-    "had its next instruction. For swas that, with the NOPs and misses that follow from it, is the prediction. In the "
-    "other modes a warp whose buffer is empty is passed over, and from then on the forecast is one of another run."
+    "had its next instruction. For swas this, with the resulting NOPs and misses, is the prediction. In the other "
+    "modes a warp whose buffer is empty is passed over, and from then on the forecast is wrong."
 )
 
 
@@ -32,7 +32,7 @@ def forecast_sections(rows: Sequence[Row]) -> list[Section]:
         items += [f"{len(without)} runs have no forecast:", without]
     if there:
         items += [*_figure(there), _table(there)]
-    return [Section("forecast", "What a forecast is worth", items)]
+    return [Section("forecast", "Accuracy of the forecast", items)]
 
 
 def _bar(row: Row, machines: bool) -> str:
@@ -48,8 +48,8 @@ def _figure(rows: Sequence[Row]) -> list[Figure]:
         "said": f"{row.workload}, {_bar(row, machines)}: {100 * row['forecast.same_cycle']:.6g} %",
     } for row in rows]
     return [Figure(
-        "forecast-cycle", "Issues that came in the cycle forecast",
-        "Of the issues that were forecast, the share in whose very cycle that warp has issued. Each panel is a "
+        "forecast-cycle", "Issues in the predicted cycle",
+        "The share of forecast issues that the warp made in exactly that cycle. Each panel is a "
         "workload; a bar is a scheme, its colour the mode of coordination.", "docs/predict.md",
         charts.panel_bars(values, title="% of the issues forecast", colours=MODES, legend="mode", own_axis=False),
         Numbers(("workload", "scheme", "mode", "percent"),
@@ -61,11 +61,11 @@ def _table(rows: Sequence[Row]) -> Table:
     machines = len({row.machine for row in rows}) > 1
     return Table(
         "forecast-runs", "Forecast and measured",
-        "Cycles of the measured region as forecast and as measured, and by how much % the forecast is off. Of the "
-        "issues forecast: those in whose cycle that warp has issued, and those whose warp is that of the issue with "
-        "the same number.", "docs/predict.md",
+        "Cycles of the measured region, forecast and measured, and the error of the forecast in %. Then the share of "
+        "forecast issues with the right warp in the same cycle, and at the same place in the order of "
+        "issue.", "docs/predict.md",
         [Column("workload", text=True), Column("scheme", text=True), *[Column("machine", text=True)] * machines,
-         Column("measured", "cycles"), Column("forecast", "cycles"), Column("off by, %", "cycles"),
+         Column("measured", "cycles"), Column("forecast", "cycles"), Column("error, %", "cycles"),
          Column("same cycle", "issues"), Column("same place", "issues")],
         [[cells.text(row.workload), cells.text(row.scheme), *[cells.text(row.machine)] * machines,
           cells.count(row.cycles), cells.count(row["forecast.cycles"]),

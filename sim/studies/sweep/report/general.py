@@ -28,14 +28,14 @@ def status_section(rows: Rows, name: str = "runs", what: str = "") -> Section:
     items: list[str | Sequence[str] | Figure | Table] = [text]
     if rows.missing:
         items.append(
-            f"{len(rows.missing)} missing: these have no result yet. The same metronome sweep goes on with them. "
-            "Figures and tables show what is there."
+            f"{len(rows.missing)} missing: these have no result yet, and the same metronome sweep continues with "
+            "them. Figures and tables show the results so far."
         )
         more = len(rows.missing) - _MOST_MISSING
         items.append([*rows.missing[:_MOST_MISSING], *[f"and {more} more"] * (more > 0)])
     if rows.failed:
         items.append(Table(
-            f"{name}-failed", "Failed runs", "Runs that no figure and no other table has, with the reason of each.",
+            f"{name}-failed", "Failed runs", "Runs that are in no figure and no other table, and the reason for each.",
             rows.folder,
             [Column("workload", text=True), Column("scheme", text=True), Column("machine", text=True),
              Column("reason", text=True)],
@@ -73,7 +73,7 @@ def settings_items(rows: Sequence[Row]) -> list[str | Sequence[str] | Figure | T
     """The settings of the runs: the most important in a line, and all in a table."""
     settings = _settings(rows)
     return [
-        "What was run: " + "; ".join(f"{name} {settings[name]}" for name in _FIRST if name in settings) + ".",
+        "Settings of the runs: " + "; ".join(f"{name} {settings[name]}" for name in _FIRST if name in settings) + ".",
         Table(
             "settings", "Every setting of the runs that have passed",
             "All values of each option of metronome sweep and of each field of the machine, in the order of the sweep.",
@@ -95,9 +95,9 @@ def table_of_runs(rows: Sequence[Row], name: str, title: str, *, folded: bool) -
         ])
     return Table(
         name, title,
-        "Cycles of the measured region; IPC: thread-instructions in a cycle; errors and discrepancies: cycles in which "
-        "another warp is issued than the policy demands; of errors those are excused in which a cache miss or a taken "
-        "branch is the cause (unknown in a build without oracles); NOPs in % of the cycles.", "docs/counters.md",
+        "Cycles of the measured region; IPC: thread-instructions in a cycle; discrepancies: cycles in which the warp "
+        "that issues is not the one that the policy demands; errors: discrepancies not caused by a cache miss or a "
+        "taken branch (unknown in a build without oracles); NOPs in % of the cycles.", "docs/counters.md",
         [Column("workload", text=True), Column("scheme", text=True), *[Column("machine", text=True)] * machines,
          Column("cycles"), Column("IPC"), Column("errors"), Column("discrepancies"), Column("NOPs")],
         body, folded=folded,
@@ -135,14 +135,14 @@ def general_section(rows: Sequence[Row]) -> Section:
         name for name in rows[0].values if name == "kernel" or (name.startswith("config.") and name not in _NO_AXES)
     ])
     names = ", ".join(name.removeprefix("config.") for name in axes) or "nothing"
-    items: list[str | Sequence[str] | Figure | Table] = [f"{len(rows)} runs. What varies among them: {names}."]
+    items: list[str | Sequence[str] | Figure | Table] = [f"{len(rows)} runs. They differ in: {names}."]
     if len(rows) > MOST_BARS:
         items.append(f"More than {MOST_BARS} runs are not drawn; the table has them.")
     items += _figure(rows, "cycles", "cycles", "Cycles of each run",
-                     "Cycles of the measured region (fewer are better). Each panel is a workload and has a scale of "
-                     "its own; a bar is a scheme, its colour the mode of coordination.")
+                     "Cycles of the measured region (fewer are better). Each panel is a workload and has its own "
+                     "scale; a bar is a scheme, its colour the mode of coordination.")
     items += _figure(rows, "ipc", "thread-instructions per cycle", "IPC of each run",
-                     "Thread-instructions committed per cycle. Each panel is a workload and has a scale of its own; "
+                     "Thread-instructions committed per cycle. Each panel is a workload and has its own scale; "
                      "a bar is a scheme, its colour the mode of coordination.")
     items += breakdown(rows, "general")
     return Section("general", "Results", items)

@@ -100,8 +100,8 @@ def _intervals(name: str) -> Table:
     intervals = papers()[_PAPER]["intervals"]["names"]
     return Table(
         f"{name}-table-1", "Colours of the changes",
-        "The nine intervals of a change x. Each has its upper limit and not its lower one; the paper leaves most "
-        "limits open.", "Magalhães 2025, Table 1",
+        "The nine intervals of a change x. Each includes its upper limit but not its lower one; the paper leaves "
+        "most limits open.", "Magalhães 2025, Table 1",
         [Column("interval", text=True)],
         [[cells.text(text, f"change-{place}")] for place, text in enumerate(intervals)],
     )
@@ -197,7 +197,7 @@ def _wins_table(found: Sequence[Experiment], name: str) -> Table:
                  *_part((papers()[_PAPER]["text"]["pta_better_than_gto"], 96))])
     return Table(
         f"{name}-wins", "Counts of gains",
-        "Experiments with fewer cycles than round robin, and how many there are. The last line counts those in which "
+        "Experiments with fewer cycles than round robin, and all experiments. The last line counts those in which "
         "PTA needs fewer cycles than GTO.", "Magalhães 2025, section 6.1 and Table 2",
         [Column("policy", text=True), Column("machine", text=True),
          *(Column(heading, source) for source in ("ours", "paper") for heading in ("fewer cycles", "of", "share"))],

@@ -56,7 +56,7 @@ def _figure(name: str, title: str, rows: Sequence[Row]) -> Figure:
     return Figure(
         name, f"How far each warp has come: {title}",
         "Instructions that each warp has issued, over the cycles of the whole run. Each panel is a policy and a line a "
-        "warp; a line that lies flat is a warp that waits or has ended.", "docs/policies.md",
+        "warp; a flat line is a warp that waits or has ended.", "docs/policies.md",
         charts.line_panels(values, x="cycle", y="instructions", legend="warp"),
         Numbers(("policy", "warp", "cycle", "instructions"),
                 [(each["panel"], each["line"], each["x"], each["y"]) for each in values]),

@@ -59,7 +59,7 @@ def reorder_sections(rows: Sequence[Row]) -> list[Section]:
         paper["about"], *(_figure(size, complete[size]) for size in _smallest(complete)), _table(complete, paper),
         paper["differs"], *_rates(rows, paper),
     ]
-    return [Section("reorder", "What the order of accesses costs", items)]
+    return [Section("reorder", "Cost of the order of accesses", items)]
 
 
 def _rates(rows: Sequence[Row], paper: Mapping[str, Any]) -> list[Figure | Table]:
@@ -102,7 +102,7 @@ def _rates_table(by_size: Mapping[_Size, Sequence[Row]], paper: Mapping[str, Any
     return Table(
         "reorder-rates", "Rates of misses by data cache", paper["rates"], "docs/analyze.md",
         [Column("memory, data cache", text=True), Column("runs"), Column("estimated", "misses in loads, mean"),
-         Column("measured", "misses in loads, mean"), Column("runs with another number")],
+         Column("measured", "misses in loads, mean"), Column("runs with other counts")],
         rows,
     )
 

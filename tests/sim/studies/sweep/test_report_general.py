@@ -68,7 +68,7 @@ def name_of(row):
 def test_other_results_are_drawn(own):
     page, text, rows = own
     good = [row for row in rows if row["passed"]]
-    assert "crouzet" not in page.items and "What varies among them: kernel, issue, latency, size." in text
+    assert "crouzet" not in page.items and "They differ in: kernel, issue, latency, size." in text
 
     def panel(key):
         return key.partition(",")[0]
