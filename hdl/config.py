@@ -17,7 +17,7 @@ from .memory_map import DEFAULT_MAP, MemoryMap, require_map, require_stacks
 __all__ = ["LINE_BYTES", "LINE_NUMBER_BITS", "LINE_OFFSET_BITS", "LIST_SLOT_BITS", "WATCHING", "Channels",
            "Coordination", "FaultCause", "MemoryMap", "Prediction", "SmConfig"]
 
-#: A line: what memory is asked for, and what the caches hold.
+#: A line: the unit of requests to memory and of the caches.
 LINE_BYTES = 64
 
 #: Bits of a byte's place in its line, and of a line's number: a byte address is Cat(place, number).
@@ -27,7 +27,7 @@ LINE_NUMBER_BITS = 32 - LINE_OFFSET_BITS
 #: Bits of the number of a line that is read ahead of a list of accesses (hdl.memory.order.reader).
 LIST_SLOT_BITS = 4
 
-#: Fields that choose what only a simulation needs.
+#: Fields that select parts that only a simulation needs.
 WATCHING = ("probe", "assertions", "oracles", "all_counters")
 
 #: The largest cache or scratchpad: 16 MiB.

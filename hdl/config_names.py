@@ -32,7 +32,7 @@ class FaultCause(DescribedEnum):
 class Coordination(enum.StrEnum):
     """How fetch and issue are coordinated (design.md section 3)."""
 
-    #: One scheduler for fetch and issue; what breaks the flow becomes NOPs (Crouzet 2024, section IV).
+    #: One scheduler for fetch and issue; interruptions of the instruction flow become NOPs (Crouzet 2024, section IV).
     SWAS = "swas"
     #: Two schedulers; wrong-path instructions are dropped (Crouzet 2024, section V-B).
     BASELINE = "baseline"

@@ -35,10 +35,10 @@ class Sm(Component):
         members = {
             "start": In(1),  # launch, one cycle: warp 0 starts
             "start_pc": In(32),  # with ``start``: where
-            "arg": In(32),  # with ``start``: what mscratch holds
+            "arg": In(32),  # with ``start``: the value of mscratch
             #: Lines: requests out, responses in any order (:mod:`hdl.layouts.memory`).
             "mem": Out(wiring.Signature({
-                #: What memory is asked for.
+                #: The request to memory.
                 "req": Out(stream.Signature(memory_request_layout(config))),
                 #: Its answers.
                 "resp": In(stream.Signature(memory_response_layout(config))),
@@ -65,7 +65,7 @@ class Sm(Component):
             #: Sticky, one bit for each of :data:`hdl.layouts.probe.ASSERTIONS`: may never be 1.
             members["assertions"] = Out(len(ASSERTIONS))
         if config.probe:
-            members["probe"] = Out(probe_layout(config))  # what happens in this cycle
+            members["probe"] = Out(probe_layout(config))  # the events of this cycle
             members["hang_pc"] = Out(data.ArrayLayout(32, config.warps))  # the pc that each warp issued last
             members["passed_over"] = Out(passed_over_layout(config))  # the warps that each scheduler starves
         super().__init__(members)

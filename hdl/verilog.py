@@ -19,7 +19,7 @@ __all__ = ["BUSES", "TOP", "FlatVerilog", "convert", "flat_top", "generate", "ge
 #: The name of the top-level module.
 TOP = "metronome_sm"
 
-#: What an SM with flat ports can have for memory: the component inside, which takes the configuration.
+#: The memory interfaces of an SM with flat ports: the component inside, which takes the configuration.
 BUSES: dict[str, type[Component]] = {"line": Sm, "axi": AxiSm}
 
 #: In the names of flat ports.
@@ -30,7 +30,7 @@ _ELEMENTS = {"counters.stalls": [reason.name.lower() if reason else None for rea
 #: A part of a register that is constant. Nothing that it depends on ever changes.
 _CONSTANT = re.compile(r"^  always @\*\n    (.+ = \d+'h[0-9a-f]+;)$", re.MULTILINE)
 #: The declaration of a wire without a bit: a field of a record that this configuration does not need. The writer leaves
-#: out what is assigned to it, and what reads it.
+#: out its assignments and its readers.
 _EMPTY = re.compile(r"^  wire \[-1:0\] \S+ ?;\n", re.MULTILINE)
 _MODULE = re.compile(r"^module .*?;\n.*?^endmodule\n", re.MULTILINE | re.DOTALL)
 

@@ -24,11 +24,11 @@ _ALIGNMENT = 64
 #: After each buffer one memory line stays zero; a kernel that writes past the end is caught there.
 _GUARD_BYTES = 64
 _MOST_MESSAGES = 8
-#: What an output holds before the kernel has written it: as a float a NaN, as an integer nothing that occurs by chance.
+#: The initial value of an output: as a float a NaN, as an integer a value that does not occur by chance.
 UNWRITTEN = 0xFFA5A5A5
 
 _FLOAT_BITS = struct.Struct("<f")
-#: What an element of a buffer may be.
+#: The types of a buffer's elements.
 _WORDS = (np.dtype(np.int32), np.dtype(np.uint32), np.dtype(np.float32))
 
 
@@ -231,7 +231,7 @@ def fma32(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
     product = a.astype(np.float64) * b.astype(np.float64)
     addend = c.astype(np.float64)
     total = product + addend
-    # What the addition lost, exactly (Knuth's two-sum).
+    # The exact rounding error of the addition (Knuth's two-sum).
     virtual = total - product
     lost = (product - (total - virtual)) + (addend - virtual)
     even = (total.view(np.int64) & 1) == 0

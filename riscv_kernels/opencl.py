@@ -21,13 +21,13 @@ class Local:
 class OpenCl:
     """One run of a kernel over a range of work-items, and the check of its output."""
 
-    #: In the kernel's order, or by the names of its parameters. A buffer is what ``Buffers.place`` has returned; a
+    #: In the kernel's order, or by the names of its parameters. A buffer is the return value of ``Buffers.place``; a
     #: scalar is a number, a vector a sequence of numbers, a struct its bytes; a ``__local`` pointer is a
     #: :class:`Local`.
     arguments: Sequence[object] | Mapping[str, object]
     #: Work-items in one to three dimensions.
     global_size: int | Sequence[int]
-    #: Work-items of a work-group in as many dimensions; None: what suits the kernel and the machine.
+    #: Work-items of a work-group in as many dimensions; None: a size that suits the kernel and the machine.
     local_size: int | Sequence[int] | None = None
     #: name -> (address, initial bytes): ``Buffers.placed``.
     buffers: dict[str, tuple[int, bytes]]

@@ -21,7 +21,7 @@ from metronome.hdl.lib.onehot import one_hot
 
 __all__ = ["ANSWERER_RULES", "ASKER_RULES", "MASTER_RULES", "SLAVE_RULES", "AxiRules", "LineRules", "broken_rules"]
 
-#: Forbidden to a master, by bit. The second half is what the bridge promises beyond AXI.
+#: Forbidden to a master, by bit. The second half are the bridge's guarantees beyond AXI.
 MASTER_RULES = (
     "AWVALID fell, or AW changed, before AWREADY",
     "WVALID fell, or W changed, before WREADY",

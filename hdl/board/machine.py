@@ -19,7 +19,7 @@ from .uart import UartReceiver, UartTransmitter
 
 __all__ = ["CONSOLE_BYTES", "BoardMachine"]
 
-#: So many bytes of the console wait for the host; the SM's next one then waits for it.
+#: The most bytes of the console that wait for the host; the SM's next byte waits until one is read.
 CONSOLE_BYTES = 512
 
 
@@ -47,7 +47,7 @@ class BoardMachine(Component):
         self._clock_hz, self._divisor, self._patience = clock_hz, divisor, patience
         super().__init__({
             "clk": In(1),  # the only clock
-            "rst": In(1),  # of everything but what memory holds
+            "rst": In(1),  # of everything except the contents of memory
             "rx": In(1, init=1),  # type: ignore[call-arg]  # serial line from the host, of no clock
             "tx": Out(1, init=1),  # type: ignore[call-arg]  # serial line to the host
             "busy": Out(1),  # a program runs

@@ -36,7 +36,7 @@ class _Words(Component):
         super().__init__({
             "address": In(_ADDRESS_BITS),  # the byte address divided by the size of a word
             "mask": In(MEMORY_WORD_BYTES),  # the bytes that are written in this cycle
-            "write": In(_WORD_BITS),  # with ``mask``: what is written
+            "write": In(_WORD_BITS),  # with ``mask``: the data to write
             "there": Out(1),  # combinational: a region has the line of the word
             "read": Out(_WORD_BITS),  # the word at the ``address`` of the cycle before
         })
@@ -85,11 +85,11 @@ class BoardMemory(Component):
             "host_valid": In(1),  # the host accesses a word of 32 bits
             "host_write": In(1),  # with ``host_valid``: it writes
             "host_address": In(30),  # with ``host_valid``: the word's address divided by 4
-            "host_data": In(32),  # with ``host_valid``: what it writes
+            "host_data": In(32),  # with ``host_valid``: the data to write
             "host_done": Out(1),  # one cycle: the access is done
-            "host_read": Out(32),  # with ``host_done``: what was read
+            "host_read": Out(32),  # with ``host_done``: the data read
             "host_error": Out(1),  # with ``host_done``: no memory is there
-            #: What the SM has stored to the console.
+            #: The bytes that the SM has stored to the console.
             "console": Out(stream.Signature(console_layout(config))),
         })
 

@@ -37,11 +37,11 @@ class Monitor(Component):
             "sent": Out(stream.Signature(8)),  # the bytes for it
             "valid": Out(1),  # a word is accessed
             "write": Out(1),  # with ``valid``: it is written
-            "space": Out(Space),  # with ``valid``: of what
+            "space": Out(Space),  # with ``valid``: its address
             "address": Out(30),  # with ``valid``: its byte address divided by 4
-            "data": Out(32),  # with ``valid``: what is written
+            "data": Out(32),  # with ``valid``: the data to write
             "done": In(1),  # the access is done
-            "read": In(32),  # with ``done``: what was read
+            "read": In(32),  # with ``done``: the data read
             "error": In(1),  # with ``done``: there is no such word
         })
 

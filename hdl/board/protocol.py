@@ -19,9 +19,9 @@ __all__ = ["CRC_START", "FILL_WORDS", "HEADER_BYTES", "MAX_WORDS", "PROTOCOL_VER
 PROTOCOL_VERSION = 1
 #: The words of a frame, at most; a count of 0 stands for it.
 MAX_WORDS = 256
-#: Memory is filled in pieces of so many words.
+#: Memory is filled in pieces of this many words.
 FILL_WORDS = 256
-#: Of a request, behind its mark: operation, count, address and CRC.
+#: The bytes of a request after its mark: operation, count, address and CRC.
 HEADER_BYTES = 8
 #: CRC-16 with the polynomial 0x1021, the high bit first, no inversion: `binascii.crc_hqx` of Python.
 CRC_START, _CRC_POLYNOMIAL = 0xFFFF, 0x1021
@@ -48,7 +48,7 @@ class Space(enum.IntEnum):
 class Flag(enum.IntFlag):
     """The last byte of an answer, before its CRC."""
 
-    #: A word is not there: no memory, no register. What was read of it means nothing, what was written is lost.
+    #: A word does not exist: no memory, no register. Its read value means nothing; a written value is lost.
     NOT_THERE = 1
     #: The operation is none, or has a count that it cannot have.
     REFUSED = 2

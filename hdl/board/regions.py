@@ -17,7 +17,7 @@ MEMORY_WORD_BYTES = 8
 class Region:
     """A contiguous piece of memory."""
 
-    name: str  # what it is for
+    name: str  # its purpose
     first: int  # [address] its first byte
     size: int  # [bytes] a power of two of whole lines; ``first`` is a multiple of it
 

@@ -38,7 +38,7 @@ class UartReceiver(Component):
         self._divisor = divisor
         super().__init__({
             "rx": In(1, init=1),  # type: ignore[call-arg]  # the line, of no clock
-            "bytes": Out(stream.Signature(8)),  # what has come
+            "bytes": Out(stream.Signature(8)),  # the received byte
         })
 
     def elaborate(self, platform: object) -> Module:
@@ -79,7 +79,7 @@ class UartTransmitter(Component):
         _require_divisor(divisor)
         self._divisor = divisor
         super().__init__({
-            "bytes": In(stream.Signature(8)),  # what is to go
+            "bytes": In(stream.Signature(8)),  # the byte to send
             "tx": Out(1, init=1),  # type: ignore[call-arg]  # the line, from a register
         })
 

@@ -51,7 +51,7 @@ class Ulx3s(Component):
         self._machine = BoardMachine(config, regions, clock_hz=CLOCK_HZ, divisor=divisor, patience=patience)
         super().__init__({
             "clk_25mhz": In(1),  # the only clock
-            "btn_fire1": In(1),  # resets everything but what memory holds, while it is pressed
+            "btn_fire1": In(1),  # resets everything except the contents of memory, while it is pressed
             "ftdi_txd": In(1, init=1),  # type: ignore[call-arg]  # serial line: the FTDI chip sends
             "ftdi_rxd": Out(1, init=1),  # type: ignore[call-arg]  # serial line: the FTDI chip receives
             "wifi_gpio0": Out(1, init=1),  # type: ignore[call-arg]  # 1: the board's second processor does not load another bitstream

@@ -31,7 +31,7 @@ class AxiReads(Component):
         super().__init__({
             #: Lines to be read.
             "request": In(stream.Signature(data.StructLayout({"line": LINE_NUMBER_BITS, "tag": tag_bits}))),
-            #: Bursts to be asked for: the slot is the id.
+            #: Bursts to be requested: the slot is the id.
             "ar": Out(stream.Signature(data.StructLayout({"line": LINE_NUMBER_BITS, "slot": bits}))),
             "r_valid": In(1),  # a beat; it is always taken
             "r_slot": In(bits),  # with ``r_valid``: of which burst

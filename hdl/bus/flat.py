@@ -106,7 +106,7 @@ class Flat(Component):
     ) -> None:
         self._component = component
         self.ports = flat_ports(component, names=names, elements=elements)
-        #: One a field: what it is says the layout that it comes from.
+        #: One per field; the layout of the field gives its meaning.
         super().__init__({port.name: In(port.width) if port.is_input else Out(port.width) for port in self.ports})
 
     def elaborate(self, platform: object) -> Module:

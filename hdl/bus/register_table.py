@@ -13,9 +13,9 @@ __all__ = ["ADDRESS_BITS", "COUNTERS_OFFSET", "IDENTITY", "MAP_VERSION", "Access
 
 #: Bits of a register's byte address: the map takes 1 KiB.
 ADDRESS_BITS = 10
-#: What ``identity`` holds: "MTRN".
+#: The value of ``identity``: "MTRN".
 IDENTITY = 0x4D54524E
-#: What ``version`` holds: raised whenever a register changes its place or its meaning.
+#: The value of ``version``: raised whenever a register changes its place or its meaning.
 MAP_VERSION = 1
 #: The low half of the first counter.
 COUNTERS_OFFSET = 0x100
@@ -39,8 +39,8 @@ class Register:
     name: str  # in lower case, as the hardware calls it
     offset: int  # [bytes] from the start of the map
     bits: int  # that mean something, from the lowest on
-    access: Access  # what the host may do
-    about: str  # what it says, or does
+    access: Access  # the accesses that the host may make
+    about: str  # its meaning or effect
 
 
 def _configuration(config: SmConfig) -> int:

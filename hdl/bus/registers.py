@@ -25,7 +25,7 @@ def host_ports() -> dict[str, wiring.Member]:
     return {
         "read_address": In(ADDRESS_BITS - 2),  # a register's offset divided by 4
         "read": In(1),  # it is read: a counter's low half keeps the high half
-        "read_data": Out(32),  # combinational: what it holds; 0 where there is none
+        "read_data": Out(32),  # combinational: its value; 0 if there is no register
         "read_known": Out(1),  # combinational: there is one
         "read_ready": Out(1),  # combinational: ``read_data`` holds it; ``read`` only then
         "write_address": In(ADDRESS_BITS - 2),  # a register's offset divided by 4
@@ -61,7 +61,7 @@ class ControlRegisters(Component):
             "idle": In(1),  # nothing of the SM is under way on the bus
             "start": Out(1),  # launch, one cycle
             "start_pc": Out(32),  # where
-            "arg": Out(32),  # what mscratch holds then
+            "arg": Out(32),  # the value of mscratch at the start
             "policy": Out(widths["policy"]),  # strap
             "fetch_policy": Out(widths["fetch_policy"]),  # strap
             "busy": In(1),  # the SM's

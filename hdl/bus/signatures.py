@@ -19,13 +19,13 @@ class Wire:
     name: str  # in lower case, without the bus's own name before it
     bits: int  # its width
     driven: bool  # by the master; else by the slave
-    about: str  # what it says
+    about: str  # its meaning
 
 
 def wires_signature(wires: Iterable[Wire]) -> wiring.Signature:
     """The signals as the master sees them."""
     return wiring.Signature({
-        #: As the table says.
+        #: As in the table.
         wire.name: Out(wire.bits) if wire.driven else In(wire.bits) for wire in wires
     })
 

@@ -38,7 +38,7 @@ class Slots(Component):
             "done": In(1),  # the answer to ``done_slot`` has come
             "done_slot": In(bits),  # with ``done``: a number that was taken
             "done_error": In(1),  # with ``done``: the access has failed
-            "valid": Out(1),  # there is an answer; it and what follows are stable until ``ready``
+            "valid": Out(1),  # there is an answer; it and the signals below are stable until ``ready``
             "number": Out(bits),  # with ``valid``: to which number
             "answer_tag": Out(tag_bits),  # with ``valid``: its tag
             "error": Out(1),  # with ``valid``: it has failed

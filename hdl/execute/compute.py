@@ -23,7 +23,7 @@ _UNITS = {
     Unit.ALU: AluUnit, Unit.MUL: MulUnit, Unit.DIV: DivUnit,
     Unit.FMISC: FmiscUnit,
 }
-#: These share what normalises and rounds, and have one result.
+#: These share the normalisation and rounding, and have one result.
 _FLOAT = (Unit.FMA, Unit.FCVT, Unit.FDIV)
 
 
@@ -44,7 +44,7 @@ class ComputeUnits(Component):
             "write_unit": In(Unit),  # in cycle W: the unit of the instruction that writes now
             "scalar": In(32),  # in W: the value of an instruction of another unit, the same for all lanes
             "add_lane": In(1),  # in W: lane i writes `scalar` OR i (the CSRs that number the lanes)
-            #: In W: what each lane writes; combinational from ``write_unit`` and the units' result registers.
+            #: In W: the value that each lane writes; combinational from ``write_unit`` and the units' result registers.
             "result": Out(data.ArrayLayout(32, config.threads)),
             #: In W: the flags of all active lanes ORed, in the order of fflags; 0 if the unit is not of the FPU.
             "flags": Out(5),

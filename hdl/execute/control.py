@@ -48,7 +48,7 @@ class ControlUnit(Component):
             **optional,
             "start": In(1),  # launch, one cycle
             "start_pc": In(32),  # with ``start``: the first pc of warp 0
-            "argument": In(32),  # with ``start``: what mscratch holds
+            "argument": In(32),  # with ``start``: the value of mscratch
             "peek_warp": In(config.warp_bits),  # in t+1: the warp whose instruction will be in X
             "x": In(operands_layout(config)),  # in X (t+2): the instruction
             "reads_csr": Out(1),  # in X: there is an access to a CSR
@@ -61,7 +61,7 @@ class ControlUnit(Component):
             #: that of a join, a fence.i, and the warp's end. A jal that fetch has followed does not resolve.
             "flow": Out(flow_signature(config)),
             "fault_valid": Out(1),  # in X, combinational: the instruction faults and changes nothing
-            "fault": Out(fault_layout(config)),  # in X: with what
+            "fault": Out(fault_layout(config)),  # in X: its operand
             "result": Out(32),  # in t+3: the value for rd
             "add_lane": Out(1),  # in t+3: each lane adds its number to ``result``
             "rm": Out(3),  # in X, combinational: the rounding mode of an instruction of the FPU; a reserved one faults

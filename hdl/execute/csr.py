@@ -38,11 +38,11 @@ class CsrUnit(Component):
         if config.ordered:
             optional["order"] = Out(order_layout())  # in X: mregion begins or ends a list of accesses
         if config.policy_csr:
-            optional["change"] = Out(change_layout())  # registers: what was written to mpolicy one cycle ago, or 0
+            optional["change"] = Out(change_layout())  # registers: the value written to mpolicy one cycle ago, or 0
         super().__init__({
             **optional,
             "start": In(1),  # launch, one cycle
-            "argument": In(32),  # with ``start``: what mscratch holds
+            "argument": In(32),  # with ``start``: the value of mscratch
             "valid": In(1),  # in X: there is an access; without it nothing is written
             "op": In(5),  # in X: a CsrOp
             "use_imm": In(1),  # in X: the operand is the rs1 field of ``immediate``, not ``rs1``
@@ -54,7 +54,7 @@ class CsrUnit(Component):
             "retired": In(range(config.threads + 1)),  # thread-instructions that are added to minstret in this cycle
             "counter_index": Out(range(len(counter_places()))),  # in X: the counter that is read, if it is one
             "counter_value": In(COUNTER_BITS),  # in X: its value, from the observer
-            "value": Out(32),  # in X: what is read
+            "value": Out(32),  # in X: the value read
             "add_lane": Out(1),  # in X: each lane adds its number to ``value``
             #: In X: the number does not exist, or it is read-only and the instruction writes it.
             "unknown": Out(1),

@@ -22,7 +22,7 @@ class FaultLatch(Component):
         super().__init__({
             "execute_valid": In(1),  # the instruction in stage X faults in this cycle
             "execute": In(fault_layout(config)),  # its fault
-            "lsu_valid": In(1),  # the LSU tells of a fault in this cycle
+            "lsu_valid": In(1),  # the LSU reports a fault in this cycle
             "lsu": In(fault_layout(config)),  # that fault, perhaps of an instruction selected long ago
             "valid": Out(1),  # there was a fault; from the cycle after it until reset
             "fault": Out(fault_layout(config)),  # the one that counts; with `valid`

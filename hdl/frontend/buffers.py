@@ -30,7 +30,7 @@ class InstructionBuffers(Component):
         self._replaces = config.coordination is Coordination.SWAS
         every = (1 << config.warps) - 1
         super().__init__({
-            # Masks and arrays have one element a warp. The stubs know no `init` of a port.
+            # Masks and arrays have one element a warp. The type stubs have no `init` for a port.
             "head_info": Out(data.ArrayLayout(IssueInfo, config.warps)),  # the head of each ring
             #: A register: it is a NOP.
             "head_nop": Out(config.warps, init=every if self._replaces else 0),  # type: ignore[call-arg]
@@ -43,9 +43,9 @@ class InstructionBuffers(Component):
             "pop": In(config.warps),  # in t: whose head leaves (one-hot or 0)
             "pop_warp": In(config.warp_bits),  # in t: the same as a number
             "pop_slot": Out(slot_bits(config)),  # in t: the slot it leaves, which in ``swas`` the fetch made in t fills
-            "entry": Out(BufferEntry),  # in t+1: what left in t
-            "fill": In(arrival_signature(config)),  # what is written into a slot; it can be popped in the next cycle
-            #: What these warps hold, a slot filled in this cycle included, becomes NOPs in ``swas``, else is dropped.
+            "entry": Out(BufferEntry),  # in t+1: the instruction popped in t
+            "fill": In(arrival_signature(config)),  # the instruction for a slot; it can be popped in the next cycle
+            #: The instructions of these warps, one filled in this cycle too, become NOPs in ``swas``, else are dropped.
             "flush": In(config.warps),
             "empty_pop": Out(1),  # the ring that is popped is empty: may never happen
             "overflow": Out(1),  # the slot that is filled was filled: may never happen

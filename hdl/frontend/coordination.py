@@ -27,11 +27,11 @@ def coordination_signature(config: SmConfig) -> wiring.Signature:
     members: dict[str, Member] = {
         "flow": In(flow_signature(config)),  # from the control unit
         "lanes": In(data.ArrayLayout(range(config.threads + 1), warps)),  # active lanes
-        "halt": In(1),  # a fault has stopped the SM: nobody is selected
+        "halt": In(1),  # a fault has stopped the SM: no warp is selected
         "unresolved": In(warps),  # control flow is issued and not resolved
         "resolved": In(warps),  # control flow resolves, or is released, in this cycle
-        "redirected": In(warps),  # it goes on elsewhere: what is in buffer and flight is not executed
-        "lookup": In(lookup_signature(config)),  # the fetch that is looked up, and who waits for a line
+        "redirected": In(warps),  # its control flow changes: instructions in the buffer and in flight are not executed
+        "lookup": In(lookup_signature(config)),  # the fetch in the lookup, and the warps that wait for a line
         "decoded": In(warps),  # whose fetch reaches decode (one-hot or 0)
         "decoded_control": In(1),  # the instruction in decode is control flow
         "turn": In(turn_signature(config)),  # the jump that is followed at decode
@@ -40,8 +40,8 @@ def coordination_signature(config: SmConfig) -> wiring.Signature:
         "empty": In(warps),  # the buffer is empty
         "room": In(warps),  # buffer + in flight < d
         "fetched": In(data.ArrayLayout(range(config.buffer_depth + 1), warps)),  # buffer + in flight, NOPs left out
-        "issue": Out(choice_signature(config)),  # who issues
-        "fetch": Out(choice_signature(config)),  # who fetches
+        "issue": Out(choice_signature(config)),  # the warp that issues
+        "fetch": Out(choice_signature(config)),  # the warp that fetches
     }
     if config.watches_locality:
         members["lost"] = In(warps)  # whose load has missed a line that others have driven out, one cycle ago
@@ -50,7 +50,7 @@ def coordination_signature(config: SmConfig) -> wiring.Signature:
     if len(config.fetch_policies) > 1:
         members["fetch_policy"] = In(range(len(config.fetch_policies)))  # the fetch policy in force
     if config.oracles:
-        members["oracle_select"] = Out(data.ArrayLayout(warps, ORACLES))  # what the oracles pick, each one-hot or 0
+        members["oracle_select"] = Out(data.ArrayLayout(warps, ORACLES))  # the picks of the oracles, each one-hot or 0
     return wiring.Signature(members)
 
 

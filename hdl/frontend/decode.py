@@ -44,7 +44,7 @@ class Decoder(Component):
         super().__init__({
             "instruction": In(32),  # the word
             "fetch_error": In(1),  # memory answered its fetch with an error: the word does not matter
-            "decoded": Out(Decoded),  # what it says
+            "decoded": Out(Decoded),  # the decoded instruction
         })
 
     def elaborate(self, platform: object) -> Module:

@@ -57,13 +57,13 @@ class FetchPipeline(Component):
             "miss": Out(1),  # in t+1: a lookup misses, and is not squashed in this very cycle
             "miss_warp": Out(config.warp_bits),  # in t+1: the warp whose fetch is there
             "done": Out(arrival_signature(config)),  # in t+3: the fetch that comes out
-            #: In t+3: the jump that the decoder follows (only with ``Prediction.BTFN``): the fetches of its warp behind
+            #: In t+3: the jump that the decoder follows (only with ``Prediction.BTFN``): the fetches of its warp after
             #: it, those requested in t+1 to t+3, are squashed.
             "turn": Out(turn_signature(config)),
             "in_flight": Out(counts),  # fetches of each warp in t+1 to t+3
             "kept_in_flight": Out(counts),  # those of them that were not squashed before this cycle
             "refill": Out(1),  # a line comes into the cache
-            #: Of these, the warps that are suspended for ``refill_line`` are so no more from the next cycle on: all, or
+            #: Of these, the warps that are suspended for ``refill_line`` are released from the next cycle on: all, or
             #: without an I-cache one.
             "woken": Out(config.warps),
             "refill_line": Out(LINE_NUMBER_BITS),  # the line of ``refill`` and ``woken``

@@ -52,22 +52,22 @@ class Scheduler(Component):
             #: Instructions fetched and not issued, NOPs left out.
             "fetched": In(data.ArrayLayout(range(config.buffer_depth + 1), warps)),
             "lost": In(warps),  # warps that lost locality in the data cache, one cycle ago
-            "select": Out(warps),  # who is selected (one-hot or 0)
-            "select_valid": Out(1),  # somebody is
-            "select_warp": Out(config.warp_bits),  # who, as a number
+            "select": Out(warps),  # the selected warp (one-hot or 0)
+            "select_valid": Out(1),  # a warp is
+            "select_warp": Out(config.warp_bits),  # its number
         }
         if config.policy_csr:
             members["change"] = In(change_layout())  # of the policies' parameters: they hold from the next cycle on
         if len(self._names) > 1:
             members["policy"] = In(range(len(self._names)))  # the policy in force, by its place in ``policies``
         if doubt:
-            members["doubtful"] = In(warps)  # who may drop out (one-hot or 0)
+            members["doubtful"] = In(warps)  # the warp that may drop out (one-hot or 0)
             members["drop"] = In(1)  # late in the cycle: it does
             members["select_kept"] = Out(warps)  # the pick if it does not: known sooner
             members["select_dropped"] = Out(warps)  # the pick if it does: known sooner
         if oracles:
             members["oracle_eligible"] = In(data.ArrayLayout(warps, oracles))  # further sets
-            #: What the policy in force picks from each of them: same state, same other inputs. It changes no state.
+            #: The current policy's pick from each of them, with the same state and inputs. It changes no state.
             members["oracle_select"] = Out(data.ArrayLayout(warps, oracles))
         super().__init__(members)
 
@@ -85,7 +85,7 @@ class Scheduler(Component):
         )
         policies = [POLICIES[name].of(self._config) for name in self._names]
         states = [
-            # The stubs know only numbers as `init`.
+            # The type stubs allow only numbers as `init`.
             Signal(policy.state_layout(), init=policy.state_reset(),  # type: ignore[arg-type]
                    name=f"{policy.name}_state")
             for policy in policies

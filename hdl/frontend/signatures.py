@@ -21,9 +21,9 @@ def choice_signature(config: SmConfig) -> wiring.Signature:
     """The warp that a scheme has chosen in this cycle, to issue or to fetch."""
     return wiring.Signature({
         "eligible": Out(config.warps),  # the set that it is chosen from
-        "select": Out(config.warps),  # who is chosen (one-hot or 0)
-        "valid": Out(1),  # somebody is
-        "warp": Out(config.warp_bits),  # who, as a number
+        "select": Out(config.warps),  # the chosen warp (one-hot or 0)
+        "valid": Out(1),  # a warp is
+        "warp": Out(config.warp_bits),  # its number
         "if_hit": Out(config.warps),  # ``select``, if this cycle's lookup hits: known sooner
         "if_missed": Out(config.warps),  # ``select``, if it misses
     })
@@ -43,8 +43,8 @@ def lookup_signature(config: SmConfig) -> wiring.Signature:
 def turn_signature(config: SmConfig) -> wiring.Signature:
     """The jump that the decoder follows in this cycle; from the fetch pipeline."""
     return wiring.Signature({
-        "warps": Out(config.warps),  # whose (one-hot or 0): the fetches of its warp behind it are squashed
-        "target": Out(32),  # where that warp goes on
+        "warps": Out(config.warps),  # whose (one-hot or 0): the fetches of its warp after it are squashed
+        "target": Out(32),  # where that warp continues
     })
 
 
@@ -64,7 +64,7 @@ def refill_signature(config: SmConfig) -> wiring.Signature:
     members: dict[str, Member] = {
         "valid": Out(1),  # a line comes into the store
         "line": Out(LINE_NUMBER_BITS),  # its number; that of a stale answer too
-        "data": Out(config.line_bytes * 8),  # what it holds
+        "data": Out(config.line_bytes * 8),  # its contents
         "error": Out(1),  # memory answered with an error
     }
     if not config.icache_bytes:

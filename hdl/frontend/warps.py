@@ -25,14 +25,14 @@ class WarpTable(Component):
         self._config = config
         super().__init__({
             # Masks and arrays have one element a warp.
-            "fetch": In(choice_signature(config)),  # who fetches now
+            "fetch": In(choice_signature(config)),  # the warp that fetches now
             "fetch_pc_if_hit": Out(32),  # the pc of ``fetch.if_hit``; combinational
             "fetch_pc_if_missed": Out(32),  # the pc of ``fetch.if_missed``
             "lookup": In(lookup_signature(config)),  # the fetch, made in the last cycle, that is looked up now
-            "issued": In(config.warps),  # who issues a control instruction now (one-hot or 0)
+            "issued": In(config.warps),  # the warp that issues a control instruction now (one-hot or 0)
             "turn": In(turn_signature(config)),  # the jump that is followed at decode
-            "flow": In(flow_signature(config)),  # from the control unit: warps that start and those that go on
-            "redirected": Out(config.warps),  # whose fetch goes on elsewhere from the next cycle on; combinational
+            "flow": In(flow_signature(config)),  # from the control unit: warps that start and those that continue
+            "redirected": Out(config.warps),  # warps whose fetch continues elsewhere from the next cycle; combinational
             #: A register: warps with a control instruction issued and neither resolved nor released.
             "unresolved": Out(config.warps),
             "pc": Out(data.ArrayLayout(32, config.warps)),  # where each warp fetches next

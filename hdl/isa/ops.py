@@ -35,7 +35,7 @@ class Unit(enum.Enum, shape=4):
     FMISC = 11
 
 
-#: The units of the FPU. What they execute raises flags, so it takes a writeback slot even where rd is x0.
+#: The units of the FPU. Their instructions raise flags, and so take a writeback slot even if rd is x0.
 FLOAT_UNITS = (Unit.FMA, Unit.FCVT, Unit.FDIV, Unit.FMISC)
 
 

@@ -67,8 +67,8 @@ class Instruction:
     mnemonic: str  # the manual's, or isa.md's
     mask: int  # the bits that tell it from others
     match: int  # their values
-    unit: Unit  # who executes it
-    op: Op  # what that unit is told to do
+    unit: Unit  # the unit that executes it
+    op: Op  # the operation of that unit
     rd: RegFile | None = None  # where its destination is
     rs1: RegFile | None = None  # where its sources are
     rs2: RegFile | None = None  # as rs1
@@ -267,5 +267,5 @@ _RV32F = (
     _float("fmv.w.x", 0x78, FmiscOp.FMV_W_X, funct3=0, rs2_field=0, rs1=_X),
 )
 
-#: Every instruction that the SM knows.
+#: Every instruction of the SM.
 INSTRUCTIONS: tuple[Instruction, ...] = _RV32I + _ZIFENCEI + _ZICSR + _RV32M + _ZICOND + _SIMT + _RV32F

@@ -43,8 +43,8 @@ class IssueStage(Component):
             "reading_warp": Out(config.warp_bits),  # in R: the warp whose instruction is there
             "operands": Out(operands_layout(config)),  # in X (t+2): the instruction, its sources and its thread mask
             "kill": In(1),  # in X: the instruction there faults and writes nothing
-            "halt": In(1),  # the SM has stopped at a fault: what comes to X does not happen
-            "lsu_cancel": Out(1),  # in X: `halt` has taken a load or store that the LSU was told of by `lsu_take`
+            "halt": In(1),  # the SM has stopped at a fault: the instruction in X has no effect
+            "lsu_cancel": Out(1),  # in X: `halt` has cancelled a load or store that `lsu_take` announced to the LSU
             "lsu_ready": In(1),  # in t: the LSU can take a load or store that is selected now
             #: The warps with stores that memory has not completed; a fence waits for them.
             "stores_pending": In(config.warps),

@@ -30,7 +30,7 @@ class OperandStage(Component):
             "masks": In(data.ArrayLayout(config.threads, config.warps)),  # every warp's thread mask; read in R
             #: The register write of this cycle; seen by instructions that are in R in a later one.
             "write": In(write_event_layout(config)),
-            "halt": In(1),  # the SM has stopped at a fault: what is in X does not happen
+            "halt": In(1),  # the SM has stopped at a fault: the instruction in X has no effect
             "operands": Out(operands_layout(config)),  # the instruction in X (t+2), with its sources and thread mask
             "cancelled": Out(1),  # an instruction is in X and `halt` is set
             "busy": Out(1),  # R or X holds an instruction

@@ -59,7 +59,7 @@ class Scoreboard(Component):
             #: One-hot: the warp whose head is selected now, raises flags and writes no register.
             "claim_flags": In(config.warps),
             "release": In(release_signature(config)),  # from the writeback
-            #: The warps whose head may be selected now; a NOP is ready whatever this says (the front end knows).
+            #: The warps whose head may be selected now; a NOP is ready regardless (the front end handles it).
             "ready": Out(config.warps),
             #: Why a head is not ready, a StallReason; NONE when it is.
             "reason": Out(data.ArrayLayout(REASON_BITS, config.warps)),
@@ -86,7 +86,7 @@ class Scoreboard(Component):
         """
         head = self.heads[w]
         memories = {
-            # What claimed each register last (1: a load or store): it counts while the register is pending.
+            # The last claim of each register (1: a load or store): it counts while the register is pending.
             name: Memory(shape=_WORD, depth=REGISTERS // _WORD, init=[]) for name in ("claimed", "released", "by_load")
         }
         writes = {}

@@ -73,9 +73,9 @@ class WritebackSchedule(Component):
             "reserve": In(1),  # an instruction that writes in a fixed cycle is selected now (t)
             "reserve_unit": In(Unit),  # its unit, whose `slot_free` must be set
             "execute": In(1),  # an instruction with a reserved slot is in stage X (t+2)
-            #: What belongs to its result; ``writes`` 0: flags only; ``kill`` (a fault): the slot passes unused.
+            #: Data of its result; ``writes`` 0: flags only; ``kill`` (a fault): the slot passes unused.
             "execute_meta": In(meta),
-            "out": Out(schedule_signature(config)),  # what is due
+            "out": Out(schedule_signature(config)),  # the writeback that is due
             "clash": Out(1),  # two results in one slot: may never happen
             "busy": Out(1),  # some result is still to be written
         })

@@ -51,7 +51,7 @@ class Counter:
     #: The number of its low half (the high half is 0x80 above; by reason: of the first reason's); None if software
     #: cannot read it.
     csr: int | None
-    about: str  # what it counts (docs/counters.md)
+    about: str  # the events that it counts (docs/counters.md)
     title: str | None = None  # of its row in the table of a run, if it has one
     share: bool = False  # it counts cycles: the row shows their share of the region
     oracle: bool = False  # it means nothing in a build without oracles

@@ -45,7 +45,7 @@ class Decoded(data.Struct):
     use_imm: 1
     #: The first operand is the pc, not rs1.
     use_pc: 1
-    #: The front end goes on at pc + imm behind this branch or ``jal``, not at pc + 4.
+    #: The front end continues at pc + imm after this branch or ``jal``, not at pc + 4.
     predicted: 1
     #: Rounding-mode field of a floating-point instruction.
     rm: 3

@@ -29,7 +29,7 @@ def front_event_layout(config: SmConfig) -> data.StructLayout:
         "eligible": mask, "select": mask, "select_valid": 1, "select_warp": warp,
         # The head of the selected warp: whether it is a NOP, else its unit and whether it stores.
         "select_nop": 1, "select_unit": Shape.cast(Unit).width, "select_store": 1,
-        # What osched1 and osched2 pick, each one-hot or 0; 0 without config.oracles.
+        # The picks of osched1 and osched2, each one-hot or 0; 0 without config.oracles.
         "oracles": data.ArrayLayout(mask, ORACLES),
         # Warps with control flow issued and not resolved; with nothing to issue because of a miss; with an empty buffer
         # (0 in swas, where a buffer is empty only for a miss); with a NOP at the head.
@@ -38,7 +38,7 @@ def front_event_layout(config: SmConfig) -> data.StructLayout:
         "fetch_eligible": mask, "fetch": mask, "fetch_valid": 1, "fetch_warp": warp,
         # The lookup of miss_warp's fetch misses; miss: and it is not squashed in this very cycle.
         "missed": 1, "miss": 1, "miss_warp": warp, "miss_line": LINE_NUMBER_BITS,
-        # A line comes into the cache; those of woken that wait for it go on.
+        # A line is written into the cache; the warps of woken that wait for it continue.
         "refill": 1, "woken": mask, "refill_line": LINE_NUMBER_BITS,
         # The warp (one-hot or 0) whose fetch a jump in decode redirects.
         "turn": mask,
@@ -47,7 +47,7 @@ def front_event_layout(config: SmConfig) -> data.StructLayout:
         # May never be 1: the buffer of the selected warp is empty; swas: its buffer + in flight is not d, else: a full
         # buffer is filled.
         "empty_pop": 1, "miscounted": 1,
-        # With ccws: the warps of which the L1 says that they have lost locality.
+        # With ccws: the warps that have lost locality according to the L1.
         **({"lost": mask} if config.watches_locality else {}),
     })
 
@@ -57,7 +57,7 @@ def issue_event_layout(config: SmConfig) -> data.StructLayout:
     return data.StructLayout({
         # The instruction in stage X, two cycles after its selection, in issue order; valid is clear for a NOP.
         "valid": 1, "warp": config.warp_bits, "pc": 32, "instruction": 32, "mask": config.threads,
-        # The scoreboard's judgement of each warp's head, be it a NOP or none: ready, else the StallReason why not.
+        # The state of each warp's head in the scoreboard, even for a NOP or no head: ready, or the StallReason.
         "head_ready": config.warps, "head_reason": data.ArrayLayout(REASON_BITS, config.warps),
         # May never be 1: two results in one writeback slot.
         "clash": 1,
@@ -77,10 +77,10 @@ def control_event_layout(config: SmConfig) -> data.StructLayout:
         # The region counters count.
         "region": 1,
         "resolution": resolution_layout(config), "activation": activation_layout(config),
-        # The instruction in stage X goes on elsewhere than at pc + 4, or fetches anew.
+        # The warp of stage X does not continue at pc + 4, or fetches again.
         "taken": 1,
         # Thread-instructions that the instruction in stage X completes.
         "retired": range(config.threads + 1),
-        # With policy_csr: what the policies are told of a write to mpolicy in the cycle before.
+        # With policy_csr: the change for the policies from a write to mpolicy in the cycle before.
         **({"change": change_layout().size} if config.policy_csr else {}),
     })

@@ -16,7 +16,7 @@ def memory_request_layout(config: SmConfig, *, tag_bits: int | None = None) -> d
         "line": LINE_NUMBER_BITS,  # the number of the line: its byte address divided by the line size
         "tag": config.mem_tag_bits if tag_bits is None else tag_bits,  # comes back with the answer
         "write": 1,  # 1: a write, 0: a read
-        "byte_mask": config.line_bytes,  # for a write: bit i says that byte i of the line is written
+        "byte_mask": config.line_bytes,  # for a write: bit i is 1 if byte i of the line is written
         "data": config.line_bytes * 8,  # for a write: byte i of the line in bits 8i to 8i + 7
     })
 

@@ -20,7 +20,7 @@ ASSERTIONS: tuple[str, ...] = (
     "two results in one writeback slot",
     "the LSU got a request without room for it",
     "a warp was selected that is not active",
-    # What the proofs of the front end assume (hdl.observe.environment), bit by bit.
+    # The assumptions of the front end's proofs (hdl.observe.environment), bit by bit.
     "control flow resolved that was not unresolved, or an ended warp's without a redirect",
     "a warp was released that had nothing unresolved, or was not active",
     "a warp was activated that was active, or had control flow unresolved",

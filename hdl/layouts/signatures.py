@@ -22,7 +22,7 @@ def selection_signature(config: SmConfig) -> wiring.Signature:
         "warp": Out(config.warp_bits),  # in t: the same as a number
         "nop": Out(1),  # in t: the selected head is a NOP, and goes no further
         "info": Out(IssueInfo),  # in t: the selected head, unless it is a NOP
-        "entry": Out(BufferEntry),  # in t+1: what was popped in t, unless that was a NOP
+        "entry": Out(BufferEntry),  # in t+1: the instruction popped in t, unless that was a NOP
     })
 
 

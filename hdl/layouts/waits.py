@@ -9,7 +9,7 @@ import enum
 
 __all__ = ["STARVATION_CYCLES", "LookupWait"]
 
-#: A warp that a scheduler has passed over for so many cycles counts as starved in the report of a hang.
+#: A warp that a scheduler has passed over for this many cycles counts as starved in the report of a hang.
 STARVATION_CYCLES = 1024
 
 

@@ -52,16 +52,16 @@ class CacheTags(Component):
             "use": In(1),
             #: ``victim`` of ``fill_set`` holds ``fill_tag`` from the next cycle on, which is a use of it.
             "fill": In(1),
-            #: The set of which ``victim`` tells, and which ``fill`` writes.
+            #: The set of ``victim``, which ``fill`` writes.
             "fill_set": In(set_bits),
             #: The tag that ``fill`` writes.
             "fill_tag": In(tag_bits),
             #: Combinational, one-hot: the least recently used way of ``fill_set``. One that holds nothing has not been
             #: used since it was emptied.
             "victim": Out(ways),
-            #: A register and ``fill_set``: that set was used in the cycle before, of which ``victim`` does not know.
+            #: A register and ``fill_set``: that set was used in the cycle before, which ``victim`` does not include.
             "recent": Out(1),
-            #: From the next cycle on nothing is held, not even what is filled in this one.
+            #: From the next cycle on the tags are empty, including a line filled in this cycle.
             "invalidate": In(1),
         })
 

@@ -51,7 +51,7 @@ class Channel(Component):
             "pop": In(1),
             #: The place of the oldest access. Registered.
             "head": Out(bits),
-            #: The place of the one behind it. Registered state only.
+            #: The place of the next one. Registered state only.
             "second": Out(bits),
             #: The place of the next one to come. Registered.
             "tail": Out(bits),

@@ -15,7 +15,7 @@ from .seam import access_layout
 
 __all__ = ["PASSES", "Channels"]
 
-#: So many accesses may pass one that waits; then all others wait until it is done.
+#: The most accesses that may pass one that waits; then all others wait until it is done.
 PASSES = 255
 
 
@@ -92,7 +92,7 @@ class Channels(Component):
             self.busy.eq(there.any()),
         ]
         self._turn(m, there=there, more=more, incoming=incoming, current=current, chosen=chosen)
-        # The chosen channel's contents after the access in the lookup leaves; otherwise it has only what comes.
+        # The chosen channel's contents after the access in the lookup leaves; otherwise it has only the new access.
         stored = (there & ~current) | (more & current)
         self._give(m, channels, chosen=chosen, current=current, bypass=~(chosen & stored).any(), incoming=incoming)
         return m

@@ -84,7 +84,7 @@ class Lsu(Component):
             #: Lines, with the unit's own tags.
             "mem": Out(memory_port_signature(config, tag_bits=config.lsu_tag_bits)),
             #: Lane values of loads that write a register. Parts of several loads may alternate; ``last`` marks each
-            #: load's final part. Other loads access memory and come here not at all.
+            #: load's final part. Other loads access memory and do not appear here.
             "wb": Out(stream.Signature(writeback_layout(config))),
             #: One-cycle pulse, registered. A misaligned instruction does nothing else: no access, no writeback. A line
             #: that memory refuses faults at its lowest lane; a load then has a part with mask 0. Of several stores
@@ -99,7 +99,7 @@ class Lsu(Component):
             #: One-cycle pulse for each store that is not misaligned, in the order of processing, two cycles after the
             #: request at the earliest. ``data`` as in the request: its low 1 << size bytes count. 0 without a probe.
             "store_event": Out(probe_layout(config)["store"].shape),
-            #: What the lookup does (:func:`hdl.layouts.probe.lookup_layout`). 0 without a probe.
+            #: The actions of the lookup (:func:`hdl.layouts.probe.lookup_layout`). 0 without a probe.
             "lookup_event": Out(lookup_layout(config)),
             #: May never happen: a take without ``ready``, a request without its take, or without room.
             "overflow": Out(1),

@@ -34,9 +34,9 @@ class CounterMemory(Component):
         count = len(self._widths)
         super().__init__({
             "clear": In(1),  # all counters are 0 in the next cycle
-            **{f"step{number}": In(width) for number, width in enumerate(self._widths)},  # what is added in this cycle
+            **{f"step{number}": In(width) for number, width in enumerate(self._widths)},  # added in this cycle
             "index": In(range(max(2, count))),  # which counter is read
-            "value": Out(COUNTER_BITS),  # combinational: what it had counted before this cycle
+            "value": Out(COUNTER_BITS),  # combinational: the count before this cycle
         })
 
     def elaborate(self, platform: object) -> Module:

@@ -36,9 +36,9 @@ class EnvironmentWatch(Component):
     def __init__(self, config: SmConfig) -> None:
         self._config = config
         super().__init__({
-            "front": In(front_event_layout(config)),  # requests of the I-cache, and what is unresolved
-            "control": In(control_event_layout(config)),  # which warps run, and where they go on
-            "broken": Out(environment_layout()),  # what is broken in this cycle
+            "front": In(front_event_layout(config)),  # requests of the I-cache, and unresolved control flow
+            "control": In(control_event_layout(config)),  # the active warps, and where they continue
+            "broken": Out(environment_layout()),  # the assumptions violated in this cycle
         })
 
     def elaborate(self, platform: object) -> Module:

@@ -28,7 +28,7 @@ class PassedOver(Component):
         self._warps, self._cycles = warps, cycles
         super().__init__({
             "eligible": In(warps),  # a scheduler's set in this cycle
-            "select": In(warps),  # whom it selects (one-hot or 0)
+            "select": In(warps),  # the warp that it selects (one-hot or 0)
             "passed_over": Out(warps),  # a register: the warps that it starves
         })
 

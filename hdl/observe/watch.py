@@ -13,8 +13,8 @@ class Sticky(Component):
 
     def __init__(self, *, width: int) -> None:
         super().__init__({
-            "bits": In(width),  # what is watched
-            "seen": Out(width),  # registers: what has been 1 since reset
+            "bits": In(width),  # the watched bits
+            "seen": Out(width),  # registers: the bits that have been 1 since reset
         })
 
     def elaborate(self, platform: object) -> Module:

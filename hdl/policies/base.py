@@ -29,9 +29,9 @@ class PolicyInputs:
     lanes: Sequence[Value]  # how many lanes are active
     fetched: Sequence[Value]  # how many instructions are fetched and not issued, inserted NOPs left out
     lost: Value  # the warps that lost locality in the data cache, one cycle ago (hdl.memory.l1.victim_tags)
-    #: What a program changes of the parameters (hdl.layouts.control.change_layout); None where it cannot.
+    #: The change of the parameters by a program (hdl.layouts.control.change_layout); None where it cannot.
     change: Any = None
-    selects: Value | None = None  # for updates: whether anybody is selected, where that is known sooner than who
+    selects: Value | None = None  # for updates: whether a warp is selected, if that is known before its number
 
 
 class Policy(abc.ABC):
@@ -43,7 +43,7 @@ class Policy(abc.ABC):
 
     #: Name in docs/policies.md and in ``SmConfig.policies``.
     name: ClassVar[str]
-    #: Whether nobody may be selected although somebody is eligible.
+    #: Whether the policy may select no warp although one is eligible.
     idles: ClassVar[bool] = False
 
     def __init__(self, *, warps: int) -> None:

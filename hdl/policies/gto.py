@@ -9,7 +9,7 @@ from .base import LastWarpPolicy, PolicyInputs, first_by, greedy, largest_first
 
 __all__ = ["AGE_BITS", "GreedyOldest"]
 
-#: Ages up to 4095 eligible cycles are told apart: 31 other warps with a greedy run of 132 instructions each, and runs
+#: Ages up to 4095 eligible cycles are distinct: 31 other warps with a greedy run of 132 instructions each, and runs
 #: are far shorter, because a dependent instruction, a branch or a miss ends one (docs/policies.md, "Ages").
 AGE_BITS = 12
 

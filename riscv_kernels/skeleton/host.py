@@ -13,7 +13,7 @@ from metronome.riscv_kernels.host import Buffers, Problem, compare, fma32, rando
 ABOUT = "out = factor * in + i over size elements"
 #: Element types: kernel.c sees the chosen one as TYPE. The first one is the default.
 TYPES = ("int32", "float32")
-#: What `--size` is without the option, and at most.
+#: The default of `--size`, and its maximum.
 DEFAULT_SIZE = 64
 MAX_SIZE = 1 << 16
 
@@ -32,7 +32,7 @@ def make(dtype: str, size: int, seed: int, config: SmConfig) -> Problem:
     factor, values = random_values(rng, dtype, 1), random_values(rng, dtype, size)
     expected = reference(factor, values)
     buffers = Buffers(config)
-    # `metronome run ... --dump out=out.bin` knows these names.
+    # `metronome run ... --dump out=out.bin` uses these names.
     source, target = buffers.place("in", values), buffers.place_output("out", size)
     return Problem(
         # As kernel.c declares its arguments.

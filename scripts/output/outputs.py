@@ -20,7 +20,7 @@ STDOUT = "-"
 STANDARD_OUTPUT = ("standard output", Path("/dev/stdout"))
 
 #: Suffixes that promise a format: a file with one of these has that format, or is refused.
-#: Any other suffix (``page.old``, ``psort.2``) is part of the name and promises nothing.
+#: Any other suffix (``page.old``, ``psort.2``) is part of the name and selects no format.
 _FORMATS = frozenset((
     ".7z", ".arrow", ".bin", ".bit", ".bmp", ".bz2", ".csv", ".db", ".doc", ".docx", ".dot", ".duckdb", ".elf",
     ".eps", ".feather", ".fst", ".gif", ".gz", ".h5", ".hdf5", ".hex", ".htm", ".html", ".ihex", ".jpeg", ".jpg",

@@ -149,7 +149,7 @@ def hold(path: Path) -> bool:
     if path in _held:
         if _is_at(_held[path], path):
             return True
-        os.close(_held.pop(path))  # it was created anew
+        os.close(_held.pop(path))  # another process has created it
     try:
         descriptor = os.open(path, os.O_RDONLY)
     except (FileNotFoundError, NotADirectoryError):

@@ -137,7 +137,7 @@ class Design:
         self, config: SmConfig, verilog: str | None = None, progress: Progress = lambda step: None, *,
         all_signals: bool = False,
     ) -> None:
-        # Only the memory around the SM knows where it ends.
+        # Only the memory around the SM has a known end.
         self.config = replace(config, memory_map=replace(config.memory_map, end=DEFAULT_MAP.end))
         #: Time spent by this object.
         self.elaborate_seconds = 0.0

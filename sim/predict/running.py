@@ -30,7 +30,7 @@ __all__ = ["OrderMattersError", "Running", "StoppedError"]
 
 _NO_LINE = bytes(LINE_BYTES)
 _NEVER = (1 << 62) - 1
-#: The memory model is looked at after so many cycles at the latest, as in a simulation.
+#: The most cycles until the memory model is next polled, as in a simulation.
 _MOST_CYCLES = 1 << 16
 _EVENTS = 1 << 12
 #: The number of choices that are kept of a policy in Python.
@@ -138,7 +138,7 @@ class Running:
                 self.watcher.take(tidy(events))
                 self.sums["events"] = 0
             if finished or reason == machine.SERVE:
-                # A cycle that has ended is behind the machine, the one in which it stops is not.
+                # The machine is past a cycle that has ended, but not past the one in which it stops.
                 cycle = int(self.box["cycle"]) - (not finished)
                 self._serve(cycle)
                 tell(cycle)

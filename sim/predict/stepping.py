@@ -36,7 +36,7 @@ class Stepper:
         self.steps = np.zeros(WARPS * PLACES, STEP)
         rows = ROWS + config.warps * config.channel_depth
         self.addresses = np.zeros((rows, LANES), np.uint32)
-        #: What each row of addresses stores: (addresses, data, bytes of each).
+        #: The stores of each row of addresses: (addresses, data, bytes of each).
         self.stored: list[tuple[np.ndarray, np.ndarray, int] | None] = [None] * rows
         self._rows = 0
         self.lists = Lists(memory)

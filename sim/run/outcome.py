@@ -15,7 +15,7 @@ from ..machine.engines import Engine
 from ..machine.memory.names import DRAM_MODELS
 from ..machine.policies.files import files_of
 
-if TYPE_CHECKING:  # the command line imports this before it knows whether anything is to be run
+if TYPE_CHECKING:  # the command line imports this even if nothing is run
     from ..machine.memory.store import SparseMemory
     from ..program.compiler.options import Compiling
     from ..program.kernels import Launch

@@ -286,7 +286,7 @@ class Model(Claims):
         self.answered = self.register(1, "expect_answered")
         self.answered_line = self.register(LINE_NUMBER_BITS, "expect_answer")
         self.answered_tag = self.register(response.payload.tag.shape(), "expect_answered_tag")
-        # Without an I-cache nothing is shared: a response serves the warp that asked, and its tag is that warp.
+        # Without an I-cache nothing is shared: a response serves the requesting warp, and its tag is that warp.
         self.serves: Value = self.answered
         if not config.icache_bytes:
             self.serves = self.answered & (self.answered_tag == self.warp)

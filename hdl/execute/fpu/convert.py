@@ -31,7 +31,7 @@ class Convert(Component):
             "a": In(32),  # the integer or the encoding
             "product": Out(Product),  # zero, or nothing in a product's place
             "addend": Out(Addend),  # the operand
-            "control": Out(Control),  # what the sum of the two becomes
+            "control": Out(Control),  # the sum of the two
         })
 
     def elaborate(self, platform: object) -> Module:

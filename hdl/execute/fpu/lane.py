@@ -67,11 +67,11 @@ class FloatLane(Component):
         self._delay = conversion_delay(latency_fma, latency_fcvt)
         self._latency_fma = latency_fma
         super().__init__({
-            #: Registers up to that behind the multiplication; bit 0: take a multiply-add.
+            #: Registers up to the one after the multiplication; bit 0: take a multiply-add.
             "front": In(self._front),
-            #: The same for a conversion, of which the last is that behind the multiplication.
+            #: The same for a conversion, whose last register is the one after the multiplication.
             "convert": In(self._delay + 1),
-            "back": In(self._back),  # registers behind that take their value; the last one is the result
+            "back": In(self._back),  # later registers that take their value; the last one is the result
             "op": In(FmaOp),  # which multiply-add, in the cycle of `front` bit 0, as `rm` and the operands
             "conversion": In(FcvtOp),  # which conversion, in the cycle of `convert` bit 0, as `rm` and `a`
             "rm": In(Rounding),  # rounding mode
@@ -83,8 +83,8 @@ class FloatLane(Component):
             "start": In(1),  # of the division, as in :class:`hdl.execute.fpu.divide.Divide`
             "step": In(1),  # the same
             "passed": In(range(2 * STEPS)),  # with ``step``
-            "clear": In(1),  # the register behind the addition becomes 0; in the cycle before that of `quotient`
-            "quotient": In(1),  # the division is normalised; with the enable of the register behind that
+            "clear": In(1),  # the register after the addition becomes 0; in the cycle before that of `quotient`
+            "quotient": In(1),  # the division is normalised; with the enable of the register after it
             "result": Out(32),  # a register
             "flags": Out(Flags),  # those of that result, as long as it stays
         })

@@ -79,7 +79,7 @@ class Multiply(Component):
         super().__init__({
             "x": In(Unpacked),  # the first factor
             "y": In(Unpacked),  # the second factor
-            #: The addend; here only for what it makes of the result if it is infinite or not a number.
+            #: The addend; needed here only because the result is special if it is infinite or not a number.
             "z": In(Unpacked),
             "product": Out(Product),  # x * y; means nothing where `special` is a result
             "special": Out(Special),  # the result of x * y + z if it is not a rounded number, with its flags

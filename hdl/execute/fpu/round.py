@@ -36,7 +36,7 @@ class Round(Component):
             "exact": In(Normalised),  # the value; without meaning where `special` is a result
             "special": In(Special),  # NaN or infinity instead of a rounded number, and its flags
             "result": Out(32),  # the encoding, or the integer
-            "flags": Out(Flags),  # what the rounding or the special case raises
+            "flags": Out(Flags),  # the flags that the rounding or the special case raises
         })
 
     def elaborate(self, platform: object) -> Module:

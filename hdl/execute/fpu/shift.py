@@ -22,7 +22,7 @@ class Normalise(Component):
     def __init__(self, *, width: int):
         self._steps = (width - 1).bit_length()
         super().__init__({
-            "value": In(width),  # what is shifted
+            "value": In(width),  # the value to shift
             "room": In(self._steps),  # the longest distance allowed
             "free": In(1),  # there is no longest distance
             "normalised": Out(width),  # the shifted value

@@ -119,7 +119,7 @@ class Add(Component):
             "larger": In(51),  # as Align gives it
             "smaller": In(51),  # as Align gives it
             "frame": In(Frame),  # of the two; passed on in `sum`
-            "sum": Out(Sum),  # larger + smaller, or larger - smaller where the frame says `subtract`
+            "sum": Out(Sum),  # larger + smaller, or larger - smaller if the frame has `subtract`
         })
 
     def elaborate(self, platform: object) -> Module:

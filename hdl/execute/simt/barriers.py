@@ -23,7 +23,7 @@ class Barriers(Component):
             "arrive": In(1),  # a warp arrives at a barrier in this cycle
             "warp": In(config.warp_bits),  # which warp; with `arrive`, as the next two
             "id": In(32),  # which barrier, modulo their number
-            "count": In(32),  # how many warps, this one included, are to arrive before they go on
+            "count": In(32),  # how many warps, this one included, are to arrive before they continue
             #: The warps whose barrier is complete, this one among them; in the cycle of the last ``arrive``.
             "released": Out(config.warps),
             "waiting": Out(config.warps),  # the warps that have arrived and not gone on; from the cycle after `arrive`

@@ -42,7 +42,7 @@ class SimtControl(Component):
             "active": Out(config.warps),  # the warps that have started and not ended; from registers
             "waiting": Out(config.warps),  # the warps at a barrier or in wspawn; from registers
             "result": Out(32),  # the value for split's rd: the stack pointer before it
-            "redirect": Out(1),  # the warp goes on at `target` (join), or has ended
+            "redirect": Out(1),  # the warp continues at `target` (join), or has ended
             "target": Out(32),  # the next pc; means nothing when the warp has ended
             "waits": Out(1),  # the instruction has not resolved yet (bar, wspawn): `release` comes later
             "ended": Out(1),  # the warp's mask becomes 0: it has ended

@@ -50,7 +50,7 @@ class L1(Component):
             "swap": In(1),
             #: The access in the lookup is done in this cycle.
             "done": Out(1),
-            #: What the loads' parts get, to the response stage.
+            #: The data of the loads' parts, to the response stage.
             "answers": Out(answers_signature(config)),
             #: Lines, with the LSU's tags.
             "mem": Out(memory_port_signature(config, tag_bits=config.l1_tag_bits)),
@@ -64,7 +64,7 @@ class L1(Component):
             "stores_pending": Out(config.warps),
             #: Something is in here.
             "busy": Out(1),
-            #: What the lookup does: :func:`lookup_layout` but for the loads that are done.
+            #: The actions of the lookup: :func:`lookup_layout` except for completed loads.
             "event": Out(lookup_layout(config)),
         })
 

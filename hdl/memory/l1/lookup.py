@@ -54,7 +54,7 @@ class LookupStage(Component):
             "swap": In(1),
             #: The access that is held is done in this cycle.
             "done": Out(1),
-            #: The access that is held, and what becomes of it.
+            #: The access in this stage, and its outcome.
             "out": Out(lookup_signature(config)),
             "fill": In(fill_signature(config)),  # from the fill stage
             "mshrs": In(mshrs_signature(config)),  # of the access's line
@@ -65,7 +65,7 @@ class LookupStage(Component):
             "parts_full": In(1),
             #: A hit can go to the response stage.
             "slot_free": In(1),
-            #: What happens in this cycle, for the probe.
+            #: The events of this cycle, for the probe.
             "event": Out(lookup_layout(config)),
         })
 

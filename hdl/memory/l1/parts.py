@@ -25,7 +25,7 @@ class PartTable(Component):
     def __init__(self, config: SmConfig) -> None:
         self.config = config
         super().__init__({
-            "lookup": In(lookup_signature(config)),  # the part that comes to wait; only while not ``full``
+            "lookup": In(lookup_signature(config)),  # the part that begins to wait; only while not ``full``
             "mshrs": In(mshrs_signature(config)),  # the MSHR that it waits for
             "fill": In(fill_signature(config)),  # the MSHR whose part leaves
             #: There is no place for a part. Registered state only.

@@ -34,9 +34,9 @@ class StoreOrder(Component):
             "made": In(config.store_buffer),
             #: With ``made``: its line has an entry already.
             "behind": In(1),
-            #: With ``behind``: the youngest one's number.
+            #: With ``behind``: the number of the youngest one.
             "youngest": In(entry_bits(config)),
-            #: The MSHRs whose lines must come before an entry that is made; means nothing with ``behind``, as the older
+            #: The MSHRs whose lines must come before an entry that is made; ignored with ``behind``, as the older
             #: entry waits for them.
             "mshrs": In(mshrs_signature(config)),
             "fill": In(fill_signature(config)),  # the entry and the MSHR that are over, and the MSHR that is answered

@@ -37,7 +37,7 @@ class WriteBuffer(Component):
             #: The access that is looked up: a store that comes in, only while ``ready``, or a load that reads the
             #: youngest entry of its line. No read sees a store that comes in the same cycle.
             "lookup": In(lookup_signature(config)),
-            #: With a store that comes in: to whom a fault is laid.
+            #: With a new store: the warp to which a fault is attributed.
             "store": In(store_layout(config)),
             #: The MSHRs of its line: they must come before a new entry is sent; of those of a line that an entry has,
             #: that entry must be the first to wait.

@@ -39,7 +39,7 @@ class Scratchpad(Component):
             "store": In(1),
             #: The number of the word that each lane wants.
             "word": In(data.ArrayLayout((words - 1).bit_length(), threads)),
-            #: What each lane stores.
+            #: The value that each lane stores.
             "data": In(lanes),
             #: In which bytes of its word.
             "enable": In(data.ArrayLayout(4, threads)),

@@ -13,7 +13,7 @@ from ...lib.component import Component
 
 __all__ = ["AHEAD", "BURST", "ENTRY_BYTES", "ListReader", "entry_layout"]
 
-#: Lines that are read ahead, and how many of them are asked for one after the other, once there is room for so many:
+#: Lines that are read ahead, and the number requested one after the other once there is space for that many:
 #: memory of rows has to close one for each burst, not for each line. Powers of two.
 AHEAD, BURST = 1 << LIST_SLOT_BITS, 8
 #: Bytes of an entry.
@@ -54,7 +54,7 @@ class ListReader(Component):
             "address": In(32),
             #: Forget the list; only while not ``busy``.
             "stop": In(1),
-            #: From the next cycle on nothing more is requested but what is offered. Stays until there is another list.
+            #: From the next cycle on only the offered request is made, and no other. Stays until there is another list.
             "quit": In(1),
             #: There is an entry. Registered state only.
             "valid": Out(1),

@@ -53,7 +53,7 @@ class Ring(Component):
             "there": Out(1),
             #: There is a store. Registered state only.
             "stores": Out(1),
-            #: What may never happen happens.
+            #: An event that may never happen has happened.
             "wrong": Out(1),
         })
 

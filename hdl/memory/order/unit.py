@@ -83,7 +83,7 @@ class OrderUnit(Component):
             "fault": Out(fault_layout(config)),
             #: The fault is taken.
             "fault_ready": In(1),
-            #: May never happen: an access finds no place, or what was given while there was a list was not an access of
+            #: May never happen: an access finds no place, or an access given while there was a list was not one of
             #: its entry. 0 without ``config.assertions``.
             "wrong": Out(1),
         })

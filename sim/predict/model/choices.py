@@ -11,7 +11,7 @@ INPUTS = ("active", "waiting", "activated", "lost", "change")
 ACTIVE, WAITING, ACTIVATED, LOST, CHANGE = (1 << number for number in range(len(INPUTS)))
 #: A place is free if its ``state`` is 0. ``following``: the state after the choice.
 CHOICE = np.dtype([(name, np.int64) for name in ("state", "eligible", *INPUTS, "picked", "following")])
-#: The policy is asked even if the choice is known in the first FIRST cycles, and then in every EVERY-th cycle; the
+#: The policy is called even if the choice is known in the first FIRST cycles, and then in every EVERY-th cycle; the
 #: caller checks the answer against the earlier one.
 FIRST, EVERY = 2048, 1024
 #: The number of places that are searched for a choice.

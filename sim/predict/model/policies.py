@@ -16,7 +16,7 @@ NAMES = (
     FIXED, LRR, GTLRR, GTLO, LO, SRR, PRR, GTO, GTO_DISPATCH, PTA, ICOUNT, TWO_LEVEL, VARIABLE_RATE,
     VARIABLE_RATE_STRICT, CCWS,
 ) = range(len(NAMES))
-#: The number of a policy in Python, which is asked in every cycle (machine.CHOOSE) and keeps its own state.
+#: The number of a policy in Python, which is called in every cycle (machine.CHOOSE) and keeps its own state.
 OUTSIDE = len(NAMES)
 #: The value at which the ages of gto saturate (docs/policies.md, "Ages").
 OLDEST = 4095

@@ -14,7 +14,7 @@ from .probes import EMPTY, Cycles, barrier, control, distances, row, runs, slots
 __all__ = ["Curve", "Execute", "Measured", "counts_of_warps", "measure", "measure_curves", "repeat"]
 
 #: Runs a program to its end, and returns the memory after it. The number is the constant latency of memory in this run,
-#: or None for the memory that was asked for.
+#: or None for the requested memory.
 Execute = Callable[[Bench, int | None], SparseMemory]
 
 
