@@ -12,6 +12,11 @@ import signal
 
 import pytest
 
+from tests.support.browser import browser, fonts, visit
+
+#: Fixtures from elsewhere.
+__all__ = ["browser", "fonts", "visit"]
+
 #: Until the first test runs: what imports and collects makes millions of objects and little garbage.
 gc.disable()
 #: `make check` builds this simulation and no other.

@@ -1,19 +1,16 @@
 """The sources of the site: its navigation and its links. `make docs` builds it, and allows no warning."""
 
-import importlib.util
 import re
 
 import pytest
 
 from tests.docs.pages import PAGES, ROOT
+from tests.docs.site import load_site
 
 
 @pytest.fixture(scope="module")
 def site():
-    spec = importlib.util.spec_from_file_location("docs_site", ROOT / "docs" / "site.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_site()
 
 
 def test_every_page_is_in_the_navigation_once(site):
@@ -31,9 +28,11 @@ def test_links_are_those_of_the_site(site, tmp_path):
     page.write_text("[a](isa.md#faults) [b](../README.md) [c](https://x.org) [d](../hdl/sm.py) [e](#here)\n")
     other.write_text("[a](../isa.md) [b](skeleton.py) [c](../../CONTRIBUTING.md)\n")
     readme.write_text("[![p](docs/pictures/cycles.png)](docs/looking.md) [b](LICENSE)\n")
+    other.write_text(other.read_text() + "[policies.md](../policies.md#ages)\n")
     assert site._links(page, tmp_path) == (
         "[a](isa.md#faults) [b](readme.md) [c](https://x.org) `hdl/sm.py` [e](#here)\n")
-    assert site._links(other, tmp_path) == "[a](../isa.md) [b](../course/skeleton.py) [c](../contributing.md)\n"
+    assert site._links(other, tmp_path) == ("[a](../isa.md) [b](../course/skeleton.py) [c](../contributing.md)\n"
+                                            "[Warp policies](../policies.md#ages)\n")
     assert site._links(readme, tmp_path) == "[![p](pictures/cycles.png)](looking.md) `LICENSE`\n"
 
 
@@ -41,3 +40,33 @@ def test_every_module_of_the_reference_is_there(site):
     for modules in site.MODULES.values():
         for name in modules:
             assert (ROOT / (name.removeprefix("metronome.").replace(".", "/") + ".py")).exists(), name
+
+
+def test_timelines_are_listed_where_a_page_asks_for_them(site):
+    listed = site._timelines()
+    for file in site.TIMELINES:
+        assert f'href="timelines/{file}"' in listed
+    assert [path.name for path in PAGES if site.TIMELINES_HERE in path.read_text("utf-8")] == ["index.md", "looking.md"]
+
+
+def test_problems_of_built_pages_are_found(site, tmp_path):
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "index.html").write_text(
+        '<link rel="stylesheet" href="site.css?v=1"><link rel="next" href="sub/a.html"><img src="there.png">'
+        '<a href="sub/a.html#here">a</a> <a href="sub/a.html#gone">b</a> <a href="gone.html">c</a> <a href="#own">d</a>'
+        '<a href="https://example.org">e</a> <h1 id="own">f</h1><img src="data:image/png;base64,AA">'
+    )
+    (tmp_path / "sub" / "a.html").write_text(
+        '<p id="here"><a href="../index.html#own">a</a><script src="https://cdn.example.org/x.js"></script>'
+        '<style>p { background: url("gone.png") }</style><img src="//example.org/y.png">'
+    )
+    (tmp_path / "there.png").write_text("")
+    (tmp_path / "site.css").write_text("@import 'https://example.org/z.css'; p { background: url(there.png) }")
+    assert list(site.problems(tmp_path)) == [
+        "index.html: sub/a.html#gone: there is no such place on that page",
+        "index.html: there is no gone.html",
+        "sub/a.html: https://cdn.example.org/x.js is loaded from a network",
+        "sub/a.html: there is no gone.png",
+        "sub/a.html: //example.org/y.png is loaded from a network",
+        "site.css: https://example.org/z.css is loaded from a network",
+    ]

@@ -1,0 +1,61 @@
+"""The drawings of the pages stand alone, and what they show is true."""
+
+import re
+import tomllib
+from xml.etree import ElementTree
+
+import pytest
+
+from tests.docs import front_ends
+from tests.docs.pages import PAGES, ROOT
+from tests.support.builds import on
+from tests.system.scheme_builds import BASELINE, group_of
+
+DRAWINGS = sorted((ROOT / "docs" / "pictures").glob("*.svg"))
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.mark.parametrize("path", DRAWINGS, ids=lambda path: path.name)
+def test_a_drawing_stands_alone_in_both_themes(path):
+    text = path.read_text("utf-8")
+    root = ElementTree.fromstring(text)
+    width, height = root.get("width"), root.get("height")
+    assert root.tag == f"{SVG}svg" and root.get("viewBox") == f"0 0 {width} {height}"
+    assert root.find(f"{SVG}title").text
+    assert not re.search(r"href|@import|<script|<image|url\((?!#)", text)
+    # Every colour of the light theme has another one in the dark theme.
+    light, dark = text.split("@media (prefers-color-scheme: dark)")
+    kinds = set(re.findall(r"^\s*([.#\w][\w# .]*?) {[^}]*(?:fill|stroke): #", light, re.MULTILINE))
+    assert kinds and kinds == set(re.findall(r"^\s*([.#\w][\w# .]*?) {[^}]*(?:fill|stroke): #", dark, re.MULTILINE))
+
+
+def test_every_picture_is_on_a_page():
+    shown = {(path.parent / link).resolve() for path in PAGES
+             for link in re.findall(r"!\[[^\]]*\]\(([^)]+)\)", path.read_text("utf-8"))}
+    assert {path for path in (ROOT / "docs" / "pictures").iterdir() if path.name != "favicon.svg"} <= shown
+
+
+def test_the_packages_are_those_of_the_import_contracts():
+    contracts = {each["id"]: each for each in tomllib.loads(
+        (ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"]}
+    root = ElementTree.parse(ROOT / "docs" / "pictures" / "packages.svg").getroot()
+    rows: dict[float, list[str]] = {}
+    for text in root.iter(f"{SVG}text"):
+        if text.get("class", "").split()[:1] == ["name"]:
+            rows.setdefault(float(text.get("y")), []).append(text.text)
+    drawn = [name for _, names in sorted(rows.items()) for name in names]
+    folders = [name.removesuffix("/") for name in drawn if name.endswith("/")]
+    assert folders == [layer.removeprefix("metronome.") for layer in contracts["folders"]["layers"]]
+    rooms = [" | ".join(names) for _, names in sorted(rows.items()) if not names[0].endswith("/")]
+    layers = contracts["sim"]["layers"]
+    assert rooms[: len(layers)] == layers
+    hardware = [part.strip() for row in rooms[len(layers):] for part in row.split(",")]
+    order = [part.strip() for layer in contracts["hdl"]["layers"] for part in layer.split(":")]
+    assert hardware == [name for name in order if name in hardware]
+    units = re.search(r"connects the units: ([\w, ]+)", ElementTree.tostring(root, "unicode"))[1].split(", ")
+    assert " : ".join(sorted(units)) in contracts["hdl"]["layers"]
+
+
+@on(group_of(*BASELINE))
+def test_both_front_ends_are_drawn_as_they_run():
+    assert front_ends.PICTURE.read_text("utf-8") == front_ends.picture(front_ends.schedules())
