@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from metronome.hdl.config import SmConfig
 from tests.docs.pages import PAGES, ROOT
 from tests.docs.site import load_site
 
@@ -40,6 +41,20 @@ def test_every_module_of_the_reference_is_there(site):
     for modules in site.MODULES.values():
         for name in modules:
             assert (ROOT / (name.removeprefix("metronome.").replace(".", "/") + ".py")).exists(), name
+
+
+def test_docstrings_become_those_of_the_site(site):
+    settings = {}
+    exec(site.SETTINGS.format(version="1.2.3"), settings)
+    assert settings["release"] == "1.2.3"
+    lines = ["A line: of :class:`hdl.config.SmConfig` and :func:`~sim.run.runner.run`, not :class:`ValueError`."]
+    settings["before_napoleon"](None, "data", "", 0, None, lines)
+    assert lines[0] == "\\ "
+    assert lines[1].startswith("A line: of :class:`metronome.hdl.config.SmConfig` and :func:`~metronome.sim.run.runner.run`")
+    assert lines[1].endswith(":class:`ValueError`.")
+    lines = ["Sizes."]
+    settings["after_napoleon"](None, "class", "", SmConfig, None, lines)
+    assert lines[0] == "Sizes." and "- ``latency_mul``, in cycles: multiplications" in lines
 
 
 def test_timelines_are_listed_where_a_page_asks_for_them(site):
