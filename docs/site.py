@@ -76,6 +76,7 @@ maximum_signature_line_length = 100
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 default_role = "code"
+highlight_language = "none"
 suppress_warnings = ["myst.xref_missing"]
 
 
@@ -145,15 +146,15 @@ def _links(page: Path, source: Path) -> str:
 
     A link to code becomes its name, and the name of a page becomes its title.
     """
-    text = page.read_text("utf-8").replace("(docs/pictures/", "(pictures/")
     origin = OTHERS.get(page.name, f"docs/{page.relative_to(source)}") if page.parent == source else \
         f"docs/{page.relative_to(source)}"
     folder = (ROOT / origin).parent
 
     def moved(match: re.Match[str]) -> str:
-        label, link = match[1], match[2]
+        # The label of a link may be a picture.
+        label, link = pattern.sub(moved, match[1]), match[2]
         if re.match(r"[a-z]+:|#", link):
-            return match[0]
+            return f"[{label}]({link})"
         name, _, anchor = link.partition("#")
         target = (folder / name).resolve()
         by_path = {(ROOT / path).resolve(): site for site, path in OTHERS.items()}
@@ -168,7 +169,8 @@ def _links(page: Path, source: Path) -> str:
         up = "../" * len(page.relative_to(source).parent.parts)
         return f"[{label}]({up}{place.relative_to(source)}{'#' + anchor if anchor else ''})"
 
-    return re.sub(r"\[((?:!\[[^\]]*\]\([^)]*\)|[^\[\]])*)\]\(([^)\s]+)\)", moved, text)
+    pattern = re.compile(r"\[((?:!\[[^\]]*\]\([^)]*\)|[^\[\]])*)\]\(([^)\s]+)\)")
+    return pattern.sub(moved, page.read_text("utf-8"))
 
 
 def _navigation(index: str) -> str:

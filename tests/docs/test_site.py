@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from metronome.hdl.config import SmConfig
 from tests.docs.pages import PAGES, ROOT
 from tests.docs.site import load_site
 
@@ -27,19 +28,36 @@ def test_links_are_those_of_the_site(site, tmp_path):
     page, other, readme = tmp_path / "own.md", tmp_path / "course" / "assignment.md", tmp_path / "readme.md"
     page.write_text("[a](isa.md#faults) [b](../README.md) [c](https://x.org) [d](../hdl/sm.py) [e](#here)\n")
     other.write_text("[a](../isa.md) [b](skeleton.py) [c](../../CONTRIBUTING.md)\n")
-    readme.write_text("[![p](docs/pictures/cycles.png)](docs/looking.md) [b](LICENSE)\n")
+    readme.write_text("[![p](docs/pictures/cycles.png)](docs/looking.md) [b](LICENSE)\n"
+                      "![c](docs/pictures/pipeline.svg) [![d](docs/pictures/whole.png)](https://x.org)\n")
     other.write_text(other.read_text() + "[policies.md](../policies.md#ages)\n")
     assert site._links(page, tmp_path) == (
         "[a](isa.md#faults) [b](readme.md) [c](https://x.org) `hdl/sm.py` [e](#here)\n")
     assert site._links(other, tmp_path) == ("[a](../isa.md) [b](../course/skeleton.py) [c](../contributing.md)\n"
                                             "[Warp policies](../policies.md#ages)\n")
-    assert site._links(readme, tmp_path) == "[![p](pictures/cycles.png)](looking.md) `LICENSE`\n"
+    assert site._links(readme, tmp_path) == (
+        "[![p](pictures/cycles.png)](looking.md) `LICENSE`\n"
+        "![c](pictures/pipeline.svg) [![d](pictures/whole.png)](https://x.org)\n")
 
 
 def test_every_module_of_the_reference_is_there(site):
     for modules in site.MODULES.values():
         for name in modules:
             assert (ROOT / (name.removeprefix("metronome.").replace(".", "/") + ".py")).exists(), name
+
+
+def test_docstrings_become_those_of_the_site(site):
+    settings = {}
+    exec(site.SETTINGS.format(version="1.2.3"), settings)
+    assert settings["release"] == "1.2.3"
+    lines = ["A line: of :class:`hdl.config.SmConfig` and :func:`~sim.run.runner.run`, not :class:`ValueError`."]
+    settings["before_napoleon"](None, "data", "", 0, None, lines)
+    assert lines[0] == "\\ "
+    assert ":class:`metronome.hdl.config.SmConfig` and :func:`~metronome.sim.run.runner.run`" in lines[1]
+    assert lines[1].endswith(":class:`ValueError`.")
+    lines = ["Sizes."]
+    settings["after_napoleon"](None, "class", "", SmConfig, None, lines)
+    assert lines[0] == "Sizes." and "- ``latency_mul``, in cycles: multiplications" in lines
 
 
 def test_timelines_are_listed_where_a_page_asks_for_them(site):

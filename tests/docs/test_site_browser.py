@@ -84,6 +84,18 @@ def test_the_search_finds_a_page(html, visit):
     assert not complaints
 
 
+def test_drawings_follow_the_theme_that_is_chosen(html, visit):
+    tab, _, _ = visit(html / "architecture.html")
+    found = {}
+    for chosen in ("light", "dark"):
+        tab.evaluate(f"localStorage.setItem('theme', '{chosen}')")
+        tab.reload()
+        box = tab.locator("img[src$='pipeline.svg']").bounding_box()
+        # Not its corners, through which the page is seen.
+        found[chosen] = tab.screenshot(clip={"x": box["x"] + 20, "y": box["y"] + 20, "width": 300, "height": 100})
+    assert found["light"] != found["dark"]
+
+
 def test_a_timeline_is_one_click_away(html, visit):
     tab, _, complaints = visit(html / "looking.html")
     tab.click("a[href='timelines/psort-lrr-gtlo.html']")
