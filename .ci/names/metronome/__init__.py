@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .scripts.api import (
+    from .scripts.api.functions import (
         BoundOptions,
         BoundResult,
         Options,
@@ -29,9 +29,9 @@ def __getattr__(name: str) -> Any:
     """Import the functions when they are first used: a command that needs none of them starts faster."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from .scripts import api
+    from .scripts.api import functions
 
-    return getattr(api, name)
+    return getattr(functions, name)
 
 
 def __dir__() -> list[str]:
