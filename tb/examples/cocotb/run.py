@@ -10,7 +10,6 @@ from pathlib import Path
 
 from cocotb_tools.runner import get_results, get_runner
 
-HERE = Path(__file__).resolve().parent
 #: Build arguments of each simulator, besides the Verilog file.
 BUILD_ARGUMENTS = {"verilator": ["-Wno-fatal", "-O3", "--x-initial", "0"], "icarus": ["-g2005"]}
 #: The test for each bus of an export.
@@ -62,12 +61,11 @@ def main() -> int:
         "dump": str(asked.dump.resolve()) if asked.dump else None, "latency": latency, "policy": asked.policy,
         "fetch_policy": asked.fetch_policy, "max_cycles": asked.max_cycles,
     }
+    # The simulator's Python has the path of this one, which begins with the folder of this file.
+    sys.path.append(str(Path.cwd()))
     results = runner.test(
         hdl_toplevel="metronome_sm", test_module=asked.test or TESTS[bus], build_dir=asked.build, test_dir=asked.build,
-        extra_env={
-            "METRONOME_RUN": json.dumps(run),
-            "PYTHONPATH": os.pathsep.join([str(HERE), str(Path.cwd()), *filter(None, sys.path)]),
-        },
+        extra_env={"METRONOME_RUN": json.dumps(run)},
     )
     tests, failed = get_results(results)
     if result.is_file():
