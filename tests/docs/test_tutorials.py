@@ -64,6 +64,12 @@ def test_a_board(reader):
     reader.follow(blocks("board.md"))
 
 
+@pytest.mark.more
+@pytest.mark.xdist_group("synth")
+def test_a_routed_unit_and_an_export(reader):
+    reader.follow([block for block in blocks("hardware.md") if block.part != "A testbench"])
+
+
 def in_hardware(reader, tmp_path, *more):
     (tmp_path / "tb").symlink_to(ROOT / "tb")
     bench = "python3 tb/examples/cocotb/run.py export vecadd.hex --test my_bench"
