@@ -38,7 +38,7 @@ class Options(TypedDict, total=False):
       the kernel function of an OpenCL source (``--kernel``).
     - ``argument``, ``load``, ``region``: the argument block's file, files by address, and the measured region, for
       programs without a ``host.py``.
-    - ``max_cycles``: the limit of a run, by default 10 000 000 cycles. ``wcet`` ignores it.
+    - ``max_cycles``: the limit of a run, by default 10 000 000 cycles.
     """
 
     settings: Mapping[str, Any]

@@ -138,6 +138,11 @@ def test_every_name_is_there_and_says_what_it_is():
         metronome.runn  # noqa: B018
 
 
+def test_the_package_is_the_command():
+    done = subprocess.run([sys.executable, "-m", "metronome", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("metronome ")
+
+
 def test_the_types_are_part_of_the_package():
     package = ROOT / ".ci" / "names" / "metronome"
     if not package.exists():
