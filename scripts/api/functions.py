@@ -105,7 +105,7 @@ def trace(
     backend, config = backend_of(None), asked.config
     seen = [] if waveforms else files
     if seen and not config.probe:
-        raise UsageError("a trace shows what the probe sees: leave out probe=False")
+        raise UsageError("a trace needs the probe: leave out probe=False")
     if engine == Engine.PREDICT:
         with traced(seen, config, about(asked)) as watcher:
             predicted = backend.predict(config, asked.request, _ignore, None, watcher)
@@ -144,7 +144,7 @@ def wcet(
 
 
 def _ignore(line: str) -> None:
-    """Ignore progress reports, and what a program prints, which its result has."""
+    """Ignore progress reports, and the output of a program, which is in its result."""
 
 
 def _result(asked: AskedRun, result: RunResult, warnings: Sequence[str]) -> Result:

@@ -27,7 +27,7 @@ class Result:
     - ``cycles``: of the measured region; None if the program never opened it. ``total_cycles``: from launch to end.
     - ``counters``: the counters of docs/counters.md by name. ``stalls`` is a dict of its own.
     - ``complaints``: why the run did not pass, one line each. ``warnings``: the compiler's, and notes on the run.
-    - ``console``: what the program printed.
+    - ``console``: the output of the program.
     - ``outcome``: the request and all else that is known of the run (:class:`scripts.commands.result.Outcome`).
     """
 
@@ -93,7 +93,7 @@ class BoundResult:
 
     - ``cycles``: no run takes more, from launch to end. ``exact``: every run takes exactly this many.
     - ``parts``: the cycles by cause. ``loops``: the most passes of each loop for each entry, by the pc of its header.
-    - ``assumptions``: what the bound rests on, one line each.
+    - ``assumptions``: the assumptions of the bound, one line each.
     - ``observed``: the longest of the runs that ``observe`` asked for; None without them.
     - ``complaint``: how a run contradicts the bound or a flow fact; None if none does. ``warnings``: notes on it.
     - ``found``: the request and all else that is known of the bound (:class:`scripts.commands.wcet.Bounded`).
