@@ -101,9 +101,9 @@ class Reader:
             printed = "".join(self._capsys.readouterr())
         else:
             done = subprocess.run(
-                [sys.executable if program == "python3" else program, *words], capture_output=True, text=True,
-                env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}, check=False,
+                [sys.executable if program == "python3" else program, *words], stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT, text=True, env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}, check=False,
             )
-            status, printed = done.returncode, done.stdout + done.stderr
+            status, printed = done.returncode, done.stdout
         assert (status != 0) == (comment == "fails"), f"{command}: status {status}\n{printed}"
         return printed

@@ -94,12 +94,20 @@ def test_a_path_is_a_folder_even_if_a_kernel_has_its_name(tmp_path, monkeypatch)
         metronome.predict(Path("vecadd"), **VECADD)
 
 
-def test_warnings_of_the_compiler_are_in_the_result(tmp_path, capfd):
-    (tmp_path / "odd.c").write_text(
-        '#include "metronome.h"\nint main(void) { int unused_one; region_begin(); region_end(); return 3; }\n')
-    result = metronome.predict(tmp_path / "odd.c", machine="TINY", cflags="-Wunused-variable")
+def test_a_program_without_a_host_has_its_files_and_its_warnings(tmp_path, capfd):
+    (tmp_path / "sum.c").write_text("""
+        #include "metronome.h"
+        int main(void) { int unused_one; return *(volatile int *)0x20000 + *(const volatile int *)kernel_arguments(); }
+    """)
+    (tmp_path / "three").write_bytes(bytes([3, 0, 0, 0]))
+    (tmp_path / "four").write_bytes(bytes([4, 0, 0, 0]))
+    result = metronome.predict(
+        tmp_path / "sum.c", machine="TINY", cflags="-Wunused-variable", argument=tmp_path / "three",
+        load={0x20000: tmp_path / "four"}, region="main",
+    )
     assert any("unused_one" in line for line in result.warnings)
-    assert not result.passed and result.complaints == ("exit code 3 (the word at 0x88)",)
+    assert not result.passed and result.complaints == ("exit code 7 (the word at 0x88)",)
+    assert 0 < result.cycles < result.total_cycles and result.outcome.launch.region == "main"
     assert capfd.readouterr() == ("", "")
 
 
