@@ -102,7 +102,8 @@ class Reader:
         else:
             done = subprocess.run(
                 [sys.executable if program == "python3" else program, *words], stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT, text=True, env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}, check=False,
+                stderr=subprocess.STDOUT, text=True, check=False,
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
             )
             status, printed = done.returncode, done.stdout
         assert (status != 0) == (comment == "fails"), f"{command}: status {status}\n{printed}"
