@@ -3,8 +3,8 @@
 - A block without a language has commands, one a line. A command that has to fail ends in `# fails`. One that takes too
   long for a test ends in another comment, and the caller says what is run in its place.
 - A `text` block is what the commands before it print. `...` stands for any words, also in the middle of a line.
-- A `diff` block changes the file that the text before it names: "In `mine/kernel.c`, ...". It has one change for each
-  empty line or file.
+- A `diff` block changes the file that the text before it names: "In `mine/kernel.c`, ...". Empty lines separate its
+  changes.
 - Any other block is a file, if the text before it ends in "This is `NAME`:". Else it is Python, and is executed.
 """
 
