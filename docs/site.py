@@ -31,6 +31,7 @@ OTHERS = {
 }
 #: The modules in the reference, by title.
 MODULES = {
+    "Functions": [f"metronome.scripts.api.{name}" for name in ("functions", "arguments", "results")],
     "Configuration": ["metronome.hdl.config", "metronome.hdl.presets"],
     "Hardware": ["metronome.hdl.verilog", "metronome.hdl.policies.base", "metronome.hdl.frontend.scheduler"],
     "Programs": ["metronome.sim.program.kernels"],

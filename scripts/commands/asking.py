@@ -13,7 +13,7 @@ import typer
 from metronome.sim.machine.engines import Engine
 
 from ..options.common import json_target
-from ..options.compiling import compiling
+from ..options.compiling import compiling, print_warnings
 from ..options.dumps import Dump, DumpRequest, parse_dumps
 from ..options.loads import Load, parse_loads
 from ..options.machine import Machine, MachineOptions, machine_of
@@ -31,6 +31,7 @@ from ..output.outputs import STANDARD_OUTPUT, refuse_shared, waves, write_json
 from ..output.profiling import Counted, ProfileOption, print_profile
 from ..process.backend import backend_of
 from ..process.errors import UsageError
+from ..process.progress import Report
 from .result import Outcome, print_outcome
 from .wcet_lines import refusal
 
@@ -117,6 +118,13 @@ class AskedRun:
     #: The source of the program's access list, with ordered channels.
     listing: Listing | None = None
 
+    def outcome(self, result: RunResult, engine: Engine = Engine.RTL) -> Outcome:
+        """Return the result together with the request."""
+        return Outcome(
+            machine=self.machine, config=self.config, launch=self.launch, request=self.request, result=result,
+            engine=engine, dumped=[(dump.address, dump.size) for dump in self.dumps],
+        )
+
     def finish(
         self, result: RunResult, more: Mapping[str, Any] | None = None, *, engine: Engine = Engine.RTL,
         finishes: Sequence[int | None] | None = None, profiled: Counted | None = None,
@@ -128,10 +136,7 @@ class AskedRun:
 
         Returns the exit status.
         """
-        outcome = Outcome(
-            machine=self.machine, config=self.config, launch=self.launch, request=self.request, result=result,
-            engine=engine, dumped=[(dump.address, dump.size) for dump in self.dumps],
-        )
+        outcome = self.outcome(result, engine)
         for dump in self.dumps:
             dump.write(result.memory)
         summary = None if profiled is None else profiled.summary()
@@ -147,13 +152,15 @@ class AskedRun:
 
 
 def asked_run(
-    ctx: typer.Context, options: RunOptions, outputs: Sequence[tuple[str, Path]] = (), *, with_list: bool = True,
-    before: Callable[[SmConfig], None] = lambda config: None,
+    ctx: typer.Context | None, options: RunOptions, outputs: Sequence[tuple[str, Path]] = (), *, with_list: bool = True,
+    before: Callable[[SmConfig], None] = lambda config: None, machine: Machine | None = None,
+    warn: Report = print_warnings,
 ) -> AskedRun:
     """Check the options, and prepare the program.
 
     ``outputs``: further output files, by their option. ``with_list``: with ordered channels the program gets its list
-    of accesses. ``before``: called with the machine before anything is compiled.
+    of accesses. ``before``: called with the machine before anything is compiled. ``machine`` replaces the one of the
+    options. ``warn``: called with the compiler's warnings.
 
     Raises
     ------
@@ -165,7 +172,7 @@ def asked_run(
     memory, dtype = check_run_options(inputs, subject.memory, options.max_cycles)
     cycles = memory_latency(memory, subject.memory.latency)
     of_memory = memory_options(memory, subject.memory)
-    asked = machine_of(subject.machine)
+    asked = machine or machine_of(subject.machine)
     scheme = check_scheme(asked.config, subject.scheme)
     config = coordinate(asked.config, scheme)
     if watch.check and not config.probe:
@@ -178,7 +185,8 @@ def asked_run(
 
     before(config)
     launch = program.prepare(
-        backend_of(ctx), config, dtype=dtype, size=inputs.size, seed=inputs.seed, argument=named.argument, compiling=how
+        backend_of(ctx), config, dtype=dtype, size=inputs.size, seed=inputs.seed, argument=named.argument,
+        compiling=how, warn=warn,
     )
     launch, config = program.with_memory(launch, asked, config)
     launch = program.with_region(program.with_loads(launch, files.loads), named.region, config)

@@ -109,8 +109,9 @@ def read_earlier(name: str, asked: Asked) -> dict[str, Any]:
     UsageError
         If the file is not from ``metronome bench``, or holds a different measurement.
     """
+    file = input_file(_OPTION, name)
     try:
-        document = json.loads(input_file(_OPTION, name).read_bytes())
+        document = json.loads(file.read_bytes())
     except (OSError, ValueError, RecursionError):
         raise UsageError(f"{_OPTION}: {name!r} is not JSON: name a file that metronome bench --json wrote") from None
     if not isinstance(document, dict) or not {"kernel", "presets", "sizes", "repeat"} <= set(document):

@@ -24,9 +24,10 @@ from .tracing import TraceFile, about, traced
 if TYPE_CHECKING:
     import numpy as np
 
+    from metronome.sim.predict.predictor import Prediction
     from metronome.sim.predict.verify import Verification
 
-__all__ = ["Computed", "compute"]
+__all__ = ["Computed", "compute", "fields_of", "finishes_of", "slow_policy"]
 
 #: Format of the --issues file, by suffix.
 _FORMATS = (".csv", ".parquet")
@@ -75,7 +76,7 @@ def _write_issues(path: Path, issued: np.ndarray) -> None:
     write_file(path, sink.getvalue().to_pybytes())
 
 
-def _finishes(issued: np.ndarray, warps: int) -> list[int | None]:
+def finishes_of(issued: np.ndarray, warps: int) -> list[int | None]:
     """Return the cycle of each warp's last instruction; None for a warp that never ran."""
     instructions = issued[issued["pc"] >= 0]
     finish: list[int | None] = []
@@ -83,6 +84,27 @@ def _finishes(issued: np.ndarray, warps: int) -> list[int | None]:
         cycles = instructions["cycle"][instructions["warp"] == warp]
         finish.append(int(cycles[-1]) if len(cycles) else None)
     return finish
+
+
+def fields_of(prediction: Prediction, finishes: Sequence[int | None]) -> dict[str, Any]:
+    """Return the fields of the JSON that a simulated run does not have."""
+    result = prediction.result
+    more: dict[str, Any] = {"predicted_cycles_per_second": result.cycles_per_second, "stepped": prediction.stepped}
+    if result.region is not None:
+        rows = result.region.as_json()["warps"]
+        more["warps"] = [row | {"finish": finish} for row, finish in zip(rows, finishes, strict=True)]
+    return more
+
+
+def slow_policy(prediction: Prediction, policy: str) -> str | None:
+    """Return a note if ``policy``, in Python, has slowed the prediction down; else None."""
+    cycles = prediction.result.total_cycles
+    if prediction.asked <= max(_SHORT, _SELDOM * cycles):
+        return None
+    return (
+        f"{policy} was asked in {min(prediction.asked, cycles)} of {cycles} cycles, and it is slow because it is "
+        "Python. It is asked once for each state and inputs; in every cycle if it reads lanes or fetched"
+    )
 
 
 def _check_use(options: RunOptions, wanted: Computed) -> None:
@@ -110,18 +132,12 @@ def compute(ctx: typer.Context, options: RunOptions, wanted: Computed) -> int:
         else:
             prediction = backend.predict(asked.config, asked.request, progress, print_console, watcher)
     result = prediction.result
-    if prediction.asked > max(_SHORT, _SELDOM * result.total_cycles):
-        print(f"metronome: {asked.request.policy} was asked in {min(prediction.asked, result.total_cycles)} of "
-              f"{result.total_cycles} cycles, and "
-              "it is slow because it is Python. It is asked once for each state and inputs; in every cycle if it reads "
-              "lanes or fetched", file=sys.stderr)
+    if (note := slow_policy(prediction, asked.request.policy)) is not None:
+        print(f"metronome: {note}", file=sys.stderr)
     if issues_file is not None:
         _write_issues(issues_file, prediction.issued)
-    finishes = _finishes(prediction.issued, asked.config.warps)
-    more: dict[str, Any] = {"predicted_cycles_per_second": result.cycles_per_second, "stepped": prediction.stepped}
-    if result.region is not None:
-        rows = result.region.as_json()["warps"]
-        more["warps"] = [row | {"finish": finish} for row, finish in zip(rows, finishes, strict=True)]
+    finishes = finishes_of(prediction.issued, asked.config.warps)
+    more = fields_of(prediction, finishes)
     if verification is not None:
         more |= verification.as_json()
     status = asked.finish(result, more, engine=Engine.PREDICT, finishes=finishes, profiled=counted)

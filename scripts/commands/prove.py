@@ -155,6 +155,8 @@ def _cases(asked: CaseOptions) -> list[Case]:
     for case in found:
         try:
             require_hardware(case.config())
+        except UsageError:
+            raise
         except ValueError as error:
             raise UsageError(f"{case.policy} with {case.warps} warps: {error}") from None
     wanted = {

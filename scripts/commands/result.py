@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from metronome.sim.program.kernels import Launch
     from metronome.sim.run.types import RunRequest
 
-__all__ = ["Outcome", "add_counters", "memory_of", "print_outcome"]
+__all__ = ["Outcome", "add_counters", "memory_of", "notes_on", "print_outcome"]
 
 #: Ends of a run other than by itself, and their exit statuses.
 _STATUS = {"fault": Exit.FAULT, "hang": Exit.CYCLE_LIMIT, "deadlock": Exit.CYCLE_LIMIT}
@@ -53,7 +53,7 @@ class Outcome(plain.Outcome):
         return _STATUS.get(self.result.status, Exit.CHECK_FAILED)
 
 
-def _notes(outcome: Outcome) -> list[str]:
+def notes_on(outcome: Outcome) -> list[str]:
     """Return the notes on a run, one line each, whether or not it has passed."""
     notes = [f"memcheck: {finding.describe(outcome.source_of)}" for finding in outcome.findings or () if finding.note]
     if outcome.result.argument_missing:
@@ -147,5 +147,5 @@ def print_outcome(
         if per_warp and outcome.result.region is not None and outcome.cycles is not None:
             Console().print(warp_table(outcome.result.region, finishes))
         sys.stdout.flush()
-    for line in outcome.complaints() + [f"note: {note}" for note in _notes(outcome)]:
+    for line in outcome.complaints() + [f"note: {note}" for note in notes_on(outcome)]:
         print(f"metronome: {line}" if name is None else f"metronome: {name}: {line}", file=sys.stderr)

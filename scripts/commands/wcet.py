@@ -19,7 +19,7 @@ from ..output.outputs import write_json
 from ..output.tables import new_table
 from ..process.backend import backend_of
 from ..process.errors import Exit, UsageError
-from ..process.progress import show_progress
+from ..process.progress import Report, show_progress
 from ..process.terminal import Console
 from .asking import AskedRun, RunOptions, SubjectOptions, asked_run
 from .tracing import TraceFile, about, trace_files, traced
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from metronome.sim.analysis.code.inputs import Range
     from metronome.sim.analysis.paths.facts import Facts
 
-__all__ = ["wcet"]
+__all__ = ["BoundOptions", "Bounded", "bounded", "check_bounds", "wcet"]
 
 #: One in this many observed inputs also runs on the hardware.
 _PART = 25
@@ -77,13 +77,81 @@ class BoundOptions:
     ] = None
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Bounded:
+    """The bound of a requested run."""
+
+    asked: AskedRun
+    bound: Bound
+    ranges: Sequence[Range]
+    facts: Facts
+    #: The runs of --observe, if there are any.
+    observed: Observed | None
+    #: The results of the other composition methods that are shown.
+    shown: Sequence[Composed]
+
+    def complaint(self, memory_bound: int | None) -> str | None:
+        """Return how an observed run contradicts the bound or a flow fact; None if none does."""
+        bound, observed = self.bound, self.observed
+        if observed is not None and observed.contradiction is not None:
+            what, pc = observed.contradiction
+            return f"{what} (at {place_in(self.asked.launch.image, pc)})"
+        if observed is None or observed.cycles <= bound.cycles:
+            return None
+        wrong = "the bound is wrong"
+        if memory_bound is not None:
+            wrong += f", or memory takes more than the {memory_bound} cycles of --memory-bound"
+        return f"a run took {observed.cycles} cycles, more than the bound of {bound.cycles}: {wrong}"
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the fields of docs/wcet.md."""
+        return _document(self.asked, self.bound, self.observed, self.ranges, self.shown)
+
+
 def wcet(ctx: typer.Context, *, subject: SubjectOptions, json_file: JsonOption = None, bounds: BoundOptions) -> int:
     """Bound the cycles of a program from launch to end, for all inputs."""
-    positive("--memory-bound", bounds.memory_bound)
-    within("--observe", bounds.observe, 0)
+    check_bounds(bounds)
     traces = _traces(bounds.slowest, bounds.observe)
     options = RunOptions(subject=subject, json_file=json_file)
     asked = asked_run(ctx, options, [("--slowest", trace.path) for trace in traces])
+    with show_progress() as progress:
+        found = bounded(ctx, asked, bounds, progress, _tell)
+        if found.observed is not None and found.observed.cycles and traces:
+            _trace(ctx, found, traces)
+    if asked.as_json:
+        write_json(asked.target, found.as_json())
+    if not asked.as_json or asked.target is not None:
+        _print(asked, found.bound, found.observed, found.shown)
+    # A rule that matches nothing may be a mistake.
+    for rule in found.facts.unused_rules if found.facts.used else ():
+        _tell(f"{rule.text} matches no code that is executed")
+    complaint = found.complaint(bounds.memory_bound)
+    if complaint is None:
+        return Exit.PASSED
+    _tell(complaint)
+    return Exit.CHECK_FAILED
+
+
+def _tell(text: str) -> None:
+    print(f"metronome: {text}", file=sys.stderr)
+
+
+def check_bounds(bounds: BoundOptions) -> None:
+    """Refuse numbers out of range, before anything is compiled."""
+    positive("--memory-bound", bounds.memory_bound)
+    within("--observe", bounds.observe, 0)
+
+
+def bounded(
+    ctx: typer.Context | None, asked: AskedRun, bounds: BoundOptions, progress: Report, tell: Report
+) -> Bounded:
+    """Return the bound, with the observed runs if they are requested. ``tell``: called with each note on it.
+
+    Raises
+    ------
+    UsageError
+        For a program without a bound, and for ranges and flow facts that do not fit it.
+    """
     from metronome.sim.analysis.bound.assumptions import UserStatements
     from metronome.sim.analysis.bound.bound import longest_time
     from metronome.sim.analysis.code.inputs import RangeError
@@ -91,55 +159,43 @@ def wcet(ctx: typer.Context, *, subject: SubjectOptions, json_file: JsonOption =
     from metronome.sim.analysis.paths.facts import FactError
     from metronome.sim.machine.engines import CannotPredictError
 
-    known = ranges_of(asked.launch, bounds.ranges or [])
-    facts = facts_of(asked.launch.image, bounds.flow_facts)
-    _tell_moved(asked, known)
-    with show_progress() as progress:
-        try:
-            bound = longest_time(
-                asked.config, asked.request, asked.launch,
-                UserStatements(ranges=known, facts=facts, memory_latency=bounds.memory_bound),
-                compose=bounds.compose, miss_rate=_miss_rate(asked), progress=progress,
-            )
-        except RefusedError as error:
-            raise UsageError(f"{asked.launch.name}: {refusal(asked.launch.image, error)}") from None
-        except FactError as error:
-            raise UsageError(f"--flow-facts: {error}") from None
-        except RangeError as error:
-            raise UsageError(f"--range {error}") from None
-        except CannotPredictError as error:
-            raise UsageError(f"only what can be predicted has a bound: {error}") from None
-        hardware = bounds.rtl and not bound.lost
-        observed = None
-        if bounds.observe:
-            observed = _observe(ctx, asked, (known, facts), bounds.observe, hardware, progress)
-        if observed is not None and observed.cycles and traces:
-            _trace(ctx, asked, known, observed, bound, traces)
-    if observed is not None and bounds.rtl and bound.lost:
-        names = " and ".join(each.name for each in bound.lost)
-        print(
-            f"metronome: no run on the hardware: the start-up code clears {names}, and a run there cannot set it again",
-            file=sys.stderr,
+    ranges = ranges_of(asked.launch, bounds.ranges or [])
+    facts = facts_of(asked.launch.image, bounds.flow_facts, tell)
+    _tell_moved(asked, ranges, tell)
+    try:
+        bound = longest_time(
+            asked.config, asked.request, asked.launch,
+            UserStatements(ranges=ranges, facts=facts, memory_latency=bounds.memory_bound),
+            compose=bounds.compose, miss_rate=_miss_rate(asked), progress=progress,
         )
+    except RefusedError as error:
+        raise UsageError(f"{asked.launch.name}: {refusal(asked.launch.image, error)}") from None
+    except FactError as error:
+        raise UsageError(f"--flow-facts: {error}") from None
+    except RangeError as error:
+        raise UsageError(f"--range {error}") from None
+    except CannotPredictError as error:
+        raise UsageError(f"only what can be predicted has a bound: {error}") from None
+    observed = None
+    if bounds.observe:
+        hardware = bounds.rtl and not bound.lost
+        observed = _observe(ctx, asked, (ranges, facts), bounds.observe, hardware, progress)
+        if bounds.rtl and bound.lost:
+            names = " and ".join(each.name for each in bound.lost)
+            tell(f"no run on the hardware: the start-up code clears {names}, and a run there cannot set it again")
     shown = [each for each in bound.composed if bounds.compose or (each.holds and each.cycles != bound.cycles)]
-    document = _document(asked, bound, observed, known, shown)
-    if asked.as_json:
-        write_json(asked.target, document)
-    if not asked.as_json or asked.target is not None:
-        _print(asked, bound, observed, shown)
-    return _verdict(asked, bound, observed, facts, bounds.memory_bound)
+    return Bounded(asked=asked, bound=bound, ranges=ranges, facts=facts, observed=observed, shown=shown)
 
 
-def _tell_moved(asked: AskedRun, ranges: Sequence[Range]) -> None:
+def _tell_moved(asked: AskedRun, ranges: Sequence[Range], tell: Report) -> None:
     """Report the ranges that do not contain the launch's own values."""
     from metronome.sim.analysis.code.inputs import initialised, outside
 
     for each in ranges:
         if initialised(asked.launch, each) and outside(asked.launch, each):
-            print(
-                f"metronome: --range {each.text}: in this launch, {each.name} has values outside the range, which "
-                "the bound does not cover",
-                file=sys.stderr,
+            tell(
+                f"--range {each.text}: in this launch, {each.name} has values outside the range, which the bound does "
+                "not cover"
             )
 
 
@@ -158,28 +214,9 @@ def _traces(slowest: list[str] | None, observe: int) -> list[TraceFile]:
     return trace_files(slowest, "--slowest")
 
 
-def _verdict(asked: AskedRun, bound: Bound, observed: Observed | None, facts: Facts, memory_bound: int | None) -> int:
-    """Return the exit status, and print the problems found."""
-    # A rule that matches nothing may be a mistake.
-    for rule in facts.unused_rules if facts.used else ():
-        print(f"metronome: {rule.text} matches no code that is executed", file=sys.stderr)
-    complaint = None
-    if observed is not None and observed.contradiction is not None:
-        what, pc = observed.contradiction
-        complaint = f"{what} (at {place_in(asked.launch.image, pc)})"
-    elif observed is not None and observed.cycles > bound.cycles:
-        wrong = "the bound is wrong"
-        if memory_bound is not None:
-            wrong += f", or memory takes more than the {memory_bound} cycles of --memory-bound"
-        complaint = f"a run took {observed.cycles} cycles, more than the bound of {bound.cycles}: {wrong}"
-    if complaint is None:
-        return Exit.PASSED
-    print(f"metronome: {complaint}", file=sys.stderr)
-    return Exit.CHECK_FAILED
-
-
 def _observe(
-    ctx: typer.Context, asked: AskedRun, known: tuple[Sequence[Range], Facts], count: int, hardware: bool, progress: Any
+    ctx: typer.Context | None, asked: AskedRun, known: tuple[Sequence[Range], Facts], count: int, hardware: bool,
+    progress: Report,
 ) -> Observed:
     from metronome.sim.analysis.bound.bound import contradicted
     from metronome.sim.analysis.bound.search import Search
@@ -201,16 +238,15 @@ def _observe(
     return observed
 
 
-def _trace(
-    ctx: typer.Context, asked: AskedRun, ranges: Sequence[Range], observed: Observed, bound: Bound,
-    traces: Sequence[TraceFile],
-) -> None:
+def _trace(ctx: typer.Context, found: Bounded, traces: Sequence[TraceFile]) -> None:
     """Write the predicted trace of the longest run."""
     from metronome.sim.analysis.code.inputs import Inputs
 
-    request = dataclasses.replace(asked.request, launch=Inputs(asked.launch, ranges).filled(observed.inputs))
+    asked, observed = found.asked, found.observed
+    assert observed is not None
+    request = dataclasses.replace(asked.request, launch=Inputs(asked.launch, found.ranges).filled(observed.inputs))
     what = about(asked)
-    more = ("longest of", f"{observed.runs} runs"), ("bound", str(bound.cycles)), ("it holds", bound.inputs)
+    more = ("longest of", f"{observed.runs} runs"), ("bound", str(found.bound.cycles)), ("it holds", found.bound.inputs)
     what = dataclasses.replace(what, facts=[*what.facts, *more])
     with traced(traces, asked.config, what, []) as watcher:
         backend_of(ctx).predict(asked.config, request, lambda text: None, lambda line: None, watcher)

@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from ..process.errors import UsageError
+from ..process.progress import Report
 from .common import input_file
 
 if TYPE_CHECKING:
@@ -15,8 +16,12 @@ if TYPE_CHECKING:
 __all__ = ["facts_of"]
 
 
-def facts_of(image: ElfImage, file: str | None) -> Facts:
-    """Return the flow facts of a program; print on standard error which parts of the file are ignored.
+def _print(text: str) -> None:
+    print(f"metronome: {text}", file=sys.stderr)
+
+
+def facts_of(image: ElfImage, file: str | None, tell: Report = _print) -> Facts:
+    """Return the flow facts of a program. ``tell``: called with each part of the file that is ignored, to print it.
 
     Raises
     ------
@@ -33,7 +38,7 @@ def facts_of(image: ElfImage, file: str | None) -> Facts:
         except FactError as error:
             raise UsageError(f"--flow-facts {error}") from None
         for each in ignored:
-            print(f"metronome: {each}", file=sys.stderr)
+            tell(each)
 
     def lines(pc: int) -> list[str]:
         line = image.source_line(pc)

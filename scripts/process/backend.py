@@ -286,7 +286,7 @@ class Backend:
 _usual = functools.cache(Backend)
 
 
-def backend_of(ctx: typer.Context) -> Backend:
-    """Return the backend that ``main`` was given, or else the default one."""
-    backend: Backend = ctx.obj or _usual()
+def backend_of(ctx: typer.Context | None) -> Backend:
+    """Return the backend that ``main`` was given; the default one if there is none, or no command line."""
+    backend: Backend = (ctx and ctx.obj) or _usual()
     return backend

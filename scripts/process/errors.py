@@ -31,5 +31,5 @@ class Exit(enum.IntEnum):
     TERMINATED = 143
 
 
-class UsageError(Exception):
-    """Bad use or bad input. The text is one line: the error, its place, and the remedy."""
+class UsageError(ValueError):
+    """Bad use or bad input. The text is one line: the error, its place, and the remedy. A compiler's log may follow."""

@@ -49,10 +49,10 @@ class _Command:
 _current = _Command()
 
 
-def begin(words: Sequence[str]) -> None:
-    """Begin a command with these words after ``metronome``."""
+def begin(words: Sequence[str] | None) -> None:
+    """Begin a command with these words after ``metronome``; None for a call from Python."""
     global _current  # a process carries out one command at a time
-    _current = _Command(tuple(words))
+    _current = _Command(words if words is None else tuple(words))
 
 
 def _digest(what: object) -> str:

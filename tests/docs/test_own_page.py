@@ -61,6 +61,7 @@ def test_the_commands_about_kernels(tmp_path, monkeypatch, capsys):
     assert "./mine" in printed["metronome kernels"]
 
 
+@pytest.mark.more  # `make test` has the tutorial, docs/tutorials/policy.md
 def test_a_policy_is_written_tested_and_predicted(tmp_path, monkeypatch, capsys, own_policies):
     monkeypatch.chdir(tmp_path)
     printed = give(commands(POLICIES)[:3], capsys)

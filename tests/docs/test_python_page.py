@@ -28,6 +28,8 @@ def test_examples_run(tmp_path, monkeypatch, capsys):
     assert code.count("\nimport") + code.count("\nfrom") >= 8
     exec(compile(code, str(PAGE), "exec"), {"__name__": "examples"})
     printed = capsys.readouterr().out
+    assert "--issue: unknown name 'lrx' (did you mean lrr?)" in printed, "an error"
+    assert re.search(r"^exactly \d+ cycles", printed, re.MULTILINE), "the bound"
     assert "2 2 ('lrr', 'gtlrr', 'gtlo')" in printed, "the configuration"
     assert "[40 41 42 43]" in printed, "the results of the ELF"
     assert re.search(r"^lrr +10 +0\.\d+$", printed, re.MULTILINE), "the table"

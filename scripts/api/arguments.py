@@ -1,0 +1,147 @@
+"""The arguments of the functions, and the runs that they describe."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypedDict
+
+from metronome.hdl.config import SmConfig
+from metronome.hdl.presets import PRESETS
+from metronome.sim.build import origin
+from metronome.sim.machine.settings import FIELDS, as_text, values_of
+
+from ..commands.asking import MAX_CYCLES, AskedRun, RunOptions, SubjectOptions, WatchOptions, asked_run
+from ..options.machine import Machine, MachineOptions
+from ..options.program import ProgramOptions, long_start
+from ..options.running import InputOptions, MemoryOptions
+from ..options.schemes import SchemeOptions
+from ..process.errors import UsageError
+
+__all__ = ["BoundOptions", "Name", "Options", "asked_by", "text_of"]
+
+#: A name or a path.
+Name = str | os.PathLike[str]
+
+
+class Options(TypedDict, total=False):
+    """The further arguments of all four functions: the options of ``metronome run`` with these names.
+
+    - ``settings``: fields of the machine by name, as in ``{"dcache_bytes": 1024, "memory_map.user": 0x20000}``, in
+      place of the preset's or the file's (``--set``). Not with an ``SmConfig``.
+    - ``mode``, ``fetch``, ``prediction``: the front end, its fetch policy, and its branch prediction.
+    - ``dtype``: the element type of a kernel, ``int32`` or ``float32`` (``--type``).
+    - ``memory``, ``latency``, ``timing``, ``memory_clock``, ``bank_hash``: the memory model and its parameters; the
+      latency is in cycles.
+    - ``cflags``, ``simt``, ``function``: how the program is compiled. ``simt=False`` is ``--no-simt``; ``function`` is
+      the kernel function of an OpenCL source (``--kernel``).
+    - ``argument``, ``load``, ``region``: the argument block's file, files by address, and the measured region, for
+      programs without a ``host.py``.
+    - ``max_cycles``: the limit of a run, by default 10 000 000 cycles.
+    """
+
+    settings: Mapping[str, Any]
+    mode: str
+    fetch: Name
+    prediction: str
+    dtype: str
+    memory: str
+    latency: int
+    timing: str
+    memory_clock: str
+    bank_hash: str
+    cflags: str
+    simt: bool
+    function: str
+    argument: Name
+    load: Mapping[int, Name]
+    region: str
+    max_cycles: int
+
+
+class BoundOptions(Options, total=False):
+    """The further arguments of :func:`wcet`.
+
+    - ``ranges``: the least and the greatest value of an input, by name: ``{"a": (0, 99), "arg[2]": (1, 8)}``.
+    - ``flow_facts``: an FFX file with loop bounds and code that is never executed.
+    - ``memory_bound``: the maximum memory latency in cycles, for ``dram`` and ``random``.
+    - ``observe``: the number of predicted runs in a search for slow inputs, by default 0. ``hardware=False``: none of
+      them runs on the hardware, too.
+    - ``compose``: also return the bounds of all composition methods, in ``found.shown``.
+    """
+
+    ranges: Mapping[str, tuple[float, float]]
+    flow_facts: Name
+    memory_bound: int
+    observe: int
+    hardware: bool
+    compose: bool
+
+
+def asked_by(
+    program: Name, machine: str | SmConfig, policy: Name | None, inputs: tuple[int | None, int],
+    given: Mapping[str, Any], watch: WatchOptions | None = None, outputs: Sequence[tuple[str, Path]] = (),
+) -> tuple[AskedRun, list[str]]:
+    """Return the run that the arguments describe, and the warnings on it. ``inputs``: size and seed."""
+    if unknown := given.keys() - Options.__annotations__.keys():
+        raise TypeError(f"unexpected keyword argument {sorted(unknown)[0]!r}: see Options")
+    origin.begin(None)
+    option = given.get
+    named = ProgramOptions(
+        kernel=text_of(program), function=option("function"), argument=text_of(option("argument")),
+        load=[f"{address:#x}={text_of(file)}" for address, file in option("load", {}).items()],
+        region=option("region"), cflags=option("cflags"), no_simt=not option("simt", True),
+    )
+    memory = MemoryOptions(
+        memory=option("memory", "fixed"), latency=option("latency"), timing=option("timing"),
+        memory_clock=option("memory_clock"), bank_hash=option("bank_hash"),
+    )
+    subject = SubjectOptions(
+        program=named, machine=_machine_options(machine, option("settings", {})), memory=memory,
+        scheme=SchemeOptions(
+            mode=option("mode"), issue=text_of(policy), fetch=text_of(option("fetch")), prediction=option("prediction"),
+        ),
+        inputs=InputOptions(dtype=option("dtype"), size=inputs[0], seed=inputs[1]),
+    )
+    asking = RunOptions(subject=subject, json_file=None, max_cycles=option("max_cycles", MAX_CYCLES),
+                        watch=watch or WatchOptions())
+    warnings: list[str] = []
+    known = _machine(machine) if isinstance(machine, SmConfig) else None
+    asked = asked_run(None, asking, outputs, machine=known, warn=lambda text: warnings.extend(text.splitlines()))
+    note = long_start(asked.launch, asked.config.threads)
+    return asked, warnings if note is None else [*warnings, note]
+
+
+def text_of(name: Name | None) -> str | None:
+    """Return a name or path as the command line takes it; a Path stands for a file even if a kernel has its name."""
+    if name is None or isinstance(name, str):
+        return name
+    text = os.fspath(name)
+    return text if os.path.isabs(text) else os.path.join(".", text)
+
+
+def _machine_options(machine: str | SmConfig, settings: Mapping[str, Any]) -> MachineOptions:
+    if isinstance(machine, SmConfig):
+        if settings:
+            raise UsageError("settings are for a preset or a file: change an SmConfig with dataclasses.replace")
+        return MachineOptions()
+    texts = [f"{name}={value if isinstance(value, str) or name not in FIELDS else as_text(name, value)}"
+             for name, value in settings.items()]
+    if machine.endswith(".toml"):
+        return MachineOptions(config_file=machine, settings=texts)
+    return MachineOptions(preset=machine, settings=texts)
+
+
+def _machine(config: SmConfig) -> Machine:
+    """Return the configuration as the preset that it resembles most, with the fields that differ."""
+    own = values_of(config)
+    changed = {
+        preset: {name: as_text(name, own[name]) for name, value in values_of(PRESETS[preset]).items()
+                 if value != own[name]}
+        for preset in PRESETS
+    }
+    preset = min(changed, key=lambda name: len(changed[name]))
+    machine = Machine(preset=preset, config=config, settings=changed[preset])
+    origin.note_machine(machine.title, config)
+    return machine

@@ -1,0 +1,114 @@
+"""The results of the functions."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from ..commands.predicting import fields_of
+from ..commands.result import Outcome, notes_on
+from ..commands.wcet import Bounded
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from metronome.sim.predict.predictor import Prediction as Predicted
+
+__all__ = ["BoundResult", "Prediction", "Result"]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Result:
+    """A finished run. Times are in cycles.
+
+    - ``passed``: whether the program ended by itself with a correct result, and no check complained.
+    - ``status``: ``ended``, ``fault``, ``hang`` (the cycle limit), ``deadlock``, ``mismatch`` or ``assertion``.
+    - ``cycles``: of the measured region; None if the program never opened it. ``total_cycles``: from launch to end.
+    - ``counters``: the counters of docs/counters.md by name. ``stalls`` is a dict of its own.
+    - ``complaints``: why the run did not pass, one line each. ``warnings``: the compiler's, and notes on the run.
+    - ``console``: the output of the program.
+    - ``outcome``: the request and all else that is known of the run (:class:`scripts.commands.result.Outcome`).
+    """
+
+    passed: bool
+    status: str
+    cycles: int | None
+    total_cycles: int
+    counters: Mapping[str, Any]
+    complaints: tuple[str, ...]
+    warnings: tuple[str, ...]
+    console: str = dataclasses.field(repr=False)
+    outcome: Outcome = dataclasses.field(repr=False)
+
+    @classmethod
+    def _of(cls, outcome: Outcome, warnings: Iterable[str], **more: Any) -> Any:
+        return cls(
+            passed=outcome.passed, status=str(outcome.result.status), cycles=outcome.cycles,
+            total_cycles=outcome.result.total_cycles, counters=outcome.counted(),
+            complaints=tuple(outcome.complaints()), warnings=(*warnings, *notes_on(outcome)),
+            console=outcome.result.console, outcome=outcome, **more,
+        )
+
+    def read(self, name: str) -> bytes:
+        """Return the bytes of a kernel's buffer, or of a symbol of the program, after the run.
+
+        Raises
+        ------
+        KeyError
+            If the program has no such name.
+        """
+        launch = self.outcome.launch
+        address, size = {
+            **launch.image.symbols, **{each: (place, len(data)) for each, (place, data) in launch.buffers.items()},
+        }[name]
+        return self.outcome.result.memory.read(address, size)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the JSON of the command (docs/command-line.md), without ``origin``."""
+        return self.outcome.as_json()
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Prediction(Result):
+    """A predicted run.
+
+    - ``issued``: a structured array with ``cycle``, ``warp`` and ``pc`` of every issue; a NOP has a ``pc`` below 0.
+    - ``finishes``: the cycle of each warp's last instruction; None for a warp that never ran.
+    - ``prediction``: all else that is known (:class:`sim.predict.predictor.Prediction`).
+    """
+
+    issued: np.ndarray = dataclasses.field(repr=False)
+    finishes: tuple[int | None, ...]
+    prediction: Predicted = dataclasses.field(repr=False)
+
+    def as_json(self) -> dict[str, Any]:
+        """See :meth:`Result.as_json`."""
+        return super().as_json() | fields_of(self.prediction, self.finishes)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class BoundResult:
+    """A bound on the execution time.
+
+    - ``cycles``: no run takes more, from launch to end. ``exact``: every run takes exactly this many.
+    - ``parts``: the cycles by cause. ``loops``: the most passes of each loop for each entry, by the pc of its header.
+    - ``assumptions``: the assumptions of the bound, one line each.
+    - ``observed``: the longest of the runs that ``observe`` asked for; None without them.
+    - ``complaint``: how a run contradicts the bound or a flow fact; None if none does. ``warnings``: notes on it.
+    - ``found``: the request and all else that is known of the bound (:class:`scripts.commands.wcet.Bounded`).
+    """
+
+    cycles: int
+    exact: bool
+    parts: Mapping[str, int]
+    loops: Mapping[int, int]
+    assumptions: tuple[str, ...]
+    observed: int | None
+    complaint: str | None
+    warnings: tuple[str, ...]
+    found: Bounded = dataclasses.field(repr=False)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the JSON of ``metronome wcet`` (docs/wcet.md), without ``origin``."""
+        return self.found.as_json()

@@ -1,0 +1,169 @@
+"""The functions of the package `metronome`: the same results as the commands, and errors of one line."""
+
+import dataclasses
+import inspect
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import metronome
+from metronome.scripts.cli import main
+from metronome.sim.build.sources import ROOT
+from tests.support.builds import TINY, on
+
+VECADD = {"machine": "TINY", "size": 8, "seed": 3}
+WORDS = ["vecadd", "--preset", "TINY", "--size", "8", "--seed", "3"]
+#: What two runs of one program do not share.
+TIMES = re.compile(".*seconds?|cycles_per_second|.*_per_second|python_share|origin")
+
+
+def said(capsys, *words):
+    """The JSON of a command, without times."""
+    assert main([*words, "--json", "-"]) == 0
+    return without_times(json.loads(capsys.readouterr().out))
+
+
+def without_times(document):
+    return {name: value for name, value in json.loads(json.dumps(document)).items() if not TIMES.fullmatch(name)}
+
+
+def test_a_prediction_is_that_of_the_command(capsys):
+    result = metronome.predict("vecadd", **VECADD, latency=7)
+    assert without_times(result.as_json()) == said(capsys, "predict", *WORDS, "--latency", "7")
+    assert result.passed and result.status == "ended" and result.complaints == result.warnings == ()
+    assert (result.cycles, result.total_cycles) == (result.counters["cycles"], result.counters["total_cycles"])
+    assert max(result.finishes) < result.total_cycles and len(result.issued) > result.counters["committed"]
+
+
+def test_a_bound_is_that_of_the_command(capsys):
+    words = ["--range", "a=0..9", "--observe", "2", "--no-rtl"]
+    result = metronome.wcet("vecadd", **VECADD, ranges={"a": (0, 9)}, observe=2, hardware=False)
+    assert without_times(result.as_json()) == said(capsys, "wcet", *WORDS, *words)
+    assert (result.exact, result.observed, result.complaint) == (True, result.cycles, None)
+    assert any("range a=0..9" in each for each in result.assumptions)
+
+
+@on("TINY")
+@pytest.mark.slow
+def test_a_run_is_that_of_the_command(capsys):
+    result = metronome.run("vecadd", **VECADD, policy="gtlo", check=True)
+    assert without_times(result.as_json()) == said(capsys, "run", *WORDS, "--issue", "gtlo", "--check")
+    a, b, c = (np.frombuffer(result.read(name), np.int32) for name in "abc")
+    assert (a + b == c).all() and len(c) == 8
+
+
+@on("TINY")
+@pytest.mark.slow
+def test_a_trace_is_that_of_the_command(tmp_path):
+    assert main(["trace", *WORDS, "-o", str(tmp_path / "command.csv")]) == 0
+    for engine in ("rtl", "predict"):
+        result = metronome.trace("vecadd", tmp_path / f"{engine}.csv", **VECADD, engine=engine)
+        assert result.passed and (tmp_path / f"{engine}.csv").read_text() == (tmp_path / "command.csv").read_text()
+
+
+def test_a_configuration_is_described_by_the_nearest_preset():
+    config = dataclasses.replace(TINY, latency_mul=6)
+    asked = metronome.predict("vecadd", machine=config, size=8).as_json()["config"]
+    assert (asked["preset"], asked["set"], asked["latency_mul"]) == ("TINY", {"latency_mul": "6"}, 6)
+    same = metronome.predict("vecadd", machine="TINY", size=8, settings={"latency_mul": 6}).as_json()["config"]
+    assert asked == same
+
+
+def test_a_machine_may_come_from_a_file(tmp_path):
+    (tmp_path / "small.toml").write_text("warps = 2\nlatency_mul = 6\n")
+    result = metronome.predict("vecadd", machine=str(tmp_path / "small.toml"), size=8)
+    assert (result.outcome.config.warps, result.outcome.config.latency_mul) == (2, 6)
+
+
+def test_a_policy_may_come_from_a_file(tmp_path, monkeypatch, own_policies):
+    monkeypatch.chdir(tmp_path)
+    assert main(["new", "--policy", "mine"]) == 0
+    result = metronome.predict("vecadd", **VECADD, policy=Path("mine.py"))
+    assert result.outcome.request.policy.startswith("Mine_")
+
+
+def test_a_path_is_a_folder_even_if_a_kernel_has_its_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(metronome.UsageError, match=r"\./vecadd"):
+        metronome.predict(Path("vecadd"), **VECADD)
+
+
+def test_a_program_without_a_host_has_its_files_and_its_warnings(tmp_path, capfd):
+    (tmp_path / "sum.c").write_text("""
+        #include "metronome.h"
+        int main(void) { int unused_one; return *(volatile int *)0x20000 + *(const volatile int *)kernel_arguments(); }
+    """)
+    (tmp_path / "three").write_bytes(bytes([3, 0, 0, 0]))
+    (tmp_path / "four").write_bytes(bytes([4, 0, 0, 0]))
+    result = metronome.predict(
+        tmp_path / "sum.c", machine="TINY", cflags="-Wunused-variable", argument=tmp_path / "three",
+        load={0x20000: tmp_path / "four"}, region="main",
+    )
+    assert any("unused_one" in line for line in result.warnings)
+    assert not result.passed and result.complaints == ("exit code 7 (the word at 0x88)",)
+    assert 0 < result.cycles < result.total_cycles and result.outcome.launch.region == "main"
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(("function", "arguments", "error"), [
+    ("predict", {"machine": "TYNY"}, "--preset: unknown name 'TYNY' (did you mean TINY?)"),
+    ("run", {"policy": "lrx"}, "--issue: unknown name 'lrx' (did you mean lrr?)"),
+    ("run", {"policy": "./none.py:Mine"}, "none.py"),
+    ("run", {"latency": 0}, "--latency must be at least 1, not 0"),
+    ("run", {"settings": {"warp": 4}}, "there is no field 'warp' (did you mean warps?)"),
+    ("run", {"machine": TINY, "settings": {"warps": 4}}, "dataclasses.replace"),
+    ("predict", {"mode": "vortex"}, "only swas can be predicted"),
+    ("trace", {"output": "page.txt"}, "output: the name of the file has to end in one of .html"),
+    ("trace", {"output": "a.vcd", "engine": "predict"}, "a waveform is that of the hardware"),
+    ("trace", {"output": "a.csv", "engine": "fast"}, "engine must be rtl or predict, not 'fast'"),
+    ("wcet", {"observe": -1}, "--observe must be at least 0, not -1"),
+    ("wcet", {"ranges": {"z": (0, 1)}}, "--range z=0..1"),
+])
+def test_bad_input_is_one_line(tmp_path, monkeypatch, function, arguments, error):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match=re.escape(error)) as caught:
+        getattr(metronome, function)("vecadd", **arguments)
+    assert isinstance(caught.value, metronome.UsageError) and "\n" not in str(caught.value)
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_argument_that_there_is_not_is_refused():
+    with pytest.raises(TypeError, match="'latancy'"):
+        metronome.predict("vecadd", latancy=3)
+
+
+def test_every_name_is_there_and_says_what_it_is():
+    for name in metronome.__all__:
+        assert inspect.getdoc(getattr(metronome, name)), name
+    assert set(metronome.__all__) <= set(dir(metronome))
+    with pytest.raises(AttributeError, match="no attribute 'runn'"):
+        metronome.runn  # noqa: B018
+
+
+def test_the_package_is_the_command():
+    done = subprocess.run([sys.executable, "-m", "metronome", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("metronome ")
+
+
+def test_the_types_are_part_of_the_package():
+    package = ROOT / ".ci" / "names" / "metronome"
+    if not package.exists():
+        pytest.skip("the sources are not a checkout")
+    data = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["package-data"]
+    assert (package / "py.typed").is_file() and "py.typed" in data["*"]
+
+
+@pytest.mark.more
+def test_a_type_checker_sees_the_types(tmp_path):
+    (tmp_path / "user.py").write_text(
+        'import metronome\nreveal_type(metronome.run("psort", latency=3).cycles)\n'
+        'reveal_type(metronome.wcet("psort").exact)\nmetronome.predict("psort", latancy=3)\n')
+    done = subprocess.run([sys.executable, "-m", "mypy", "user.py"], cwd=tmp_path, capture_output=True, text=True)
+    assert re.findall(r'Revealed type is "(.*)"', done.stdout) == ["int | None", "bool"]
+    assert done.stdout.count(": error:") == 1 and 'Unexpected keyword argument "latancy"' in done.stdout
