@@ -17,8 +17,8 @@ from metronome.sim.machine.memory.names import MEMORY_MODELS
 
 from ..options.common import JsonOption, choose, json_target, listed, positive
 from ..options.machine import DEFAULT_PRESET, ConfigOption, MachineOptions, SetOption, machine_of
-from ..options.schemes import SchemeOptions, chip_of
 from ..options.running import LatencyOption, memory_latency
+from ..options.schemes import SchemeOptions, chip_of
 from ..output.outputs import refuse_inputs, waves, write_json
 from ..process.backend import Backend, backend_of
 from ..process.errors import Exit, UsageError
