@@ -62,7 +62,9 @@ def notes(number: str, root: Path = ROOT) -> str:
     found = re.search(rf"{heading}(.*?)(?=^## |\Z)", changes, re.MULTILINE | re.DOTALL)
     if found is None:
         raise PackageError(f"CHANGELOG.md has no section '## {number} (YYYY-MM-DD)'")
-    return re.sub(r"\[([^\]]*)\]\((?![a-z]+:)[^)]*\)", r"\1", found[1]).strip() + "\n"
+    text = re.sub(r"\[([^\]]*)\]\((?![a-z]+:)[^)]*\)", r"\1", found[1]).strip()
+    # A forge shows each line of a release's text as a line: a paragraph and a list item are one.
+    return re.sub(r"(?<=\S)\n *(?=[^\s#-])", " ", text) + "\n"
 
 
 def main(arguments: list[str]) -> int:

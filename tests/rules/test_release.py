@@ -27,7 +27,7 @@ def package():
     return module
 
 
-CHANGES = "## 1.2.3 (2026-01-01)\n\n- New: [a](b.md).\n\n## 1.2.2 (x)\n"
+CHANGES = "## 1.2.3 (2026-01-01)\n\n- New: [a](b.md),\n  [c](https://d.org).\n- Old\n\n## 1.2.2 (x)\n"
 
 
 def write(root, *, version="1.2.3", cited="1.2.3", changes=CHANGES):
@@ -47,7 +47,9 @@ def test_the_version_is_the_same_everywhere(package):
 
 def test_the_notes_are_the_section_of_the_version(package, tmp_path):
     root = write(tmp_path)
-    assert (package.version(root), package.notes("1.2.3", root)) == ("1.2.3", "- New: a.\n")
+    assert (package.version(root), package.notes("1.2.3", root)) == (
+        "1.2.3", "- New: a, [c](https://d.org).\n- Old\n",
+    )
 
 
 @pytest.mark.parametrize("change", [
