@@ -17,7 +17,7 @@ VENV := .venv
 READY := $(VENV)/.ready
 BIN := $(VENV)/bin
 
-.PHONY: help setup run check test test-more test-long docs lint clean distclean preflight
+.PHONY: help setup run check test test-more test-long bench docs lint clean distclean preflight
 
 help:
 	@echo "make setup      install everything into $(VENV)"
@@ -27,6 +27,7 @@ help:
 	@echo "make test-more  more sizes, seeds and kernels of the same: CI runs them after make test"
 	@echo "make test-long  all tests (hours): run them before a release"
 	@echo "                each with PART=hdl/memory: only the tests below tests/hdl/memory; JOBS=4: on 4 cores"
+	@echo "make bench      speed, area and clock rate of this commit, in build/bench; COMPARE=RECORD: what has changed since"
 	@echo "make docs       the documentation as a site: build/docs/html/index.html"
 	@echo "make lint       ruff, mypy, the import contracts, and spelling"
 	@echo "make clean      remove build products;  make distclean  also $(VENV)"
@@ -67,6 +68,14 @@ test-more: setup
 
 test-long: setup
 	$(PYTEST) -m "" $(PART:%=tests/%)
+
+# An earlier record to compare with, by default none.
+COMPARE ?=
+
+bench: setup
+	@mkdir -p build/bench
+	$(BIN)/metronome bench --preset BASE --predict --repeat 5 --synth scheduler,scoreboard,alu $(COMPARE:%=--compare %) \
+		--json build/bench/$$(date +%F)-$$(git rev-parse --short=12 HEAD 2>/dev/null || echo no-commit).json
 
 # Sphinx and its theme are installed for this alone.
 docs: setup

@@ -27,6 +27,7 @@ OUTPUT = ROOT / "build" / "docs"
 #: Pages outside of docs/, by their names in the site.
 OTHERS = {
     "readme.md": "README.md", "contributing.md": "CONTRIBUTING.md", "changelog.md": "CHANGELOG.md",
+    "security.md": "SECURITY.md",
     "riscv_kernels.md": "riscv_kernels/README.md", "testbenches.md": "tb/examples/README.md",
 }
 #: The modules in the reference, by title.

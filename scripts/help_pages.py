@@ -117,7 +117,8 @@ _STATUS = {
     "board": f"{_RUN}, 5 not routed, 6 slower than the board's clock",
     "wcet": "0 bounded, 1 a run was longer than the bound",
     "characterize": "0 as configured, 1 a measured number differs",
-    "run": _RUN, "bench": _RUN, "sweep": f"{_RUN} (highest)", "prove": "0 all proved, 1 not all",
+    "run": _RUN, "bench": f"{_RUN}, 5 not routed (--synth)", "sweep": f"{_RUN} (highest)",
+    "prove": "0 all proved, 1 not all",
     "grade": "0 all points, 1 not all; 2 also if the submission does not run",
 }
 

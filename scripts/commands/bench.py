@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -17,6 +18,7 @@ from metronome.sim.machine.memory.names import MEMORY_MODELS
 from ..options.common import JsonOption, choose, json_target, listed, positive
 from ..options.machine import DEFAULT_PRESET, ConfigOption, MachineOptions, SetOption, machine_of
 from ..options.running import LatencyOption, memory_latency
+from ..options.schemes import SchemeOptions, chip_of
 from ..output.outputs import refuse_inputs, waves, write_json
 from ..process.backend import Backend, backend_of
 from ..process.errors import Exit, UsageError
@@ -28,6 +30,7 @@ from .bench_loop import loop_fields, loop_sentence, with_loops
 from .bench_predict import is_same, measure_predictions, predictions_table
 from .bench_run import golden_line, measure_simulations, simulations_table
 from .bench_trace import measure_traces, traces_table
+from .bench_units import measure_units, not_routed, units_table
 from .result import print_outcome
 
 __all__ = ["bench"]
@@ -82,6 +85,13 @@ class BenchOptions:
         bool,
         typer.Option("--cold", help="Build everything from scratch, in an empty temporary cache."),
     ] = False
+    synth: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--synth", metavar="UNITS",
+            help="Also measure area and clock rate of these units of metronome synth, with commas. Repeatable.",
+        ),
+    ] = None
     compare: Annotated[
         str | None,
         typer.Option(metavar="OTHER", help="Compare with an earlier measurement: a file written by bench --json."),
@@ -107,10 +117,22 @@ def _asked(options: BenchOptions) -> Asked:
     else:
         memory = chosen or "fixed"
         memories = {memory: memory_latency(memory, options.latency)}
+    units = _units(options.synth or [])
     return Asked(
         kind=kind, machines={machine.preset: machine for machine in machines}, config_file=options.config_file,
-        kernel=kernel, repeat=options.repeat, memories=memories, cold=options.cold,
+        kernel=kernel, repeat=options.repeat, memories=memories, cold=options.cold, units=units,
+        chips={machine.preset: chip_of(machine, SchemeOptions()) for machine in machines} if units else {},
     )
+
+
+def _units(texts: Sequence[str]) -> list[str]:
+    """Return the units of --synth, each once."""
+    if not texts:
+        return []
+    from metronome.sim.fpga.synth import UNITS  # the whole hardware, which takes long to import
+
+    names = [name for text in texts for name in listed("--synth", text)]
+    return list(dict.fromkeys(choose("--synth", name, UNITS) for name in names))
 
 
 def bench(ctx: typer.Context, *, options: BenchOptions, json_file: JsonOption = None) -> int:
@@ -137,7 +159,12 @@ def bench(ctx: typer.Context, *, options: BenchOptions, json_file: JsonOption = 
         if earlier is not None and compared is not None:
             console.print()
             print_changes(console, earlier, document, compared)
-    return Exit.PASSED if asked.kind is not Kind.PREDICTION or is_same(document) else Exit.CHECK_FAILED
+    if asked.kind is Kind.PREDICTION and not is_same(document):
+        return Exit.CHECK_FAILED
+    lost = list(not_routed(document.get("units", {})))
+    for line in lost:
+        print(f"metronome: {line}", file=sys.stderr)
+    return Exit.NOT_ROUTED if lost else Exit.PASSED
 
 
 def _measure(backend: Backend, asked: Asked) -> dict[str, Any]:
@@ -149,7 +176,8 @@ def _measure(backend: Backend, asked: Asked) -> dict[str, Any]:
         figures = _MEASURES[asked.kind](backend, cases, asked.repeat, progress)
         progress("loop in Python once more")
         times += [backend.loop_time(), backend.loop_time()]
-        return {**asked.conditions(), **loop_fields(times), **with_loops(figures, min(times))}
+        units = {"units": measure_units(backend, asked, progress)} if asked.units else {}
+        return {**asked.conditions(), **loop_fields(times), **with_loops(figures, min(times)), **units}
 
 
 def _print(console: Console, kind: Kind, document: Mapping[str, Any]) -> None:
@@ -158,3 +186,6 @@ def _print(console: Console, kind: Kind, document: Mapping[str, Any]) -> None:
         console.print(golden_line(document))
     console.print(loop_sentence(document))
     console.print(_CAVEAT)
+    if "units" in document:
+        console.print()
+        console.print(units_table(document["units"]))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from metronome.sim.machine.engines import Engine
@@ -16,6 +16,7 @@ from ..process.errors import Exit
 from .result import Outcome
 
 if TYPE_CHECKING:
+    from metronome.hdl.config import SmConfig
     from metronome.sim.program.kernels import Launch
     from metronome.sim.run.types import RunRequest, RunResult
 
@@ -58,6 +59,9 @@ class Asked:
     repeat: int
     memories: Mapping[str, int]
     cold: bool
+    #: The units to synthesise, and the configuration for it by preset.
+    units: Sequence[str] = ()
+    chips: Mapping[str, SmConfig] = field(default_factory=dict)
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -74,8 +78,15 @@ class Asked:
         return {
             "measured": str(self.kind), "set": dict(next(iter(self.machines.values())).settings),
             "config_file": self.config_file, "kernel": self.kernel, "sizes": self.sizes, "repeat": self.repeat,
-            **memories, "cold": self.cold,
+            **memories, "cold": self.cold, **self._of_units(),
         }
+
+    def _of_units(self) -> dict[str, Any]:
+        if not self.units:
+            return {}
+        from metronome.sim.fpga.synth import versions
+
+        return {"synth": list(self.units), "tools": versions()}
 
 
 @dataclass(frozen=True, kw_only=True)

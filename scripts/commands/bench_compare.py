@@ -20,6 +20,7 @@ from ..process.errors import UsageError
 from ..process.terminal import Console
 from .bench_cases import Asked, Kind
 from .bench_loop import python_version
+from .bench_units import AREAS
 
 __all__ = ["Change", "changes", "print_changes", "read_earlier"]
 
@@ -33,6 +34,7 @@ _CONDITIONS = {
     "config_file": ("--config", "use the same options"),
     "sizes": ("sizes", "measure it anew with this version of Metronome"),
     "memories": ("--memory or --latency", "use the same options"),
+    "tools": ("the versions of the synthesis tools", "measure both with the same"),
     "python": ("the version of Python", "each has its own loop: measure both with the same"),
 }
 
@@ -75,9 +77,9 @@ class Change:
     words: _Words
 
     @property
-    def ratio(self) -> float:
-        """Return the new value divided by the old."""
-        return self.now.median / self.then.median
+    def ratio(self) -> float | None:
+        """Return the new value divided by the old; None if the old one is 0."""
+        return self.now.median / self.then.median if self.then.median else None
 
     @property
     def verdict(self) -> str:
@@ -86,7 +88,7 @@ class Change:
             return ONCE
         if self.then.low <= self.now.high and self.now.low <= self.then.high:
             return WITHIN
-        return self.words.more if self.ratio > 1 else self.words.less
+        return self.words.more if self.now.median > self.then.median else self.words.less
 
     def as_json(self) -> dict[str, Any]:
         """Return the entry in ``compared``."""
@@ -98,7 +100,7 @@ class Change:
 def _number(value: float) -> str:
     if value >= 1e6:
         return f"{value / 1e6:.2f} M"
-    return f"{value:.0f}" if value >= 1000 else f"{value:.1f}"
+    return f"{value:.0f}" if value >= 1000 or value.is_integer() else f"{value:.1f}"
 
 
 def read_earlier(name: str, asked: Asked) -> dict[str, Any]:
@@ -148,6 +150,8 @@ def _brief(value: Any) -> str:
     """Return a value on one line, whatever its layout in the file."""
     if isinstance(value, dict):
         text = ", ".join(f"{key}={its}" for key, its in value.items()) or "none"
+    elif isinstance(value, list) and all(isinstance(each, str) for each in value):
+        text = ", ".join(value)
     else:
         text = "none" if value is None else str(value)
     text = "".join(each for each in " ".join(text.split()) if each.isprintable())
@@ -183,6 +187,9 @@ def _figures(document: Mapping[str, Any], presets: Mapping[str, int]) -> Iterato
         yield from by_kind[Kind(document["measured"])](preset, document["presets"][preset], loops)
     if document["measured"] == Kind.SIMULATION:
         yield "PAPER", "golden model", _speed(document["iss_runs"], loops), _SPEED
+    for preset in presets if "synth" in document else ():
+        for unit in document["synth"]:
+            yield from _of_unit(preset, unit, document["units"][preset][unit])
 
 
 def _of_simulations(preset: str, figure: Mapping[str, Any], loops: Sequence[float]) -> Iterator[_Figure]:
@@ -210,9 +217,27 @@ def _of_traces(preset: str, figure: Mapping[str, Any], loops: Sequence[float]) -
     yield _cycles(preset, "cycles of the run", figure)
 
 
+def _of_unit(preset: str, unit: str, figure: Mapping[str, Any]) -> Iterator[_Figure]:
+    """Yield the areas, which the same tools repeat exactly, and the clock rate, whose runs are the placements."""
+    for field, name in AREAS.items():
+        yield _exact(preset, f"{unit}, {name}", _count(figure[field]))
+    rates = [_positive(rate) for rate in figure["fmax_mhz"].values() if rate is not None]
+    if rates:
+        spread = Spread(median=statistics.median(rates), low=min(rates), high=max(rates), runs=len(rates))
+        yield preset, f"{unit}, MHz", spread, _SPEED
+
+
+def _count(value: Any) -> float:
+    """Return a count, which may be 0; raise ValueError for anything else."""
+    return 0.0 if value == 0 and not isinstance(value, bool) else _positive(value)
+
+
 def _cycles(preset: str, name: str, figure: Mapping[str, Any]) -> _Figure:
-    cycles = _positive(figure["total_cycles"])
-    return preset, name, Spread(median=cycles, low=cycles, high=cycles, runs=2), _COUNT
+    return _exact(preset, name, _positive(figure["total_cycles"]))
+
+
+def _exact(preset: str, name: str, count: float) -> _Figure:
+    return preset, name, Spread(median=count, low=count, high=count, runs=2), _COUNT
 
 
 def _speed(runs: Sequence[float], loops: Sequence[float]) -> Spread:
@@ -239,11 +264,14 @@ def print_changes(console: Console, then: Mapping[str, Any], now: Mapping[str, A
     """Print a row for each figure, and explain the columns."""
     table = new_table("preset", "", ">then", ">now", ">ratio", "change", title="Compared, per loop")
     for change in found:
-        table.add_row(change.preset, change.name, str(change.then), str(change.now), f"{change.ratio:.3f}",
-                      change.verdict)
+        ratio = "" if change.ratio is None else f"{change.ratio:.3f}"
+        table.add_row(change.preset, change.name, str(change.then), str(change.now), ratio, change.verdict)
     console.print(table)
     lines = [f"Then: {_maker(then)}, loop {min(then['loop_runs']):.3f} s; now: loop {min(now['loop_runs']):.3f} s.",
              "A range includes the spread of the loop. The ratio is now divided by then, of the medians."]
+    if "synth" in now:
+        lines.append("Clock rates and areas are not per loop. The range of a clock rate is that of its placements. "
+                     "Areas and cycles that are equal are not listed.")
     if (runs := now["repeat"]) > 1:
         chance = math.comb(2 * runs, runs) // 2
         lines.append(f"Without any change, the ranges of {runs} runs are apart 1 time in {chance}.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,7 +13,7 @@ from metronome.sim.machine.policies.files import files_of
 
 from ..options.common import JsonOption, choose, given, json_target, listed, within
 from ..options.machine import Machine, MachineOptions, machine_of
-from ..options.schemes import SchemeOptions, check_scheme, one_policy, require_hardware
+from ..options.schemes import SchemeOptions, chip_of
 from ..output.outputs import refuse_inputs, require_writable
 from ..process.errors import UsageError
 from .synth_price import price as show_price
@@ -33,7 +33,6 @@ _ONE_UNIT = ("unit", "preset", "warps", "threads", "settings", "config_file", "m
 _MAX_FREQ, _MAX_MINUTES, _MAX_DEPTH = 10_000, 10_000, 10
 #: nextpnr reads the seed as a signed number of 32 bits.
 _MAX_SEED = 2**31 - 1
-_USUAL_POLICY = "gtlrr"
 _PRICE_SEEDS = "1,2,3"
 
 
@@ -128,9 +127,7 @@ def synth(
     if table.price:
         return show_price(options, table.only, table.output, files.json_file, target)
     asked = machine_of(machine)
-    issue = scheme.issue or (None if asked.names("policies") else _USUAL_POLICY)
-    config = asked.for_chip(one_policy(asked.config, check_scheme(asked.config, replace(scheme, issue=issue))))
-    require_hardware(config)
+    config = chip_of(asked, scheme)
     log_path = None if files.log is None else require_writable(files.log, "--log", ".log", ".txt")
     refuse_inputs(target, {"--config": machine.config_file}, [("--log", log_path)] if log_path else [])
     work = Work(unit, config, files.json_file, target, log_path, _asked(asked, config))

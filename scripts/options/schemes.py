@@ -17,11 +17,14 @@ from metronome.sim.machine.schemes import Scheme, coordinate, one_policy
 from metronome.sim.machine.settings import ConfigError
 
 from ..process.errors import UsageError
+from .machine import Machine
 
-__all__ = ["POLICY_NAMES", "IssueOption", "PredictionOption", "Scheme", "SchemeOptions", "check_scheme", "coordinate",
-           "one_policy", "policy_of", "require_hardware", "schemes"]
+__all__ = ["POLICY_NAMES", "IssueOption", "PredictionOption", "Scheme", "SchemeOptions", "check_scheme", "chip_of",
+           "coordinate", "one_policy", "policy_of", "require_hardware", "schemes"]
 
 POLICY_NAMES = ", ".join(POLICIES)
+#: The policy of a machine that is synthesised.
+_USUAL_POLICY = "gtlrr"
 
 #: `--policy` is the name that prove and older scripts use.
 IssueOption = Annotated[
@@ -69,6 +72,21 @@ def require_hardware(config: SmConfig) -> None:
         files.require_hardware((*config.policies, *config.fetch_policies))
     except files.PolicyFileError as error:
         raise UsageError(str(error)) from None
+
+
+def chip_of(machine: Machine, options: SchemeOptions) -> SmConfig:
+    """Return the machine with one front end, as it is synthesised: gtlrr unless a policy is named, no observers.
+
+    Raises
+    ------
+    UsageError
+        If the front end does not fit the machine, or a policy has no hardware.
+    """
+    issue = options.issue or (None if machine.names("policies") else _USUAL_POLICY)
+    scheme = check_scheme(machine.config, dataclasses.replace(options, issue=issue))
+    config = machine.for_chip(one_policy(machine.config, scheme))
+    require_hardware(config)
+    return config
 
 
 def policy_of(option: str, text: str) -> str:

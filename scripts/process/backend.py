@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from metronome.hdl.config import SmConfig
     from metronome.hdl.verilog import FlatVerilog
     from metronome.sim.build.simulator import Build
+    from metronome.sim.fpga.synth import SynthResult
     from metronome.sim.predict.predictor import Prediction, Recordings, Watcher
     from metronome.sim.predict.verify import Verification
     from metronome.sim.program.kernels import KernelInfo, Launch, Readable
@@ -256,6 +257,15 @@ class Backend:
         from metronome.sim.build.verilog import elaborate_flat
 
         return elaborate_flat(config, bus)
+
+    def synthesize(self, unit: str, config: SmConfig, seeds: Sequence[int]) -> SynthResult:
+        """Return the area of one unit of the machine, and its clock rate for a placement from each seed."""
+        from metronome.sim.fpga.synth import Options, SynthesisError, synthesize
+
+        try:
+            return synthesize(unit, config, [Options(seed=seed) for seed in seeds])
+        except SynthesisError as error:
+            raise UsageError(str(error)) from error
 
     def iss_speed(self) -> float:
         """Return the golden model's warp-instructions per second in one run of psort, PAPER, 1024 elements."""

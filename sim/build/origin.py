@@ -142,7 +142,7 @@ def origin() -> dict[str, Any]:
 
 
 def maker(record: Mapping[str, Any]) -> str:
-    """``0.1.0, commit 0123456789ab, modified``."""
+    """``0.2.0, commit 0123456789ab, modified``."""
     made_by = str(record.get("version") or "of an unknown version")
     if record.get("commit"):
         made_by += f", commit {str(record['commit'])[:12]}"

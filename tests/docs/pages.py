@@ -6,7 +6,7 @@ from tests.support.source_files import source_files
 #: Read by people who have not seen the project; CHANGELOG.md is a list, not sentences.
 PAGES = tuple(sorted([
     *ROOT.glob("docs/*.md"), *ROOT.glob("docs/course/*.md"), *ROOT.glob("docs/tutorials/*.md"),
-    ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "riscv_kernels" / "README.md",
+    ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", ROOT / "riscv_kernels" / "README.md",
 ]))
 
 
