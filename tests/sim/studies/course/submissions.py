@@ -2,7 +2,7 @@
 
 from metronome.sim.build.sources import ROOT
 
-SKELETON = (ROOT / "docs/course/skeleton.py").read_text("utf-8")
+SKELETON = (ROOT / "sim/studies/course/skeleton.py").read_text("utf-8")
 #: The line of task 1 that a student replaces first.
 PICK = "return after(state.last, inputs.eligible)"
 
