@@ -77,7 +77,7 @@ def _files(names: Sequence[str]) -> dict[str, Path]:
             found |= {str(path): path for path in inside}
         else:
             found[name] = input_file("FILE", name)
-    return {name: path.resolve() for name, path in found.items()}
+    return {name: path.absolute() for name, path in found.items()}
 
 
 def _counts(path: Path, folder: Path) -> bool:

@@ -80,8 +80,11 @@ class _Shown:
         return self._text
 
 
-class RemotePolicy(Policy[int]):
-    """The policy at the other end of ``link``. A state is the number of one of its states."""
+class RemotePolicy(Policy[float]):
+    """The policy at the other end of ``link``. A state is the number of one of its states.
+
+    It is a float if the submission does not compare it with others.
+    """
 
     name = "submission"
     #: The predictor may keep its choices: each depends on state and inputs alone.
@@ -93,35 +96,36 @@ class RemotePolicy(Policy[int]):
         self._deadline = time.monotonic() + most
         # Python's own timeout takes another system call for each message.
         link.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _TIMEVAL.pack(int(most), 0))
-        self._next = 0
+        self._next: float = 0
         declared = self._read(self._receive(), "reads")
         if not isinstance(declared, list) or not all(isinstance(name, str) for name in declared):
             raise self._broken()
         self.reads = tuple(declared)
 
-    def reset(self) -> int:
+    def reset(self) -> float:
         """State 0."""
         return 0
 
-    def pick(self, state: int, inputs: PolicyInputs) -> int | None:
+    def pick(self, state: float, inputs: PolicyInputs) -> int | None:
         """The pick of the submission, which also computes the next state."""
         answer = self._ask(QUESTION.pack(
-            state, inputs.eligible, inputs.active, inputs.waiting, inputs.activated, inputs.lost, inputs.change,
+            int(state), inputs.eligible, inputs.active, inputs.waiting, inputs.activated, inputs.lost, inputs.change,
         ) + bytes(inputs.lanes) + bytes(inputs.fetched))
         if len(answer) != ANSWER.size:
             return cast(int, _Shown(_printable(self._read(answer, "pick"))))
         picked, self._next = ANSWER.unpack(answer)
         if self._next < 0:
-            raise self._broken()
+            # The predictor keeps no choices of states that are no plain data.
+            self._next = float(-1 - self._next)
         return None if picked == -1 else picked
 
-    def update(self, state: int, inputs: PolicyInputs, picked: int | None) -> int:
+    def update(self, state: float, inputs: PolicyInputs, picked: int | None) -> float:
         """The state that came with the pick."""
         return self._next
 
-    def shown(self, state: int) -> str:
+    def shown(self, state: float) -> str:
         """The text of a state."""
-        return _printable(self._read(self._ask(STATE.pack(state)), "state"))
+        return _printable(self._read(self._ask(STATE.pack(int(state))), "state"))
 
     def _ask(self, question: bytes) -> bytes:
         # A process that has ended before the question has said why.

@@ -46,7 +46,7 @@ __all__ = ["ANSWER", "LARGEST", "QUESTION", "STATE", "main"]
 _SETS = ("eligible", "active", "waiting", "activated", "lost", "change")
 #: The state, and the inputs of _SETS.
 QUESTION = struct.Struct("<7Q")
-#: The warp, -1 for none; the number of the next state.
+#: The warp, -1 for none; the number of the next state, or -1 less its number if it is not compared with others.
 ANSWER = struct.Struct("<2q")
 STATE = struct.Struct("<Q")
 #: The maximum number of bytes of a message, and of characters of a state or a pick that is shown.
@@ -239,16 +239,21 @@ class _Server:
                               "which update returns")
 
     def _number(self, state: Any) -> int:
-        """The number of a state. Equal ones have the same, if they are plain data and some of the first were equal."""
-        number = len(self._states)
+        """The number of a state, or -1 less the number of one that is not compared with others.
+
+        Equal states have one number, if they are plain data and at least half of the first ones were equal to others.
+        """
         if self._calls == _COMPARED:
             self._compares = 2 * len(self._numbers) < _COMPARED
+        number = len(self._states)
         if self._compares:
             with contextlib.suppress(TypeError):
-                number = self._numbers.setdefault(plain_data(state), number)
-        if number == len(self._states):
-            self._states.append(state)
-        return number
+                found = self._numbers.setdefault(plain_data(state), number)
+                if found == number:
+                    self._states.append(state)
+                return found
+        self._states.append(state)
+        return -1 - number
 
     def _shown(self, value: Any) -> str:
         text = " ".join(self._guarded(repr, value).split())

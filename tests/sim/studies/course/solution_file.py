@@ -27,4 +27,5 @@ def wrong_solution(kind):
     text = inspect.getsource(kind)
     for ours, name in (("GreedyOldestDispatch", "GreedyThenOldest"), ("CacheConscious", "CacheConscious")):
         text = text.replace(f"class {kind.__name__}({ours})", f"class {name}({name})")
-    return solution() + "\n\nfrom metronome.sim.machine.policies.base import lowest\n\n\n" + text + inspect.getsource(_held)
+    lowest = "\n\nfrom metronome.sim.machine.policies.base import lowest\n\n\n"
+    return solution() + lowest + text + inspect.getsource(_held)
