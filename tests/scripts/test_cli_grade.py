@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from metronome.sim.machine.policies.files import load, require_python
 from metronome.sim.studies.course.cases import REFERENCE
+from metronome.sim.studies.course.submission import inspect
 from tests.scripts.lines import only_line
 from tests.sim.studies.course.solution_file import solution
 from tests.sim.studies.course.submissions import BAD, SKELETON, with_pick
@@ -174,6 +176,28 @@ def test_a_reference_of_other_cases(metronome, tmp_path):
     assert metronome("grade", "--make-reference", "my.json", "--cases", cases).status == 0
     done = metronome("grade", written(tmp_path, SKELETON, "mine.py"), "--reference", "my.json", status=1)
     assert "5.40 of 6.00 points" in done.out
+
+
+def test_the_skeleton_comes_with_the_installation(metronome, tmp_path, own_policies):
+    """It is a policy file, too."""
+    done = metronome("new", "--course", "me", status=0)
+    assert done.out == "me.py is there. Grade it: metronome grade me.py\n"
+    assert (tmp_path / "me.py").read_text() == SKELETON.replace("mine.py", "me.py")
+    inspect(tmp_path / "me.py")
+    for name in ("GreedyThenOldest", "CacheConscious"):
+        require_python(load(f"me.py:{name}"))
+
+
+@pytest.mark.parametrize(("words", "told"), [
+    (["a.py"], "a.py is there already: take another name"), (["a"], "a.py is there already: take another name"),
+    (["x-y"], "NAME: 'x-y' is no name of a policy: take letters, digits and underscores, as in mine"),
+    (["b", "--policy"], "--policy and --course write different files: take one of them"),
+])
+def test_a_skeleton_that_cannot_be_written(metronome, tmp_path, words, told):
+    (tmp_path / "a.py").write_text("")
+    assert metronome("new", "--course", *words, status=2).refusal == f"metronome: {told}"
+    assert [path.name for path in tmp_path.iterdir()] == ["a.py"]
+    assert (tmp_path / "a.py").read_text() == ""
 
 
 @pytest.mark.parametrize(("words", "told"), [

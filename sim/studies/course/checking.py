@@ -19,7 +19,8 @@ from .submission import SubmissionError, inspect
 
 __all__ = ["Outcome", "check"]
 
-_WORKERS = 2
+#: Processes for one submission, and for several. Each waits half of its time for the one that executes a submission.
+_WORKERS, _MOST_WORKERS = 2, 4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,12 +105,11 @@ def check(
         runs: dict[Path, list[tuple[int, Any]]] = {}
         if fit:
             _prepare(kit, tell)
-            pool = stack.enter_context(worker_pool(min(_WORKERS, len(fit) * len(kit.cases)), _begin))
+            parts = _parts(kit, whole_tasks=len(fit) > 1)
+            most = _WORKERS if len(fit) == 1 else _MOST_WORKERS
+            pool = stack.enter_context(worker_pool(min(most, len(fit) * len(parts)), _begin))
             runs = {
-                path: [
-                    (cases[0].task, pool.schedule(_work, args=[path, kit, cases, seconds]))
-                    for cases in _parts(kit, whole_tasks=len(fit) > 1)
-                ]
+                path: [(cases[0].task, pool.schedule(_work, args=[path, kit, cases, seconds])) for cases in parts]
                 for path in fit
             }
         for number, path in enumerate(paths):

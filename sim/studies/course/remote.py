@@ -17,7 +17,7 @@ from typing import Any, cast
 
 from metronome.hdl.config import SmConfig
 
-from ...build.processes import start
+from ...build.processes import start, tool_environment
 from ...machine.policies.base import Policy, PolicyInputs
 from .sandbox import ANSWER, LARGEST, QUESTION, STATE
 from .submission import SubmissionError
@@ -41,7 +41,8 @@ class Sandbox:
             self._process = start(
                 [sys.executable, "-P", "-c", _PROGRAM, str(theirs.fileno())], pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                env={**os.environ, "PYTHONPATH": paths},
+                # The user's other variables may be secrets.
+                env=tool_environment(PYTHONPATH=paths),
             )
 
     @contextlib.contextmanager
