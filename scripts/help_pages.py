@@ -99,7 +99,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "grade": (
         ("metronome new --course mine", "the skeleton"),
-        ("metronome grade mine.py", "points, and the first wrong pick"),
+        ("metronome grade mine.py", "points, first wrong pick"),
         ("metronome grade submissions --json all.json", "a folder, in one table"),
         ("metronome grade mine.py --task 1 --json -", "one task, as JSON"),
         ("metronome grade --make-reference new.json", "for instructors"),

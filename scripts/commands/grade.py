@@ -28,7 +28,7 @@ _SECONDS = 20
 def grade(
     submissions: Annotated[
         list[str] | None,
-        typer.Argument(metavar="FILE|FOLDER...", help="Python files, or folders with them.", show_default=False),
+        typer.Argument(metavar="FILE|FOLDER", help="Python files, or folders with them.", show_default=False),
     ] = None,
     task: Annotated[int | None, typer.Option("--task", metavar="N", help="Grade task 1 or 2 only.")] = None,
     reference: Annotated[
