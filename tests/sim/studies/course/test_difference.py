@@ -8,6 +8,7 @@ from metronome.sim.run.types import RunRequest
 from metronome.sim.studies.course.cases import REFERENCE, Kit, launch_of
 from metronome.sim.studies.course.difference import Difference, first_difference
 from tests.sim.studies.course.wrong_solutions import OldestByNumber, TiesToTheHighest, Youngest
+from tests.support.tiers import more_but
 
 KIT = Kit.read(REFERENCE)
 CASE = KIT.cases[0]
@@ -36,7 +37,7 @@ def issued(policy):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", [OldestByNumber, TiesToTheHighest, Youngest])
+@pytest.mark.parametrize("kind", more_but([OldestByNumber, TiesToTheHighest, Youngest], [OldestByNumber]))
 def test_it_is_where_the_schedules_part(kind):
     policy = kind.of(CASE.config())
     found = first_difference(CASE, KIT.folder, Here(policy), most_cycles=20_000, recordings=RECORDINGS)
