@@ -98,7 +98,9 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("metronome prove --property P1 --warps 2", "one property of one size"),
     ),
     "grade": (
-        ("metronome grade mine.py", "points, and what differs"),
+        ("metronome new --course mine", "the skeleton"),
+        ("metronome grade mine.py", "points, first wrong pick"),
+        ("metronome grade submissions --json all.json", "a folder, in one table"),
         ("metronome grade mine.py --task 1 --json -", "one task, as JSON"),
         ("metronome grade --make-reference new.json", "for instructors"),
     ),
@@ -119,7 +121,7 @@ _STATUS = {
     "characterize": "0 as configured, 1 a measured number differs",
     "run": _RUN, "bench": f"{_RUN}, 5 not routed (--synth)", "sweep": f"{_RUN} (highest)",
     "prove": "0 all proved, 1 not all",
-    "grade": "0 all points, 1 not all; 2 also if the submission does not run",
+    "grade": "0 all submissions have all points, 1 not all; 2 also if one has an error",
 }
 
 

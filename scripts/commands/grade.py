@@ -1,20 +1,19 @@
-"""``metronome grade``: points for the two policies of a student's submission (docs/course)."""
+"""``metronome grade``: points for the two policies of each student's submission (docs/course)."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.markup import escape
 
 from ..options.common import JsonOption, input_file, json_target, within
 from ..output.outputs import refuse_inputs, require_writable, write_json
-from ..output.tables import new_table
 from ..process.errors import Exit, UsageError
 from ..process.progress import show_progress
-from ..process.terminal import Console
+from .grade_output import print_report, print_reports
 
 if TYPE_CHECKING:
     from metronome.sim.studies.course.cases import Kit
@@ -27,8 +26,9 @@ _SECONDS = 20
 
 
 def grade(
-    submission: Annotated[
-        str | None, typer.Argument(metavar="FILE", help="The submission: one Python file.", show_default=False)
+    submissions: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="FILE|FOLDER", help="Python files, or folders with them.", show_default=False),
     ] = None,
     task: Annotated[int | None, typer.Option("--task", metavar="N", help="Grade task 1 or 2 only.")] = None,
     reference: Annotated[
@@ -36,7 +36,8 @@ def grade(
         typer.Option("--reference", metavar="FILE", help="Use other cases, with their reference values (JSON)."),
     ] = None,
     seconds: Annotated[
-        int, typer.Option("--seconds", metavar="N", help="The time limit of a submission for each case.")
+        int,
+        typer.Option("--seconds", metavar="N", help="The processor time that a submission may take for each case."),
     ] = _SECONDS,
     make_reference: Annotated[
         str | None,
@@ -47,19 +48,42 @@ def grade(
     ] = None,
     json_file: JsonOption = None,
 ) -> int:
-    """Grade the policies of a submission: their statistics against those of the solution, by the predictor."""
+    """Grade the policies of submissions: their statistics against those of the solution, by the predictor."""
     within("--seconds", seconds, 1, 3600)
     if make_reference is not None:
-        if submission is not None or reference is not None or task is not None or json_file is not None:
+        if submissions or reference is not None or task is not None or json_file is not None:
             raise UsageError("--make-reference takes --cases and nothing else")
         return _make(make_reference, cases)
-    if submission is None:
+    if not submissions:
         raise UsageError("name the file of a submission, or --make-reference")
     if cases is not None:
         raise UsageError("--cases is for --make-reference: grade with --reference")
-    path, target = input_file("FILE", submission).resolve(), json_target(json_file)
-    refuse_inputs(target, {"the submission": submission, "--reference": reference})
-    return _grade(path, _kit(reference, task), seconds, json_file, target)
+    files = _files(submissions)
+    target = json_target(json_file)
+    refuse_inputs(target, {"--reference": reference} | {f"the submission {name}": name for name in files})
+    return _grade(files, _kit(reference, task), seconds, json_file, target)
+
+
+def _files(names: Sequence[str]) -> dict[str, Path]:
+    """The submissions in order, by the names with which they are shown. Files of a folder are sorted."""
+    found: dict[str, Path] = {}
+    for name in names:
+        folder = Path(name).expanduser()
+        if name and folder.is_dir():
+            # Below it, too: courses collect submissions in a folder for each student.
+            inside = sorted(path for path in folder.rglob("*.py") if _counts(path, folder))
+            if not inside:
+                raise UsageError(f"{name}: the folder has no Python file")
+            found |= {str(path): path for path in inside}
+        else:
+            found[name] = input_file("FILE", name)
+    return {name: path.absolute() for name, path in found.items()}
+
+
+def _counts(path: Path, folder: Path) -> bool:
+    """Whether it is a submission: not hidden, no folder and no pipe. A link to nothing is one, which has an error."""
+    hidden = any(part.startswith((".", "__")) for part in path.relative_to(folder).parts)
+    return not hidden and (path.is_file() or not path.exists())
 
 
 def _kit(reference: str | None, task: int | None) -> Kit:
@@ -98,49 +122,36 @@ def _make(target: str, cases: str | None) -> int:
     return Exit.PASSED
 
 
-def _grade(path: Path, kit: Kit, seconds: int, json_file: str | None, target: Path | None) -> int:
+def _grade(files: dict[str, Path], kit: Kit, seconds: int, json_file: str | None, target: Path | None) -> int:
     from metronome.sim.build.processes import WorkersError
     from metronome.sim.studies.course import checking, grading
     from metronome.sim.studies.course.cases import CaseError
-    from metronome.sim.studies.course.submission import SubmissionError, inspect
 
+    reports: dict[str, Report] = {}
     try:
-        # Report an error of the whole file only once.
-        inspect(path)
         with show_progress() as progress:
-            outcomes = list(checking.check(path, kit, seconds=seconds, tell=progress))
-        report = grading.grade(kit, outcomes)
-    except (SubmissionError, CaseError, WorkersError) as error:
+            outcomes = checking.check(list(files.values()), kit, seconds=seconds, tell=progress)
+            reports = {name: grading.grade(kit, each) for name, (_, each) in zip(files, outcomes, strict=True)}
+    except (CaseError, WorkersError) as error:
         raise UsageError(str(error)) from None
     if json_file is not None:
-        write_json(target, {"submission": str(path)} | report.as_json())
+        passed = all(report.points == report.of for report in reports.values())
+        write_json(target, {"passed": passed, "submissions": [
+            {"submission": str(files[name])} | report.as_json() for name, report in reports.items()
+        ]})
     if json_file is None or target is not None:
-        _print(path, report)
-    for text in dict.fromkeys(report.wrong.values()):
-        print(f"metronome: {text}", file=sys.stderr)
-    if report.wrong:
+        (print_report if len(reports) == 1 else print_reports)(reports)
+    return _status(reports)
+
+
+def _status(reports: dict[str, Report]) -> int:
+    """The exit status, after the errors of one submission, or the number of those with an error."""
+    faulty = {name: report.wrong for name, report in reports.items() if report.wrong}
+    lines = [f"{len(faulty)} of {len(reports)} submissions have an error: {', '.join(faulty)}"]
+    if len(reports) == 1:
+        lines = list(dict.fromkeys(line for wrong in faulty.values() for line in wrong.values()))
+    if faulty:
+        for line in lines:
+            print(f"metronome: {line}", file=sys.stderr)
         return Exit.USAGE
-    return Exit.PASSED if report.points == report.of else Exit.CHECK_FAILED
-
-
-def _print(path: Path, report: Report) -> None:
-    from metronome.sim.studies.course.cases import TASKS
-
-    console = Console()
-    for task in sorted({mark.case.task for mark in report.marks}):
-        asked = TASKS[task]
-        places = 0 if asked.statistic == "NUM_STALL_CYCLES" else 3
-        title = f"{path.name}, task {task}: {asked.stands_for}, {asked.statistic}"
-        # On a line of its own: a table's title is not wider than the table.
-        console.print(escape(title), highlight=False, style="italic")
-        table = new_table("", ">reference", ">yours", "", ">points", ">of")
-        for mark in report.marks:
-            if mark.case.task == task:
-                table.add_row(
-                    mark.case.name, f"{float(mark.reference):.{places}f}",
-                    "" if mark.measured is None else f"{float(mark.measured):.{places}f}", mark.grade,
-                    f"{float(mark.points):.2f}", f"{float(mark.of):.2f}",
-                )
-        console.print(table)
-        console.print()
-    console.print(f"{float(report.points):.2f} of {float(report.of):.2f} points", highlight=False)
+    return Exit.PASSED if all(report.points == report.of for report in reports.values()) else Exit.CHECK_FAILED

@@ -1,4 +1,4 @@
-"""``metronome new``: a template for a new kernel or policy."""
+"""``metronome new``: a template for a new kernel, policy or submission."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import typer
 
 from metronome import tb
 from metronome.riscv_kernels import skeleton
+from metronome.sim.studies import course as course_kit
 
 from ..output.outputs import write_file
 from ..process.errors import Exit, UsageError
@@ -25,18 +26,26 @@ _FILES = ("kernel.c", "host.py")
 def new(
     name: Annotated[
         str,
-        typer.Argument(metavar="NAME", help="The folder to create; with --policy, the name of the policy."),
+        typer.Argument(metavar="NAME", help="The folder to create, or the name of the file."),
     ],
     policy: Annotated[
         bool, typer.Option("--policy", help="Write a warp policy instead of a kernel: NAME.py and test_NAME.py.")
     ] = False,
+    course: Annotated[
+        bool, typer.Option("--course", help="Write the skeleton of the course's assignment: NAME.py.")
+    ] = False,
 ) -> int:
     """Write a folder with a kernel that passes: kernel.c for the machine, host.py for its inputs and its check.
 
-    With --policy, write a warp policy that works: NAME.py for all commands that take --issue, and a test of it.
+    With --policy, write a warp policy that works: NAME.py for all commands that take --issue, and a test of it. With
+    --course, write the two policies of the assignment, which a student completes: NAME.py for metronome grade.
     """
+    if policy and course:
+        raise UsageError("--policy and --course write different files: take one of them")
     if policy:
         return _new_policy(name)
+    if course:
+        return _new_submission(name)
     from metronome.sim.program.kernel_folders import KERNELS
 
     folder = Path(name).expanduser()
@@ -60,16 +69,34 @@ def new(
     except OSError as error:
         raise UsageError(f"cannot make {name}: {error.strerror}") from None
     shown = name if len(folder.parts) > 1 or name != folder.name else f"./{name}"
-    print(f"{name}/kernel.c and {name}/host.py are there. Run them: metronome run {shlex.quote(shown)} --check")
+    print(f"{name}/kernel.c and {name}/host.py written. Run them: metronome run {shlex.quote(shown)} --check")
     return Exit.PASSED
 
 
-def _new_policy(name: str) -> int:
+def _module_path(name: str) -> Path:
+    """The path of the new file ``name``, without its suffix. UsageError if Python could not import it."""
     path = Path(name.removesuffix(".py")).expanduser()
     stem = path.name
     if not stem.isidentifier() or keyword.iskeyword(stem) or not stem.isascii():
         raise UsageError(f"NAME: {stem!r} is not a valid name for a policy: use letters, digits and underscores, "
                          "such as mine")
+    return path
+
+
+def _new_submission(name: str) -> int:
+    path = _module_path(name)
+    file = path.with_name(f"{path.name}.py")
+    if file.exists() or file.is_symlink():
+        raise UsageError(f"{file} already exists: choose another name")
+    source = Path(course_kit.__file__).with_name("skeleton.py").read_text("utf-8")
+    write_file(file, source.replace("mine.py", file.name).encode())
+    print(f"{file} written. Grade it: metronome grade {shlex.quote(str(file))}")
+    return Exit.PASSED
+
+
+def _new_policy(name: str) -> int:
+    path = _module_path(name)
+    stem = path.name
     class_name = "".join(word[:1].upper() + word[1:] for word in stem.split("_")) or stem
     skeletons = Path(tb.__file__).parent / "skeleton"
     if class_name in ("Module", "Mux", "Policy", "State", "Value") or class_name.endswith("Hardware"):
@@ -88,6 +115,6 @@ def _new_policy(name: str) -> int:
             file.unlink(missing_ok=True)
         raise
     shown = shlex.quote(f"{'' if path.parent.parts else './'}{path.with_name(stem + '.py')}")
-    print(f"{path.with_name(stem + '.py')} and its test are there. Try them:\n"
+    print(f"{path.with_name(stem + '.py')} and its test written. Try them:\n"
           f"  metronome predict psort --issue {shown}\n  metronome run psort --issue {shown} --check")
     return Exit.PASSED

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 import traceback
 from pathlib import Path
@@ -14,8 +13,9 @@ from metronome.hdl.config import SmConfig
 
 from ..machine.events import NONE
 from ..machine.policies.base import DeclaredInputs, Policy, PolicyInputs
-from ..machine.policies.files import changed_outside_the_state, held_by, policy_code
+from ..machine.policies.files import changed_outside_the_state, policy_code
 from ..machine.policies.plain import POLICIES
+from ..machine.policies.purity import held_by, plain_data
 from .model.choices import INPUTS
 from .model.compiled import as_python
 from .model.policies import fetched
@@ -35,14 +35,15 @@ class Chooser:
     """Asks ``policy`` for the choices of a machine, from its first cycle on, and keeps its state.
 
     With ``keeps`` the machine remembers the choices (:mod:`.model.choices`), so that the policy is asked once for each
-    state and inputs. This needs states of plain data (:func:`_plain`), and inputs without ``lanes`` and ``fetched``.
-    Otherwise the policy is asked in every cycle.
+    state and inputs. This needs states of plain data (:func:`.plain_data`), and inputs without ``lanes`` and
+    ``fetched``. Otherwise the policy is asked in every cycle. A policy with a ``title`` comes from a file: it sees the
+    inputs that it declares alone, and its errors become PickErrors that begin with the title.
     """
 
-    def __init__(self, config: SmConfig, policy: Policy[Any], *, keeps: bool = False) -> None:
+    def __init__(self, config: SmConfig, policy: Policy[Any], *, keeps: bool = False, title: str = "") -> None:
         self._warps, self._policy = config.warps, policy
         self._state = policy.reset()
-        self._title = f"{policy.name}: " if keeps else ""
+        self._title = title
         self._held: dict[str, bytes] = {}
         reads = getattr(policy, "reads", ("eligible",))
         self._lanes, self._fetched = "lanes" in reads, "fetched" in reads
@@ -62,7 +63,7 @@ class Chooser:
         """The chooser of a policy of ``sim.machine.policies``, such as one from a file. Raises PickError."""
         try:
             with policy_code():
-                made = cls(config, POLICIES[name].of(config), keeps=True)
+                made = cls(config, POLICIES[name].of(config), keeps=True, title=f"{name}: ")
         except KeyboardInterrupt:
             raise
         except BaseException as error:
@@ -129,7 +130,7 @@ class Chooser:
     def _keep(self, front: np.void, cycle: int, before: Any, inputs: PolicyInputs, picked: int | None) -> None:
         """Let the machine keep the choice, if it was made as before."""
         try:
-            first, second = _plain(before), _plain(self._state)
+            first, second = plain_data(before), plain_data(self._state)
             key = (first, *(getattr(inputs, name) for name in self._reads))
             known = self._known.setdefault(key, (picked, second))
             numbers = [self._number(first, before), self._number(second, self._state)]
@@ -157,24 +158,6 @@ class Chooser:
     def _counts(self, machine: Machine) -> tuple[int, ...]:
         front = machine.front.view(np.recarray)[0]
         return tuple(int(as_python(fetched)(front, w)) for w in range(self._warps))
-
-
-def _plain(state: Any) -> Any:
-    """A state as nested tuples: a number, text, None, and tuples, frozen sets and frozen dataclasses of these.
-
-    TypeError for any other: it could change after it was compared, or be equal to one that is not the same.
-    """
-    if state is None or isinstance(state, bool | int | str):
-        return type(state).__name__, state
-    if isinstance(state, tuple):
-        return type(state).__name__, *map(_plain, state)
-    if type(state) is frozenset:
-        return "frozenset", frozenset(map(_plain, state))
-    parameters: Any = getattr(type(state), "__dataclass_params__", None)
-    if parameters is not None and parameters.frozen and dataclasses.is_dataclass(state):
-        values = (getattr(state, field.name) for field in dataclasses.fields(state))
-        return type(state).__name__, *map(_plain, values)
-    raise TypeError(f"{type(state).__name__} is no plain data")
 
 
 def _raised(error: BaseException, policy: type) -> str:

@@ -134,7 +134,8 @@ def predict(
         Receives the events of every cycle.
     policy
         A policy in Python that chooses in every cycle in place of the one that the request names. The named policy must
-        still be in ``config``, and the machine keeps the hardware for it, such as victim tags. By default, if the model
+        still be in ``config``, and the machine keeps the hardware for it, such as victim tags. If it has an attribute
+        ``keeps`` that is true, it is asked only once for each state and inputs it reads. By default, if the model
         has no rule for the named policy, its class in ``sim.machine.policies`` is used, which takes longer.
 
     Raises

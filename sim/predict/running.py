@@ -71,13 +71,13 @@ class Running:
         self.codes = CodeTable(config)
         told: Any = streams or self.stepper
         self.supplied = supplied
-        keeps = policy is None and request.policy not in policies.NAMES
         #: A policy in Python that makes the choices, if there is one.
         self.chooser = None
-        if keeps:
+        keeps = getattr(policy, "keeps", False)
+        if policy is not None:
+            self.chooser = Chooser(config, policy, keeps=keeps)
+        elif keeps := request.policy not in policies.NAMES:
             self.chooser = Chooser.of_file(config, request.policy)
-        elif policy is not None:
-            self.chooser = Chooser(config, policy)
         settings = configured(config, request, ring=0 if streams else PLACES - 1, supplied=supplied)
         self.machine = new_machine(
             settings, Executed(told.steps, told.first, told.known, told.addresses),

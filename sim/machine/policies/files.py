@@ -13,7 +13,6 @@ import functools
 import hashlib
 import inspect
 import os
-import pickle
 import re
 import sys
 import traceback
@@ -27,13 +26,13 @@ from metronome.hdl.config import SmConfig
 
 from .base import Policy, PolicyInputs
 from .plain import POLICIES, add
+from .purity import MODULE, held_by, held_by_class
 
 __all__ = [
     "PolicyFile",
     "PolicyFileError",
     "changed_outside_the_state",
     "files_of",
-    "held_by",
     "is_file",
     "load",
     "loaded",
@@ -48,8 +47,6 @@ __all__ = [
 #: The folder of Metronome's packages.
 _ROOT = Path(__file__).resolve().parents[3]
 _TEXT = re.compile(r"(?P<file>.*\.py)(?::(?P<name>\w*))?", re.DOTALL)
-#: How the names of the modules begin that files become.
-_MODULE = "metronome_policy_"
 #: How the name of a class for the hardware ends.
 _HARDWARE = "Hardware"
 #: The classes of a policy: in plain Python, and for the hardware.
@@ -98,7 +95,7 @@ def _watch_files(event: str, arguments: tuple[Any, ...]) -> None:
     # An installation in place has links in sys.path, to folders of _ROOT.
     installed = (os.path.realpath(each) for each in (*sys.path, sys.prefix, sys.base_prefix, str(_ROOT)) if each)
     own = [os.path.realpath(module.__file__) for name, module in list(sys.modules.items())
-           if name.startswith(_MODULE) and module.__file__]
+           if name.startswith(MODULE) and module.__file__]
     if not path.startswith(tuple(f"{each}{os.sep}" for each in installed)) and path not in own:
         raise PermissionError(f"it opens {Path(path).name}: a policy is one file, and reads no other")
 
@@ -194,7 +191,7 @@ def require_python(name: str) -> None:
 
 def raised_in_a_policy(error: BaseException) -> str | None:
     """The line for an error that comes from the code of a policy's file; None if it does not."""
-    modules = [module for name, module in list(sys.modules.items()) if name.startswith(_MODULE)]
+    modules = [module for name, module in list(sys.modules.items()) if name.startswith(MODULE)]
     files = {module.__file__ for module in modules}
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename in files]
     if not frames:
@@ -213,35 +210,6 @@ def changed_outside_the_state(policy: Policy[Any], at_first: dict[str, bytes]) -
     return next((name for name, content in now.items() if before.get(name) != content), None)
 
 
-def held_by(policy: Policy[Any]) -> dict[str, bytes]:
-    """The attributes of a policy, of its class, and the global variables of its file, by their names."""
-    found = _held(type(policy))
-    found.update(_pickled("self.", vars(policy)))
-    return found
-
-
-def _held(policy: type[Policy[Any]]) -> dict[str, bytes]:
-    found: dict[str, bytes] = {}
-    for each in policy.__mro__:
-        if each.__module__.startswith(_MODULE):
-            found.update(_pickled(f"{each.__name__}.", vars(each)))
-    module = sys.modules.get(policy.__module__)
-    return found if module is None else found | _pickled("", vars(module))
-
-
-def _pickled(prefix: str, values: Mapping[str, Any]) -> dict[str, bytes]:
-    """Data among the values, as bytes."""
-    found = {}
-    for name, value in list(values.items()):
-        if name.startswith("__") or name == "_abc_impl" or callable(value) or isinstance(value, ModuleType):
-            continue
-        try:
-            found[f"{prefix}{name}"] = pickle.dumps(value)
-        except Exception:  # no data: a property, a lock
-            continue
-    return found
-
-
 def require_inputs(config: SmConfig) -> None:
     """PolicyFileError if a policy from a file reads an input that the machine does not have."""
     for name in loaded((*config.policies, *config.fetch_policies)):
@@ -253,7 +221,7 @@ def require_inputs(config: SmConfig) -> None:
 
 def _module(path: Path, content: bytes, digest: str) -> ModuleType:
     """The file, executed once."""
-    name = f"{_MODULE}{digest[:16]}"
+    name = f"{MODULE}{digest[:16]}"
     if name in sys.modules:
         return sys.modules[name]
     module = ModuleType(name)
@@ -331,7 +299,7 @@ def _register(path: Path, class_name: str, digest: str, policy: type[Policy[Any]
             _require_reads(path, policy)
             policy.name = name
             add(policy)
-            _AS_LOADED[name] = _held(policy)
+            _AS_LOADED[name] = held_by_class(policy)
         if hardware is not None:
             hardware.name = name  # type: ignore[attr-defined]  # a ClassVar of every policy
             sys.modules["metronome.hdl.policies"].add(hardware)

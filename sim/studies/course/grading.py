@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -9,13 +10,17 @@ from typing import Any
 
 from .cases import TASKS, Case, CaseError, Kit, Statistics
 from .checking import Outcome
+from .difference import Difference
 
 __all__ = ["Mark", "Report", "grade", "mark"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Mark:
-    """A case's ``grade``: exact, close, runs (the number differs), or none (it did not run to its end)."""
+    """A case's ``grade``: exact, close, runs (the number differs), or none (it did not run to its end).
+
+    ``difference``: unless it is exact, the first cycle in which the submission and the solution pick different warps.
+    """
 
     case: Case
     grade: str
@@ -23,12 +28,14 @@ class Mark:
     of: Fraction
     reference: Fraction
     measured: Fraction | None
+    difference: Difference | None = None
 
     def as_json(self) -> dict[str, Any]:
         """The JSON for --json."""
         return {
             "case": self.case.name, "grade": self.grade, "points": float(self.points), "of": float(self.of),
             "reference": float(self.reference), "measured": None if self.measured is None else float(self.measured),
+            "first_difference": None if self.difference is None else dataclasses.asdict(self.difference),
         }
 
 
@@ -44,6 +51,20 @@ class Report:
         """The points of all tasks."""
         return sum((mark.points for mark in self.marks), Fraction(0))
 
+    def points_of(self, task: int) -> Fraction:
+        """The points of one task."""
+        return sum((mark.points for mark in self.marks if mark.case.task == task), Fraction(0))
+
+    @property
+    def tasks(self) -> list[int]:
+        """The numbers of the tasks that were graded."""
+        return sorted({mark.case.task for mark in self.marks})
+
+    def first_differences(self) -> dict[int, Mark]:
+        """For each task with a difference and without an error, its first case with one."""
+        marks = [mark for mark in self.marks if mark.difference is not None and mark.case.task not in self.wrong]
+        return {mark.case.task: mark for mark in reversed(marks)}
+
     @property
     def of(self) -> Fraction:
         """The maximum number of points."""
@@ -51,16 +72,15 @@ class Report:
 
     def as_json(self) -> dict[str, Any]:
         """The JSON for --json."""
-        tasks = sorted({mark.case.task for mark in self.marks})
         return {
             "passed": self.points == self.of, "points": float(self.points), "of": float(self.of),
             "tasks": [
                 {
                     "task": task, "class": TASKS[task].stands_for, "statistic": TASKS[task].statistic,
-                    "wrong": self.wrong.get(task),
+                    "points": float(self.points_of(task)), "wrong": self.wrong.get(task),
                     "cases": [mark.as_json() for mark in self.marks if mark.case.task == task],
                 }
-                for task in tasks
+                for task in self.tasks
             ],
         }
 
@@ -92,8 +112,10 @@ def mark(kit: Kit, case: Case, statistics: Statistics | None) -> Mark:
 def grade(kit: Kit, outcomes: Sequence[Outcome]) -> Report:
     """Make the report of a submission: a task with an error has no points."""
     wrong = {outcome.case.task: outcome.wrong for outcome in outcomes if outcome.wrong is not None}
-    found = {outcome.case.name: outcome.statistics for outcome in outcomes}
-    return Report(
-        marks=tuple(mark(kit, case, None if case.task in wrong else found.get(case.name)) for case in kit.cases),
-        wrong=wrong,
-    )
+    found = {outcome.case.name: outcome for outcome in outcomes if outcome.case.task not in wrong}
+    marks = []
+    for case in kit.cases:
+        outcome = found.get(case.name)
+        made = mark(kit, case, outcome.statistics if outcome else None)
+        marks.append(dataclasses.replace(made, difference=outcome.difference if outcome else None))
+    return Report(marks=tuple(marks), wrong=wrong)

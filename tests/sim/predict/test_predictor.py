@@ -105,6 +105,16 @@ def test_a_policy_in_python_chooses_as_that_of_the_model(name):
     assert comparable(predict(config, request, policy=PYTHON[name].of(config))) == comparable(ours)
 
 
+def test_the_choices_of_a_policy_in_python_are_kept_if_it_says_so():
+    request = RunRequest(launch=handover(TINY, 60, 1), policy="lrr")
+    policy = PYTHON["lrr"].of(TINY)
+    every = predict(TINY, request, policy=policy)
+    policy.keeps = True
+    kept = predict(TINY, request, policy=policy)
+    assert comparable(kept) == comparable(every)
+    assert every.asked > every.result.total_cycles > kept.asked + 2000
+
+
 @pytest.mark.slow
 def test_a_policy_in_python_begins_again_where_the_order_matters():
     request = RunRequest(launch=RawProgram(race(TINY).assemble()), policy="lrr")

@@ -17,6 +17,8 @@ class Skeleton(GreedyOldestDispatch):
 class NoFallback(GreedyOldestDispatch):
     """Greedy, but while the last warp lives and is not eligible, nobody is selected."""
 
+    reads = ("eligible", "active", "activated")
+
     def pick(self, state, inputs):
         if inputs.active >> state.last & 1:
             return state.last if inputs.eligible >> state.last & 1 else None
