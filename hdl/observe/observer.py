@@ -81,10 +81,10 @@ class Observer(Component):
             sticky.bits.eq(Cat(
                 front.empty_pop,
                 front.miscounted,
-                (front.select & (front.select - 1)).any(),
+                (front.select & (front.select - 1)).any() | (front.fetch & (front.fetch - 1)).any(),
                 self.issue.clash,
                 self.overflow,
-                (front.select & ~control.active).any(),
+                (front.select & ~front.eligible).any() | (front.fetch & ~front.fetch_eligible).any(),
                 environment.broken,
                 self.disorder,
             )),

@@ -24,14 +24,16 @@ from .tracing import TraceFile, about, traced
 if TYPE_CHECKING:
     import numpy as np
 
+    from metronome.sim.predict.predictor import Prediction
     from metronome.sim.predict.verify import Verification
 
 __all__ = ["Computed", "compute"]
 
 #: Format of the --issues file, by suffix.
 _FORMATS = (".csv", ".parquet")
-#: A Python policy is slow if it is called in more than this share of the cycles, in runs longer than this.
-_SELDOM, _SHORT = 0.05, 1000
+#: A policy in Python is slow if it is called in more than this share of the cycles, in runs that take more seconds and
+#: compute fewer cycles a second than these.
+_SELDOM, _SHORT, _FAST = 0.05, 1, 300_000
 #: Number of differences that --verify lists individually.
 _MOST_DIFFERENCES = 20
 
@@ -110,11 +112,9 @@ def compute(ctx: typer.Context, options: RunOptions, wanted: Computed) -> int:
         else:
             prediction = backend.predict(asked.config, asked.request, progress, print_console, watcher)
     result = prediction.result
-    if prediction.asked > max(_SHORT, _SELDOM * result.total_cycles):
-        print(f"metronome: {asked.request.policy} was asked in {min(prediction.asked, result.total_cycles)} of "
-              f"{result.total_cycles} cycles, and "
-              "it is slow because it is Python. It is asked once for each state and inputs; in every cycle if it reads "
-              "lanes or fetched", file=sys.stderr)
+    if _was_slow(prediction):
+        print(f"metronome: note: {asked.request.policy} was asked in {min(prediction.asked, result.total_cycles)} of "
+              f"{result.total_cycles} cycles, which is slow: {prediction.reason}", file=sys.stderr)
     if issues_file is not None:
         _write_issues(issues_file, prediction.issued)
     finishes = _finishes(prediction.issued, asked.config.warps)
@@ -133,6 +133,13 @@ def compute(ctx: typer.Context, options: RunOptions, wanted: Computed) -> int:
         left = ", ".join(name for name, value in result.counters.items() if value is None)
         print("hardware and prediction agree in every cycle" + (f" (not predicted: {left})" if left else ""))
     return status
+
+
+def _was_slow(prediction: Prediction) -> bool:
+    """Whether the calls of a policy in Python made the prediction slow."""
+    result = prediction.result
+    often = prediction.asked > _SELDOM * result.total_cycles
+    return often and result.sim_seconds > _SHORT and result.cycles_per_second < _FAST
 
 
 def _tell_differences(verification: Verification) -> int:

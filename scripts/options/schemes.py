@@ -11,7 +11,8 @@ import typer
 from metronome.hdl.config import SmConfig
 from metronome.sim.machine import schemes as known
 from metronome.sim.machine import settings
-from metronome.sim.machine.policies import files
+from metronome.sim.machine.policies import hardware
+from metronome.sim.machine.policies.files import PolicyFileError
 from metronome.sim.machine.policies.plain import POLICIES
 from metronome.sim.machine.schemes import Scheme, coordinate, one_policy
 from metronome.sim.machine.settings import ConfigError
@@ -64,10 +65,10 @@ def check_scheme(config: SmConfig, options: SchemeOptions) -> Scheme:
 
 
 def require_hardware(config: SmConfig) -> None:
-    """Raise UsageError for a policy from a file that has no hardware class."""
+    """See :func:`sim.machine.policies.hardware.require_hardware`; what it refuses is a UsageError."""
     try:
-        files.require_hardware((*config.policies, *config.fetch_policies))
-    except files.PolicyFileError as error:
+        hardware.require_hardware(config)
+    except PolicyFileError as error:
         raise UsageError(str(error)) from None
 
 
