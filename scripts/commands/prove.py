@@ -14,7 +14,7 @@ from metronome.sim.machine.policies.files import loaded
 from metronome.sim.machine.settings import ConfigError, parse
 
 from ..options.common import JsonOption, choose, json_target, listed
-from ..options.schemes import POLICY_NAMES, policy_of, require_hardware
+from ..options.schemes import POLICY_NAMES, listed_policies, policy_of, require_hardware
 from ..output.outputs import STDOUT, write_json
 from ..output.tables import new_table
 from ..process.errors import Exit, UsageError
@@ -149,7 +149,7 @@ def _cases(asked: CaseOptions) -> list[Case]:
     chosen = _chosen("--property", asked.properties, tuple(PROPERTIES))
     modes = _chosen("--scheme", asked.scheme, tuple(Coordination))
     policies = None if asked.policy is None else [
-        policy_of("--policy", name) for name in listed("--policy", asked.policy)]
+        policy_of("--policy", name) for name in listed_policies("--policy", asked.policy)]
     found = cases(
         chosen, modes, policies, _chosen("--prediction", asked.prediction, tuple(Prediction)), _sizes(asked.warps),
         asked.icache, _parameters(asked.settings),

@@ -12,15 +12,16 @@ from metronome.hdl.config import SmConfig
 from metronome.sim.machine import schemes as known
 from metronome.sim.machine import settings
 from metronome.sim.machine.policies import hardware
-from metronome.sim.machine.policies.files import PolicyFileError
+from metronome.sim.machine.policies.files import PolicyFileError, is_there
 from metronome.sim.machine.policies.plain import POLICIES
 from metronome.sim.machine.schemes import Scheme, coordinate, one_policy
 from metronome.sim.machine.settings import ConfigError
 
 from ..process.errors import UsageError
+from .common import listed
 
 __all__ = ["POLICY_NAMES", "IssueOption", "PredictionOption", "Scheme", "SchemeOptions", "check_scheme", "coordinate",
-           "one_policy", "policy_of", "require_hardware", "schemes"]
+           "listed_policies", "one_policy", "policy_of", "require_hardware", "schemes"]
 
 POLICY_NAMES = ", ".join(POLICIES)
 
@@ -78,6 +79,18 @@ def policy_of(option: str, text: str) -> str:
         return settings.policy_of(option, text)
     except ConfigError as error:
         raise UsageError(str(error)) from None
+
+
+def listed_policies(option: str, text: str) -> list[str]:
+    """Return the names and files of a comma-separated list; a file's own name may have commas."""
+    parts, names = text.split(","), []
+    while parts:
+        count = next((n for n in range(len(parts), 1, -1) if is_there(",".join(parts[:n]))), 1)
+        names.append(",".join(parts[:count]).strip())
+        parts = parts[count:]
+    if not all(names):
+        listed(option, text)
+    return list(dict.fromkeys(names))
 
 
 def schemes(

@@ -10,6 +10,8 @@ from metronome.hdl.config import SmConfig
 from metronome.hdl.frontend.scheduler import Scheduler
 from metronome.hdl.presets import TINY
 from metronome.scripts.cli import main
+from metronome.scripts.options.schemes import listed_policies
+from metronome.scripts.process.errors import UsageError
 from metronome.sim.build.simulator import BuildError, require_simulated
 from metronome.sim.machine.policies.files import PolicyFileError, load
 from metronome.sim.machine.policies.hardware import require_hardware
@@ -79,6 +81,16 @@ def test_a_file_that_is_not_there(metronome, folder, command, option):
     output = {"trace": ["-o", "x.html"], "verilog": ["--output", "x.v"]}.get(command, [])
     done = metronome(command, *kernel, *output, "--mode", "baseline", option, "nix.py")
     assert done.status == 2 and only_line(done.err) == f"metronome: {option} nix.py: No such file or directory"
+
+
+def test_a_list_of_files_with_commas_in_their_names(folder):
+    (folder / "a,b").mkdir()
+    (folder / "a,b" / "c,d.py").write_text(PYTHON)
+    assert listed_policies("--issue", "a,b/c,d.py:Mine") == ["a,b/c,d.py:Mine"]
+    assert listed_policies("--issue", "lrr,a,b/c,d.py, both.py,lrr") == ["lrr", "a,b/c,d.py", "both.py"]
+    assert listed_policies("--issue", "lrr,nix.py") == ["lrr", "nix.py"]
+    with pytest.raises(UsageError, match="empty name"):
+        listed_policies("--issue", "lrr,,gto")
 
 
 def test_new(metronome, folder, capsys):

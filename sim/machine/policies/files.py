@@ -36,6 +36,7 @@ __all__ = [
     "files_of",
     "held_by",
     "is_file",
+    "is_there",
     "line_of",
     "load",
     "loaded",
@@ -128,6 +129,12 @@ def policy_code() -> Iterator[None]:
 def is_file(text: str) -> bool:
     """Whether ``text`` names a file, and not a policy."""
     return "/" in text or _TEXT.fullmatch(text) is not None
+
+
+def is_there(text: str) -> bool:
+    """Whether ``text`` names a file that exists."""
+    match = _TEXT.fullmatch(text.strip())
+    return match is not None and Path(match["file"]).expanduser().is_file()
 
 
 def load(text: str) -> str:
