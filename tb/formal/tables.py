@@ -13,8 +13,10 @@ from math import prod
 from typing import Any
 
 from amaranth.hdl import Cat, Const, Signal, Value
+from amaranth.lib import data
 
 from metronome.hdl.config import SmConfig
+from metronome.hdl.policies import POLICIES as POLICIES_IN_HARDWARE
 from metronome.sim.machine.policies.base import eligible_pick
 from metronome.sim.machine.policies.files import (
     PolicyFileError,
@@ -188,7 +190,7 @@ class TableReference:
         model.lemma("the reference is in one of its states", self._state < len(self._states))
         if not policy.registers(policy.reset()):
             return
-        registers, told = model.issue_state(), Signal(name="told")
+        registers, told = self._registers(), Signal(name="told")
         with model.m.Switch(self._state):
             for number, state in enumerate(self._states):
                 with model.m.Case(number):
@@ -197,6 +199,15 @@ class TableReference:
                                 for field, value in policy.registers(state).items()]
                     model.m.d.comb += told.eq(Cat(same).all())
         model.lemma("the design's registers are those of this state", told)
+
+    def _registers(self) -> data.View:
+        """Return the registers of the design. Raises NoReference if the reference names another."""
+        named = list(self._policy.registers(self._policy.reset()))
+        layout = POLICIES_IN_HARDWARE[self._policy.name].of(self._model.config).state_layout()
+        if missing := sorted(set(named) - set(dict(layout))):
+            raise NoReference(f"P3 of {self._policy.name}: registers names {missing[0]!r}, which the class for the "
+                              "hardware does not have")
+        return self._model.issue_state()
 
     def pick(self, eligible: Value, name: str) -> Signal:
         """Return the warp of ``eligible`` that the policy picks, one-hot."""

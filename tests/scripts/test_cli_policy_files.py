@@ -138,6 +138,26 @@ def test_a_proof_needs_the_states(metronome, folder):
     assert done.status == 2 and "needs its states: Mine has no method states" in only_line(done.err)
 
 
+STATES = """
+    def states(self): return {states}
+    def registers(self, state): return {registers}
+"""
+NO_REFERENCE = {
+    "an unknown register": ("[0]", "{'nix': 1}", "registers names 'nix', which the class for the hardware does not"),
+    "no hash": ("[{}]", "{}", "TypeError: unhashable type: 'dict'"),
+    "without reset": ("[1]", "{}", "reset returns 0, which states leaves out"),
+    "without end": ("__import__('itertools').count()", "{}", "a table of 16388 rows or more, of 4096 at most"),
+    "raises": ("1 / 0", "{}", "mine.py, line 7: ZeroDivisionError: division by zero"),
+}
+
+
+@pytest.mark.parametrize(("states", "registers", "message"), NO_REFERENCE.values(), ids=NO_REFERENCE)
+def test_what_cannot_be_a_reference_is_one_line(metronome, folder, states, registers, message):
+    (folder / "mine.py").write_text(PYTHON + STATES.format(states=states, registers=registers).lstrip("\n") + HARDWARE)
+    done = metronome("prove", "--property", "P3", "--scheme", "swas", "--policy", "mine.py", "--warps", "2")
+    assert done.status == 2 and message in only_line(done.err)
+
+
 def test_there_is_no_bound_for_one(folder, capsys):
     assert main(["wcet", "vecadd", "--preset", "TINY", "--size", "4", "--issue", "both.py"]) == 2
     assert only_line(capsys.readouterr().err).startswith("metronome: vecadd: no bound for Mine_")
