@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from metronome.sim.predict.predictor import Prediction
     from metronome.sim.predict.verify import Verification
 
-__all__ = ["Computed", "compute"]
+__all__ = ["Computed", "compute", "was_slow"]
 
 #: Format of the --issues file, by suffix.
 _FORMATS = (".csv", ".parquet")
-#: A policy in Python is slow if it is called in more than this share of the cycles, in runs that take more seconds and
-#: compute fewer cycles a second than these.
+#: A policy in Python is slow if it is called in more than this share of the cycles, besides the first ones. The run must
+#: also take more seconds than _SHORT, and compute fewer cycles a second than _FAST.
 _SELDOM, _SHORT, _FAST = 0.05, 1, 300_000
 #: Number of differences that --verify lists individually.
 _MOST_DIFFERENCES = 20
@@ -112,7 +112,7 @@ def compute(ctx: typer.Context, options: RunOptions, wanted: Computed) -> int:
         else:
             prediction = backend.predict(asked.config, asked.request, progress, print_console, watcher)
     result = prediction.result
-    if _was_slow(prediction):
+    if was_slow(prediction):
         print(f"metronome: note: {asked.request.policy} was asked in {min(prediction.asked, result.total_cycles)} of "
               f"{result.total_cycles} cycles, which is slow: {prediction.reason}", file=sys.stderr)
     if issues_file is not None:
@@ -135,10 +135,12 @@ def compute(ctx: typer.Context, options: RunOptions, wanted: Computed) -> int:
     return status
 
 
-def _was_slow(prediction: Prediction) -> bool:
+def was_slow(prediction: Prediction) -> bool:
     """Whether the calls of a policy in Python made the prediction slow."""
+    from metronome.sim.predict.model.choices import FIRST
+
     result = prediction.result
-    often = prediction.asked > _SELDOM * result.total_cycles
+    often = prediction.asked - FIRST > _SELDOM * result.total_cycles
     return often and result.sim_seconds > _SHORT and result.cycles_per_second < _FAST
 
 

@@ -62,9 +62,9 @@ class Chooser:
         self._known: dict[tuple, tuple[int | None, Any]] = {}
         #: How many more parts of states may be kept.
         self._room = _MOST_PARTS
-        #: How often the policy was asked, and why it is asked in most cycles if it is.
+        #: How often the policy was asked, and why it is asked after the first cycles.
         self.asked = 0
-        self.reason = "most cycles have another state or other inputs"
+        self.reason = "these cycles have a new state or new inputs"
         if self._lanes or self._fetched:
             self.reason = f"it reads {'lanes' if self._lanes else 'fetched'}"
 

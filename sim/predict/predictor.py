@@ -39,7 +39,7 @@ class Prediction:
     ``result``: as for a simulated run. ``issued``: ISSUED, every issue in order, NOPs included. ``stepped``: why the
     golden model had to run in step with the prediction; None if each warp's instructions were known in advance.
     ``asked``: the number of calls of a policy in Python, 0 if the model has a rule for the policy. ``reason``: why it
-    was called in most cycles, if it was.
+    was called after the first cycles.
     """
 
     result: RunResult

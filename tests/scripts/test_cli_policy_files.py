@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import re
+from types import SimpleNamespace
 
 import pytest
 
@@ -10,6 +11,7 @@ from metronome.hdl.config import SmConfig
 from metronome.hdl.frontend.scheduler import Scheduler
 from metronome.hdl.presets import TINY
 from metronome.scripts.cli import main
+from metronome.scripts.commands.predicting import was_slow
 from metronome.scripts.options.schemes import listed_policies
 from metronome.scripts.process.errors import UsageError
 from metronome.sim.build.simulator import BuildError, require_simulated
@@ -56,6 +58,15 @@ def test_a_policy_without_state_is_compared_too(folder):
     assert found.in_python is None and found.inputs.eligible >> found.in_hardware & 1
     first = f"cycle {found.cycle}: Python selects no warp, the hardware warp {found.in_hardware}"
     assert str(found).splitlines()[0] == first
+
+
+@pytest.mark.parametrize(("asked", "cycles", "seconds", "slow"), [
+    (0, 10**6, 9, False), (2048, 20_000, 2, False), (20_000, 20_000, 0.5, False), (20_000, 20_000, 2, True),
+    (400_000, 10**7, 9, False), (10**6, 10**7, 9, False), (10**6, 10**7, 40, True),
+])
+def test_a_note_says_that_a_policy_was_slow(asked, cycles, seconds, slow):
+    result = SimpleNamespace(total_cycles=cycles, sim_seconds=seconds, cycles_per_second=cycles / seconds)
+    assert was_slow(SimpleNamespace(asked=asked, result=result)) is slow
 
 
 def test_without_files_there_are_none(metronome, backend):

@@ -197,7 +197,7 @@ def test_the_inputs_cannot_be_changed(predicted):
 SLOW = [
     ("[picked]", "its state contains a list, which may change"),
     ("(1, {2: 3})", "its state contains a dict, which may change"),
-    ("state + 1", "most cycles have another state or other inputs"),
+    ("state + 1", "these cycles have a new state or new inputs"),
     pytest.param("(state,)", "its states are nested too deeply", marks=pytest.mark.more),
 ]
 
