@@ -31,8 +31,8 @@ __all__ = ["Computed", "compute", "was_slow"]
 
 #: Format of the --issues file, by suffix.
 _FORMATS = (".csv", ".parquet")
-#: A policy in Python is slow if it is called in more than this share of the cycles, besides the first ones. The run must
-#: also take more seconds than _SHORT, and compute fewer cycles a second than _FAST.
+#: A policy in Python is slow if it is called in more than this share of the cycles, besides the first ones. The run
+#: must also take more seconds than _SHORT, and compute fewer cycles a second than _FAST.
 _SELDOM, _SHORT, _FAST = 0.05, 1, 300_000
 #: Number of differences that --verify lists individually.
 _MOST_DIFFERENCES = 20
