@@ -19,7 +19,7 @@ ASSERTIONS: tuple[str, ...] = (
     "more than one warp was selected, for issue or fetch",
     "two results in one writeback slot",
     "the LSU got a request without room for it",
-    "a warp was selected that is not eligible, for issue or fetch",
+    "a policy selected a warp that is not eligible, or none although it has no idles = True",
     # What the proofs of the front end assume (hdl.observe.environment), bit by bit.
     "control flow resolved that was not unresolved, or an ended warp's without a redirect",
     "a warp was released that had nothing unresolved, or was not active",
