@@ -77,6 +77,7 @@ def test_without_files_there_are_none(metronome, backend):
 @pytest.mark.parametrize("command", [
     ("verilog", "--preset", "TINY", "--output", "x.v"), ("synth", "--preset", "TINY", "--unit", "scheduler", "--area"),
     ("prove", "--property", "P3", "--scheme", "swas", "--warps", "2"),
+    ("board", "--output", "x.v"),
 ])
 def test_the_hardware_is_missing(metronome, folder, command):
     done = metronome(*command, "--policy" if command[0] == "prove" else "--issue", "python.py")
