@@ -119,8 +119,10 @@ _STATUS = {
     "board": f"{_RUN}, 5 not routed, 6 slower than the board's clock",
     "wcet": "0 bounded, 1 a run was longer than the bound",
     "characterize": "0 as configured, 1 a measured number differs",
-    "run": _RUN, "bench": f"{_RUN}, 5 not routed (--synth)", "sweep": f"{_RUN} (highest)",
-    "prove": "0 all proved, 1 not all",
+    "analyze": "0 done, 1 the hardware has another order or other misses (--verify)",
+    "run": _RUN, "predict": _RUN, "trace": _RUN, "bench": f"{_RUN}, 5 not routed (--synth)",
+    "sweep": f"{_RUN} (highest); experiments: 0 or 1",
+    "prove": "0 all proved (--broken: all refuted), 1 not all",
     "grade": "0 all submissions have all points, 1 not all; 2 also if one has an error",
 }
 

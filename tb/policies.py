@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -11,14 +13,24 @@ from amaranth.sim import Simulator
 
 from metronome.hdl.config import SmConfig
 from metronome.hdl.frontend.scheduler import Scheduler
-from metronome.sim.machine.policies.base import DeclaredInputs, PolicyInputs
-from metronome.sim.machine.policies.files import PolicyFileError, load, loaded, require_hardware, require_python
+from metronome.hdl.isa.csrs import PolicyParameter
+from metronome.sim.machine.policies.base import DeclaredInputs, Policy, PolicyInputs, eligible_pick
+from metronome.sim.machine.policies.files import (
+    PolicyFileError,
+    line_of,
+    load,
+    loaded,
+    policy_code,
+    require_python,
+    text_of,
+)
+from metronome.sim.machine.policies.hardware import require_hardware
 from metronome.sim.machine.policies.plain import POLICIES
 
 __all__ = ["Disagreement", "disagreement"]
 
 #: Sets of warps, as bits.
-_SETS = ("eligible", "active", "waiting", "activated")
+_SETS = ("eligible", "active", "waiting", "activated", "lost")
 
 
 @dataclass(frozen=True)
@@ -42,7 +54,9 @@ def _warp(number: int | None) -> str:
 
 
 def _shown(name: str, value: Any) -> str:
-    if name not in _SETS:
+    if name == "change":
+        return f"{value:#010x}"
+    if not isinstance(value, int):
         return str(value)
     return f"{{{', '.join(str(w) for w in range(value.bit_length()) if value >> w & 1)}}}"
 
@@ -68,34 +82,30 @@ def disagreement(
     Raises
     ------
     PolicyFileError
-        If the file lacks one of the classes.
+        If the file lacks one of the classes, or a class raises an exception or selects a warp that is not eligible.
     """
     name = load(text)
     require_python(name)
-    require_hardware(loaded([name]))
-    config = SmConfig(warps=warps, threads=threads, policies=(name,))
-    policy, dut, rng = POLICIES[name].of(config), Scheduler(config), random.Random(seed)
+    config = _config(name, warps, threads)
+    require_hardware(config)
+    asked = _Asked(name, config)
+    dut, rng = Scheduler(config, policies=(name,)), random.Random(seed)
     found: list[Disagreement] = []
 
     async def testbench(ctx: Any) -> None:
-        state, active, waiting = policy.reset(), 0, 0
+        active = waiting = 0
         for cycle in range(cycles):
-            inputs = _inputs(rng, config, active, waiting)
-            for field in _SETS:
-                ctx.set(getattr(dut, field), getattr(inputs, field))
-            for w in range(warps):
-                ctx.set(dut.lanes[w], inputs.lanes[w])
-                ctx.set(dut.fetched[w], inputs.fetched[w])
-            seen: Any = DeclaredInputs(inputs, policy.reads)
-            picked, selected = policy.pick(state, seen), ctx.get(dut.select)
+            inputs = _inputs(rng, config, asked.reads, active, waiting)
+            _drive(ctx, dut, inputs)
+            picked = asked.pick(cycle, inputs)
+            selected = ctx.get(dut.select)
             if ctx.get(dut.select_valid) != (selected != 0):
                 raise PolicyFileError(f"{text}: a policy that may select no warp although one is eligible needs "
                                       "idles = True in its class for the hardware")
             if selected != (0 if picked is None else 1 << picked):
-                number = selected.bit_length() - 1 if selected else None
-                found.append(Disagreement(cycle, state, inputs, picked, number))
+                found.append(Disagreement(cycle, asked.state, inputs, picked, _number(text, cycle, selected, inputs)))
                 return
-            state = policy.update(state, seen, picked)
+            asked.update(cycle, inputs, picked)
             await ctx.tick()
             active = (active | inputs.activated) & ~(_some(rng, warps, 40))
             waiting = (waiting & ~_some(rng, warps, 3) | _some(rng, warps, 20)) & active
@@ -111,14 +121,85 @@ def disagreement(
     return found[0] if found else None
 
 
-def _inputs(rng: random.Random, config: SmConfig, active: int, waiting: int) -> PolicyInputs:
+def _config(name: str, warps: int, threads: int) -> SmConfig:
+    """Return a machine that has the inputs that the policy reads."""
+    reads = POLICIES[name].reads
+    return SmConfig(
+        warps=warps, threads=threads, policies=(name, "ccws") if "lost" in reads else (name,),
+        policy_csr="change" in reads,
+    )
+
+
+class _Asked:
+    """The class in plain Python with its state; whatever it raises is a PolicyFileError."""
+
+    def __init__(self, name: str, config: SmConfig) -> None:
+        (self._file,) = loaded([name]).values()
+        with self._errors("at the start"):
+            self._policy: Policy[Any] = POLICIES[name].of(config)
+            self.reads = tuple(self._policy.reads)
+            self.state = self._policy.reset()
+
+    @contextlib.contextmanager
+    def _errors(self, when: str) -> Iterator[None]:
+        path = self._file.path
+        try:
+            with policy_code():
+                yield
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            place = f"{path}{line_of(error, path)}: class {self._file.class_name}"
+            raise PolicyFileError(f"{place}, {when}: {text_of(error)}") from None
+
+    def pick(self, cycle: int, inputs: PolicyInputs) -> int | None:
+        """Return the pick of a cycle."""
+        picked: int | None = None
+        with self._errors(f"cycle {cycle}"):
+            picked = eligible_pick(self._policy.pick(self.state, self._seen(inputs)), inputs.eligible)
+        return picked
+
+    def update(self, cycle: int, inputs: PolicyInputs, picked: int | None) -> None:
+        """Update the state at the end of a cycle."""
+        with self._errors(f"cycle {cycle}"):
+            self.state = self._policy.update(self.state, self._seen(inputs), picked)
+
+    def _seen(self, inputs: PolicyInputs) -> Any:
+        return DeclaredInputs(inputs, self.reads)
+
+
+def _drive(ctx: Any, dut: Scheduler, inputs: PolicyInputs) -> None:
+    for field in _SETS:
+        ctx.set(getattr(dut, field), getattr(inputs, field))
+    for w, (lanes, fetched) in enumerate(zip(inputs.lanes, inputs.fetched, strict=True)):
+        ctx.set(dut.lanes[w], lanes)
+        ctx.set(dut.fetched[w], fetched)
+    if "change" in dut.signature.members:
+        ctx.set(dut.change.as_value(), inputs.change)
+
+
+def _number(text: str, cycle: int, selected: int, inputs: PolicyInputs) -> int | None:
+    """Return the warp of a one-hot selection."""
+    if selected & (selected - 1) or selected & ~inputs.eligible:
+        raise PolicyFileError(f"{text}: in cycle {cycle} the hardware selects {_shown('select', selected)}, and may "
+                              f"select one warp of {_shown('eligible', inputs.eligible)}")
+    return selected.bit_length() - 1 if selected else None
+
+
+def _inputs(
+    rng: random.Random, config: SmConfig, reads: Sequence[str], active: int, waiting: int
+) -> PolicyInputs:
     """Draw inputs that a machine could produce: only active warps that do not wait can be eligible."""
     warps = config.warps
+    change = 0
+    if "change" in reads and rng.randrange(16) == 0:
+        change = rng.choice(list(PolicyParameter)) << 24 | rng.randrange(warps + 1) << 16 | rng.randrange(2 * warps)
     return PolicyInputs(
         eligible=active & ~waiting & rng.getrandbits(warps), active=active, waiting=waiting,
         activated=_some(rng, warps, 8) & ~active,
         lanes=tuple(rng.randint(1, config.threads) if active >> w & 1 else 0 for w in range(warps)),
         fetched=tuple(rng.randint(0, config.buffer_depth) for _ in range(warps)),
+        lost=_some(rng, warps, 8) & active if "lost" in reads else 0, change=change,
     )
 
 

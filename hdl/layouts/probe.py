@@ -16,10 +16,10 @@ __all__ = ["ASSERTIONS", "STARVATION_CYCLES", "LookupWait", "lookup_layout", "pa
 ASSERTIONS: tuple[str, ...] = (
     "the buffer of the selected warp was empty",
     "buffer + in flight differs from the buffer depth",
-    "more than one warp was selected",
+    "more than one warp was selected, for issue or fetch",
     "two results in one writeback slot",
     "the LSU got a request without room for it",
-    "a warp was selected that is not active",
+    "a policy selected a warp that is not eligible, or none although it has no idles = True",
     # The assumptions of the front end's proofs (hdl.observe.environment), bit by bit.
     "control flow resolved that was not unresolved, or an ended warp's without a redirect",
     "a warp was released that had nothing unresolved, or was not active",

@@ -1,6 +1,6 @@
 """The observer: everything that watches the SM without steering it."""
 
-from amaranth.hdl import Cat, Module
+from amaranth.hdl import Cat, Module, Value
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
@@ -81,15 +81,20 @@ class Observer(Component):
             sticky.bits.eq(Cat(
                 front.empty_pop,
                 front.miscounted,
-                (front.select & (front.select - 1)).any(),
+                (front.select & (front.select - 1)).any() | (front.fetch & (front.fetch - 1)).any(),
                 self.issue.clash,
                 self.overflow,
-                (front.select & ~control.active).any(),
+                self._illegal(front.eligible, front.select, front.select_valid)
+                | self._illegal(front.fetch_eligible, front.fetch, front.fetch_valid),
                 environment.broken,
                 self.disorder,
             )),
             self.assertions.eq(sticky.seen),
         ]
+
+    def _illegal(self, eligible: Value, select: Value, valid: Value) -> Value:
+        """Whether a warp is selected that is not eligible, or none although the scheduler says that one is."""
+        return (select & ~eligible).any() | (valid & ~select.any())
 
     def _probe(self, m: Module, stalls: StallAttribution) -> None:
         issue, activation = self.issue, self.control.activation

@@ -14,7 +14,7 @@ from ..options.compiling import CflagsOption, FunctionOption, NoSimtOption, comp
 from ..options.machine import Machine, MachineOptions, PresetOption, machine_of
 from ..options.program import ArgumentOption, find_program
 from ..options.running import InputOptions, MaxCyclesOption, size_and_seed, type_of
-from ..options.schemes import Scheme, SchemeOptions, check_scheme, coordinate
+from ..options.schemes import Scheme, SchemeOptions, check_scheme, coordinate, require_hardware
 from ..output.export_folder import require_folder
 from ..output.outputs import refuse_inputs
 from ..process.backend import backend_of
@@ -153,6 +153,7 @@ def _design(asked: Machine, scheme: Scheme, chip: DesignOptions, port: str | Non
     from metronome.sim.fpga.board.design import SIMULATED_BAUD, DesignError, design_of
 
     config = asked.for_chip(coordinate(asked.config, scheme))
+    require_hardware(config)
     try:
         return design_of(
             config, baud=SIMULATED_BAUD if chip.baud is None and port == SIMULATED[0] else chip.baud,

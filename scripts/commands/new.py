@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.machinery
 import keyword
 import shlex
 import shutil
+import sys
 import tempfile
 from pathlib import Path
 from typing import Annotated
@@ -94,9 +96,18 @@ def _new_submission(name: str) -> int:
     return Exit.PASSED
 
 
+def _is_installed(module: str) -> bool:
+    """Whether Python finds a module of this name outside the current folder."""
+    here = Path().resolve()
+    folders = [folder for folder in sys.path if Path(folder).resolve() != here]
+    return importlib.machinery.PathFinder.find_spec(module, folders) is not None
+
+
 def _new_policy(name: str) -> int:
     path = _module_path(name)
     stem = path.name
+    if stem in sys.stdlib_module_names or stem in sys.builtin_module_names or _is_installed(stem):
+        raise UsageError(f"NAME: {stem} is the name of a Python module, which {stem}.py would hide: choose another name")
     class_name = "".join(word[:1].upper() + word[1:] for word in stem.split("_")) or stem
     skeletons = Path(tb.__file__).parent / "skeleton"
     if class_name in ("Module", "Mux", "Policy", "State", "Value") or class_name.endswith("Hardware"):

@@ -31,8 +31,9 @@ __all__ = ["Computed", "compute", "fields_of", "finishes_of", "slow_policy"]
 
 #: Format of the --issues file, by suffix.
 _FORMATS = (".csv", ".parquet")
-#: A Python policy is slow if it is called in more than this share of the cycles, in runs longer than this.
-_SELDOM, _SHORT = 0.05, 1000
+#: A policy in Python is slow if it is called in more than this share of the cycles, besides the first ones. The run
+#: must also take more seconds than _SHORT, and compute fewer cycles a second than _FAST.
+_SELDOM, _SHORT, _FAST = 0.05, 1, 300_000
 #: Number of differences that --verify lists individually.
 _MOST_DIFFERENCES = 20
 
@@ -97,13 +98,16 @@ def fields_of(prediction: Prediction, finishes: Sequence[int | None]) -> dict[st
 
 
 def slow_policy(prediction: Prediction, policy: str) -> str | None:
-    """Return a note if ``policy``, in Python, has slowed the prediction down; else None."""
-    cycles = prediction.result.total_cycles
-    if prediction.asked <= max(_SHORT, _SELDOM * cycles):
+    """Return a note if the calls of ``policy``, in Python, made the prediction slow; else None."""
+    from metronome.sim.predict.model.choices import FIRST
+
+    result = prediction.result
+    often = prediction.asked - FIRST > _SELDOM * result.total_cycles
+    if not often or result.sim_seconds <= _SHORT or result.cycles_per_second >= _FAST:
         return None
     return (
-        f"{policy} was asked in {min(prediction.asked, cycles)} of {cycles} cycles, and it is slow because it is "
-        "Python. It is asked once for each state and inputs; in every cycle if it reads lanes or fetched"
+        f"note: {policy} was asked in {min(prediction.asked, result.total_cycles)} of {result.total_cycles} cycles, "
+        f"which is slow: {prediction.reason}"
     )
 
 

@@ -28,7 +28,7 @@ from ..options.running import (
     memory_latency,
     memory_options,
 )
-from ..options.schemes import POLICY_NAMES, Scheme, coordinate, schemes
+from ..options.schemes import POLICY_NAMES, Scheme, coordinate, listed_policies, schemes
 from ..output.outputs import refuse_inputs, waves
 from ..process.errors import UsageError
 
@@ -158,8 +158,8 @@ def _schemes(machine: Machine, varied: Sequence[str], asked: SweepSchemeOptions,
     policies = list(config.policies[:1] if varied and not machine.names("policies") else config.policies)
     return list(schemes(
         config, own if asked.mode is None else listed("--mode", asked.mode),
-        [] if asked.fetch is None else listed("--fetch", asked.fetch),
-        policies if asked.issue is None else listed("--issue", asked.issue),
+        [] if asked.fetch is None else listed_policies("--fetch", asked.fetch),
+        policies if asked.issue is None else listed_policies("--issue", asked.issue),
         [config.prediction.value] if asked.prediction is None else listed("--prediction", asked.prediction),
     ))
 

@@ -11,16 +11,18 @@ import typer
 from metronome.hdl.config import SmConfig
 from metronome.sim.machine import schemes as known
 from metronome.sim.machine import settings
-from metronome.sim.machine.policies import files
+from metronome.sim.machine.policies import hardware
+from metronome.sim.machine.policies.files import PolicyFileError, is_there
 from metronome.sim.machine.policies.plain import POLICIES
 from metronome.sim.machine.schemes import Scheme, coordinate, one_policy
 from metronome.sim.machine.settings import ConfigError
 
 from ..process.errors import UsageError
+from .common import listed
 from .machine import Machine
 
 __all__ = ["POLICY_NAMES", "IssueOption", "PredictionOption", "Scheme", "SchemeOptions", "check_scheme", "chip_of",
-           "coordinate", "one_policy", "policy_of", "require_hardware", "schemes"]
+           "coordinate", "listed_policies", "one_policy", "policy_of", "require_hardware", "schemes"]
 
 POLICY_NAMES = ", ".join(POLICIES)
 #: The policy of a machine that is synthesised.
@@ -67,10 +69,10 @@ def check_scheme(config: SmConfig, options: SchemeOptions) -> Scheme:
 
 
 def require_hardware(config: SmConfig) -> None:
-    """Raise UsageError for a policy from a file that has no hardware class."""
+    """See :func:`sim.machine.policies.hardware.require_hardware`; what it refuses is a UsageError."""
     try:
-        files.require_hardware((*config.policies, *config.fetch_policies))
-    except files.PolicyFileError as error:
+        hardware.require_hardware(config)
+    except PolicyFileError as error:
         raise UsageError(str(error)) from None
 
 
@@ -95,6 +97,18 @@ def policy_of(option: str, text: str) -> str:
         return settings.policy_of(option, text)
     except ConfigError as error:
         raise UsageError(str(error)) from None
+
+
+def listed_policies(option: str, text: str) -> list[str]:
+    """Return the names and files of a comma-separated list; a file's own name may have commas."""
+    parts, names = text.split(","), []
+    while parts:
+        count = next((n for n in range(len(parts), 1, -1) if is_there(",".join(parts[:n]))), 1)
+        names.append(",".join(parts[:count]).strip())
+        parts = parts[count:]
+    if not all(names):
+        listed(option, text)
+    return list(dict.fromkeys(names))
 
 
 def schemes(

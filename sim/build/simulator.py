@@ -12,7 +12,8 @@ from pathlib import Path
 
 from metronome.hdl.config import SmConfig
 
-from ..machine.policies.files import PolicyFileError, require_hardware, require_inputs
+from ..machine.policies.files import PolicyFileError
+from ..machine.policies.hardware import require_hardware
 from .cache import entry, held
 from .executables import EXECUTABLE, WAVES_MAIN, describe, is_whole, kept, key_of, name_by_profile, usual_name
 from .generated import cocotb_library, pack, testbench_sources
@@ -93,8 +94,7 @@ def require_simulated(config: SmConfig) -> None:
     if not config.all_counters:
         raise BuildError("a simulation reads all counters at once: leave out all_counters=false, which is for a chip")
     try:
-        require_hardware((*config.policies, *config.fetch_policies))
-        require_inputs(config)
+        require_hardware(config)
     except PolicyFileError as error:
         raise BuildError(str(error)) from None
 

@@ -12,7 +12,7 @@ import numpy as np
 from metronome.hdl.config import SmConfig
 
 from ..machine.events import NONE
-from ..machine.policies.base import DeclaredInputs, Policy, PolicyInputs
+from ..machine.policies.base import DeclaredInputs, Policy, PolicyInputs, eligible_pick
 from ..machine.policies.files import changed_outside_the_state, policy_code
 from ..machine.policies.plain import POLICIES
 from ..machine.policies.purity import held_by, plain_data
@@ -25,10 +25,16 @@ __all__ = ["Chooser", "PickError"]
 
 #: Choices that are compared when the policy is asked again, and states that have numbers.
 _MOST = 1 << 20
+#: Numbers and texts in all states that are kept.
+_MOST_PARTS = 1 << 24
 
 
 class PickError(ValueError):
     """The pick is no eligible warp, or not the one of the same state and inputs before."""
+
+
+class _WrongPickError(ValueError):
+    """The pick is no eligible warp."""
 
 
 class Chooser:
@@ -55,8 +61,13 @@ class Chooser:
         self._numbers: dict[Any, int] = {}
         self._states: list[Any] = [None]
         self._known: dict[tuple, tuple[int | None, Any]] = {}
-        #: How often the policy was asked.
+        #: How many more parts of states may be kept.
+        self._room = _MOST_PARTS
+        #: How often the policy was asked, and why it is asked after the first cycles.
         self.asked = 0
+        self.reason = "these cycles have a new state or new inputs"
+        if self._lanes or self._fetched:
+            self.reason = f"it reads {'lanes' if self._lanes else 'fetched'}"
 
     @classmethod
     def of_file(cls, config: SmConfig, name: str) -> Chooser:
@@ -94,15 +105,12 @@ class Chooser:
             before, picked, after = self._state, *self._asked(inputs)
         except KeyboardInterrupt:
             raise
+        except _WrongPickError as error:
+            raise PickError(f"{self._title}in cycle {cycle} {error}") from None
         except BaseException as error:
             if not self._title:
                 raise
             raise PickError(f"{self._title}in cycle {cycle} {_raised(error, type(self._policy))}") from None
-        if picked is not None and not _is_one_of(picked, eligible):
-            may = ", ".join(str(w) for w in range(self._warps) if eligible >> w & 1) or "none"
-            raise PickError(
-                f"{self._title}in cycle {cycle} pick returned {picked!r}, which is no eligible warp (eligible: {may})"
-            )
         self._state = after
         self.asked += 1
         if self._keeps:
@@ -111,7 +119,7 @@ class Chooser:
         front["chosen_at"] = cycle
 
     def _asked(self, inputs: PolicyInputs) -> tuple[int | None, Any]:
-        """The pick, and the state after it; of a pick that is no eligible warp nothing is told to the policy."""
+        """Return the pick and the state after it. Raises _WrongPickError, and whatever the policy raises."""
         # The choices that are kept are those of what it declares.
         if not self._title:
             return self._answers(inputs, inputs.eligible)
@@ -122,32 +130,44 @@ class Chooser:
         return answers
 
     def _answers(self, seen: Any, eligible: int) -> tuple[int | None, Any]:
-        picked = self._policy.pick(self._state, seen)
-        if picked is not None and not _is_one_of(picked, eligible):
-            return picked, None
+        answer = self._policy.pick(self._state, seen)
+        try:
+            picked = eligible_pick(answer, eligible)
+        except ValueError as error:
+            raise _WrongPickError(str(error)) from None
         return picked, self._policy.update(self._state, seen, picked)
 
     def _keep(self, front: np.void, cycle: int, before: Any, inputs: PolicyInputs, picked: int | None) -> None:
         """Let the machine keep the choice, if it was made as before."""
         try:
             first, second = plain_data(before), plain_data(self._state)
+            self._room -= _parts(second)
             key = (first, *(getattr(inputs, name) for name in self._reads))
             known = self._known.setdefault(key, (picked, second))
             numbers = [self._number(first, before), self._number(second, self._state)]
-        except TypeError:  # no plain data
-            self._keeps = False
-            front["policy_state"] = 0
+        except TypeError as error:  # no plain data
+            self._keep_no_more(front, str(error))
+            return
+        except RecursionError:
+            self._keep_no_more(front, "its states are nested too deeply")
             return
         if known != (picked, second):
             raise PickError(
                 f"{self._title}in cycle {cycle} pick or update did not do what it did before in the same state and "
                 "with the same inputs: both must depend on these alone"
             )
-        if max(len(self._known), len(self._states)) > _MOST:
-            self._keeps = False
-            front["policy_state"] = 0
+        if max(len(self._known), len(self._states)) > _MOST or self._room < 0:
+            self._keep_no_more(front, self.reason)
             return
         front["state_before"], front["policy_state"], front["keeps"] = *numbers, 1
+
+    def _keep_no_more(self, front: np.void, reason: str) -> None:
+        """Ask the policy in every cycle from now on."""
+        self._keeps, self.reason = False, reason
+        front["policy_state"] = 0
+        self._known.clear()
+        self._numbers.clear()
+        self._states.clear()
 
     def _number(self, plain: Any, state: Any) -> int:
         number = self._numbers.setdefault(plain, len(self._states))
@@ -160,6 +180,11 @@ class Chooser:
         return tuple(int(as_python(fetched)(front, w)) for w in range(self._warps))
 
 
+def _parts(plain: Any) -> int:
+    """The number of numbers and texts in a state that :func:`plain_data` has returned."""
+    return sum(map(_parts, plain)) if isinstance(plain, tuple | frozenset) else 1
+
+
 def _raised(error: BaseException, policy: type) -> str:
     """Describe an exception of a policy, with its place in the file."""
     file = inspect.getsourcefile(policy)
@@ -168,6 +193,3 @@ def _raised(error: BaseException, policy: type) -> str:
     text = str(error).partition("\n")[0]
     return f"it raised {type(error).__name__}: {text}{place}"
 
-
-def _is_one_of(picked: Any, eligible: int) -> bool:
-    return isinstance(picked, int) and not isinstance(picked, bool) and picked >= 0 and bool(eligible >> picked & 1)

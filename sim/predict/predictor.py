@@ -38,13 +38,15 @@ class Prediction:
 
     ``result``: as for a simulated run. ``issued``: ISSUED, every issue in order, NOPs included. ``stepped``: why the
     golden model had to run in step with the prediction; None if each warp's instructions were known in advance.
-    ``asked``: the number of calls of a policy in Python, 0 if the model has a rule for the policy.
+    ``asked``: the number of calls of a policy in Python, 0 if the model has a rule for the policy. ``reason``: why it
+    was called after the first cycles.
     """
 
     result: RunResult
     issued: np.ndarray
     stepped: str | None
     asked: int = 0
+    reason: str = ""
 
 
 class Recordings:
@@ -179,7 +181,8 @@ def predict(
         on_console(line)  # type: ignore[misc]
     return Prediction(
         result=result_of(config, request, run, memory, time.perf_counter() - started),
-        issued=np.concatenate(run.issued), stepped=stepped, asked=run.chooser.asked if run.chooser else 0,
+        issued=np.concatenate(run.issued), stepped=stepped,
+        asked=run.chooser.asked if run.chooser else 0, reason=run.chooser.reason if run.chooser else "",
     )
 
 

@@ -49,6 +49,8 @@ def test_every_page_has_examples_and_exit_statuses(metronome, helped, name):
         command for command, _ in EXAMPLES[name]
     ], "one line an example, in 80 columns"
     assert "2 wrong usage, 70 a defect in metronome" in text[text.index(" Exit status") :]
+    if name in ("run", "predict", "trace", "sweep", "bench", "board"):
+        assert "1 check or exit code failed, 3 fault, 4 cycle limit or deadlock" in joined(text)
     assert all(len(line) <= 80 for line in text.splitlines())
 
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import abc
+import contextlib
+import operator
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import ClassVar, Generic, Self, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from metronome.hdl.config import SmConfig
 from metronome.hdl.isa.csrs import PolicyParameter
 
 __all__ = ["DeclaredInputs", "Last", "NoState", "Pointer", "Policy", "PolicyInputs", "State", "Stateless", "WithLast",
-           "WithPointer", "after", "lowest", "members"]
+           "WithPointer", "after", "eligible_pick", "lowest", "members"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +47,7 @@ class PolicyInputs:
 
 
 class DeclaredInputs:
-    """The inputs of a cycle restricted to the ``reads`` of a policy: any other input raises AttributeError."""
+    """The inputs of a cycle restricted to the ``reads`` of a policy: others, and changes, raise AttributeError."""
 
     changed = PolicyInputs.changed
     changed_slot = PolicyInputs.changed_slot
@@ -55,6 +57,9 @@ class DeclaredInputs:
 
     def __getattr__(self, name: str) -> int:
         raise AttributeError(f"reads lacks {name!r}: it has to name all inputs that pick and update look at")
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"{name} is an input: a policy cannot change it")
 
 
 @dataclass(frozen=True)
@@ -77,6 +82,8 @@ class Pointer:
 
 
 State = TypeVar("State")
+#: Characters of a wrong pick in a message.
+_LONG = 60
 
 
 class Policy(abc.ABC, Generic[State]):
@@ -183,3 +190,28 @@ def after(last: int, among: int) -> int | None:
 def members(among: int) -> list[int]:
     """Return the warps of a set, lowest first."""
     return [w for w in range(among.bit_length()) if among >> w & 1]
+
+
+def eligible_pick(picked: Any, eligible: int) -> int | None:
+    """Return the pick of a policy, which may be an integer of numpy.
+
+    Raises
+    ------
+    ValueError
+        If it is neither None nor the number of a warp in the set ``eligible``.
+    """
+    if picked is None:
+        return None
+    number = -1
+    if not isinstance(picked, bool):
+        with contextlib.suppress(TypeError):
+            number = operator.index(picked)
+    if 0 <= number < eligible.bit_length() and eligible >> number & 1:
+        return number
+    among = ", ".join(map(str, members(eligible))) or "none"
+    raise ValueError(f"pick returned {_shortened(picked)}, which is no eligible warp (eligible: {among})")
+
+
+def _shortened(value: Any) -> str:
+    text = " ".join(repr(value).split())
+    return text if len(text) <= _LONG else f"{text[:_LONG]}..."

@@ -29,19 +29,22 @@ from .plain import POLICIES, add
 from .purity import MODULE, held_by, held_by_class
 
 __all__ = [
+    "WITH_LOST",
     "PolicyFile",
     "PolicyFileError",
     "changed_outside_the_state",
     "files_of",
     "is_file",
+    "is_there",
+    "line_of",
     "load",
     "loaded",
     "policy_code",
     "raised_in_a_policy",
-    "require_hardware",
     "require_inputs",
     "require_python",
     "require_same",
+    "text_of",
 ]
 
 #: The folder of Metronome's packages.
@@ -51,6 +54,8 @@ _TEXT = re.compile(r"(?P<file>.*\.py)(?::(?P<name>\w*))?", re.DOTALL)
 _HARDWARE = "Hardware"
 #: The classes of a policy: in plain Python, and for the hardware.
 _Pair = tuple[type[Policy[Any]] | None, type | None]
+#: Where the input ``lost`` is.
+WITH_LOST = "which only a build with ccws has: add it, as in --set policies=./mine.py+ccws"
 #: Digits of the digest in a policy's name.
 _DIGITS = 8
 
@@ -107,12 +112,13 @@ def _watching() -> None:
 
 @contextlib.contextmanager
 def policy_code() -> Iterator[None]:
-    """Within the block the code of a policy runs: it may open no file."""
+    """Within the block the code of a policy runs: it may open no file, and what it prints goes to standard error."""
     global _calls
     _watching()
     _calls += 1
     try:
-        yield
+        with contextlib.redirect_stdout(sys.stderr):
+            yield
     finally:
         _calls -= 1
 
@@ -120,6 +126,12 @@ def policy_code() -> Iterator[None]:
 def is_file(text: str) -> bool:
     """Whether ``text`` names a file, and not a policy."""
     return "/" in text or _TEXT.fullmatch(text) is not None
+
+
+def is_there(text: str) -> bool:
+    """Whether ``text`` names a file that exists."""
+    match = _TEXT.fullmatch(text.strip())
+    return match is not None and Path(match["file"]).expanduser().is_file()
 
 
 def load(text: str) -> str:
@@ -170,16 +182,6 @@ def require_same(files: Mapping[str, str]) -> None:
             raise PolicyFileError(f"{text}: the file has changed while it was in use: run the command again")
 
 
-def require_hardware(names: Iterable[str]) -> None:
-    """PolicyFileError if a policy from a file has no class for the hardware."""
-    for file in loaded(names).values():
-        if not file.in_hardware:
-            raise PolicyFileError(
-                f"{file.path.name} has no class {file.class_name}{_HARDWARE} for the hardware: write it, or use "
-                "metronome predict or --engine predict"
-            )
-
-
 def require_python(name: str) -> None:
     """PolicyFileError if the policy comes from a file, and has no class in plain Python."""
     for file in loaded([name]).values():
@@ -214,9 +216,7 @@ def require_inputs(config: SmConfig) -> None:
     """PolicyFileError if a policy from a file reads an input that the machine does not have."""
     for name in loaded((*config.policies, *config.fetch_policies)):
         if name in POLICIES and "lost" in POLICIES[name].reads and not config.watches_locality:
-            raise PolicyFileError(
-                f"{name} reads lost, which only a build with ccws has: add it, as in --set policies=./mine.py+ccws"
-            )
+            raise PolicyFileError(f"{name} reads lost, {WITH_LOST}")
 
 
 def _module(path: Path, content: bytes, digest: str) -> ModuleType:
@@ -225,29 +225,38 @@ def _module(path: Path, content: bytes, digest: str) -> ModuleType:
     if name in sys.modules:
         return sys.modules[name]
     module = ModuleType(name)
-    module.__file__ = str(path)
+    module.__file__ = str(path.absolute())
+    # Standard output is for results, also while hardware is elaborated.
+    module.__dict__["print"] = _print
     sys.modules[name] = module  # dataclasses look for it there
     try:
         with policy_code():
-            exec(compile(content, str(path), "exec"), module.__dict__)
+            exec(compile(content, module.__file__, "exec"), module.__dict__)
     except KeyboardInterrupt:
         del sys.modules[name]
         raise
     except BaseException as error:  # SystemExit, too: a file that ends Python is no policy
         del sys.modules[name]
-        raise PolicyFileError(f"{path}{_line(error, path)}: {_said(error)}") from None
+        raise PolicyFileError(f"{path}{line_of(error, path)}: {text_of(error)}") from None
     return module
 
 
-def _line(error: BaseException, path: Path) -> str:
-    """Where in the file an error has come up."""
-    if isinstance(error, SyntaxError) and error.filename == str(path):
+def _print(*values: object, file: Any = None, **options: Any) -> None:
+    """``print`` of a policy, by default to standard error."""
+    print(*values, file=sys.stderr if file is None else file, **options)
+
+
+def line_of(error: BaseException, path: Path) -> str:
+    """Where in the file of a policy an error has come up: ``, line 7``, or an empty string."""
+    file = str(path.absolute())
+    if isinstance(error, SyntaxError) and error.filename == file:
         return f", line {error.lineno}"
-    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
     return f", line {lines[-1]}" if lines else ""
 
 
-def _said(error: BaseException) -> str:
+def text_of(error: BaseException) -> str:
+    """The kind of an error, and the first line of its text."""
     text = error.msg if isinstance(error, SyntaxError) else str(error)
     said = f"{type(error).__name__}: {text.partition(chr(10))[0]}"
     hint = " (a policy is one file, and may import what is installed)" if isinstance(error, ImportError) else ""

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
+import numpy as np
+
 from .base import Policy
 
 __all__ = ["MODULE", "held_by", "held_by_class", "plain_data"]
@@ -24,6 +26,10 @@ def plain_data(state: Any) -> Any:
     """
     if state is None or isinstance(state, bool | int | str):
         return type(state).__name__, state
+    if isinstance(state, float):  # -0.0 equals 0.0
+        return type(state).__name__, state.hex()
+    if isinstance(state, np.number | np.bool_):
+        return type(state).__name__, state.tobytes()
     if isinstance(state, tuple):
         return type(state).__name__, *map(plain_data, state)
     if type(state) is frozenset:
@@ -32,7 +38,7 @@ def plain_data(state: Any) -> Any:
     if parameters is not None and parameters.frozen and dataclasses.is_dataclass(state):
         values = (getattr(state, field.name) for field in dataclasses.fields(state))
         return type(state).__name__, *map(plain_data, values)
-    raise TypeError(f"{type(state).__name__} is no plain data")
+    raise TypeError(f"its state contains a {type(state).__name__}, which may change")
 
 
 def held_by(policy: Policy[Any]) -> dict[str, bytes]:

@@ -19,7 +19,8 @@ from ...build.verilating import versions
 from ...build.verilog import Design, model_digest, outside, sources_digest
 from ...machine.engines import Engine
 from ...machine.memory.registry import MemoryOptions
-from ...machine.policies.files import require_hardware, require_same
+from ...machine.policies.files import require_same
+from ...machine.policies.hardware import require_hardware
 from ...program.compiler.options import AS_USUAL, Compiling
 from ...program.elf import ImageError
 from ...program.kernels import KernelError, Launch, prepare
@@ -151,7 +152,7 @@ class Run:
 
             refuse(self.config, self.issue, check=self.check or self.memcheck)
             return
-        require_hardware((*self.config.policies, *self.config.fetch_policies))
+        require_hardware(self.config)
 
 
 def _content(launch: Launch) -> str:

@@ -5,6 +5,7 @@ import pytest
 from metronome.hdl.presets import BASE, TINY
 from metronome.sim.machine.schemes import check_scheme, coordinate
 from metronome.sim.machine.settings import ConfigError
+from metronome.sim.predict import choosing
 from metronome.sim.predict.choosing import PickError
 from metronome.sim.predict.predictor import CannotPredictError, predict
 from metronome.sim.program.kernels import prepare
@@ -167,6 +168,59 @@ def test_states_that_cannot_be_kept_are_right_and_slow(predicted, following):
     method = f"    def update(self, state, inputs, picked): return {following}"
     mine, other = predicted("Mine", f"{BASES}class Mine(_Base):\n{method}\n"), predicted("fixed")
     assert mine.result.counters == other.result.counters and mine.asked >= mine.result.total_cycles - 1
+
+
+@pytest.mark.parametrize("pick", ["np.int64(w)", "np.uint8(w)"])
+def test_an_integer_of_numpy_is_a_pick(predicted, pick):
+    """Also in a state, which is plain data then."""
+    text = ("import numpy as np\nclass Mine(_Base):\n    def reset(self): return np.int32(0), 0.5\n"
+            "    def pick(self, state, inputs):\n        w = lowest(inputs.eligible)\n"
+            f"        return None if w is None else {pick}\n")
+    mine, other = predicted("Mine", BASES + text), predicted("fixed")
+    assert mine.result.counters == other.result.counters and mine.asked < mine.result.total_cycles / 2
+
+
+@pytest.mark.parametrize(("pick", "said"), [("True", "True"), ("-1", "-1"), ("2.0", "2.0"), ("64", "64"),
+                                            ("'long' * 99", "'long")])
+def test_what_is_no_warp(predicted, pick, said):
+    with pytest.raises(PickError, match=rf"in cycle 0 pick returned {said}[^\n]*, which is no eligible warp") as error:
+        predicted("Mine", f"{BASES}class Mine(_Base):\n    def pick(self, state, inputs): return {pick}\n")
+    assert len(str(error.value)) < 200
+
+
+def test_the_inputs_cannot_be_changed(predicted):
+    body = "class Mine(_Base):\n    def pick(self, state, inputs): inputs.eligible = 0\n"
+    with pytest.raises(PickError, match="AttributeError: eligible is an input: a policy cannot change it"):
+        predicted("Mine", BASES + body)
+
+
+SLOW = [
+    ("[picked]", "its state contains a list, which may change"),
+    ("(1, {2: 3})", "its state contains a dict, which may change"),
+    ("state + 1", "these cycles have a new state or new inputs"),
+    pytest.param("(state,)", "its states are nested too deeply", marks=pytest.mark.more),
+]
+
+
+@pytest.mark.parametrize(("following", "reason"), SLOW)
+def test_why_a_policy_is_asked_in_every_cycle(predicted, following, reason):
+    update = f"    def update(self, state, inputs, picked): return {following}\n"
+    mine = predicted("Mine", f"{BASES}class Mine(_Base):\n{update}")
+    assert mine.reason == reason and mine.asked >= mine.result.total_cycles - 1
+
+
+def test_states_that_grow_are_kept_up_to_a_size(predicted, monkeypatch):
+    monkeypatch.setattr(choosing, "_MOST_PARTS", 1000)
+    made = []
+    monkeypatch.setattr(choosing, "_parts", lambda plain: made.append(plain) or len(plain))
+    update = "    def update(self, state, inputs, picked): return (*state, 0) if state else (0,)\n"
+    mine, other = predicted("Mine", f"{BASES}class Mine(_Base):\n{update}"), predicted("fixed")
+    assert mine.result.counters == other.result.counters and len(made) < 60
+
+
+def test_inputs_that_make_it_slow(predicted):
+    mine = predicted("Mine", f"{BASES}class Mine(_Base):\n    reads = ('eligible', 'lanes')\n")
+    assert mine.reason == "it reads lanes" and mine.asked >= mine.result.total_cycles - 1
 
 
 def test_one_without_a_class_in_python_is_refused(predicted):

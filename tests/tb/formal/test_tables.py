@@ -68,7 +68,7 @@ class Short(policies.GreedyLooseRoundRobin):
 @pytest.mark.parametrize(("warps", "reference", "complaint"), [
     (16, policies.GreedyLooseRoundRobin, "P3 of gtlrr at 16 warps: a table of 1048576 rows or more, of 4096 at most:"),
     (2, None, "policy gtlrr is in hdl/policies and not in sim/machine/policies/plain.py: add it there"),
-    (2, Short, "update goes from Last(last=1) to Last(last=0), which states() leaves out"),
+    (2, Short, "update goes from Last(last=1) to Last(last=0), which states leaves out"),
 ])
 def test_without_a_reference_one_line_says_so(without_orders, monkeypatch, capsys, warps, reference, complaint):
     monkeypatch.setattr(policies, "POLICIES", {})

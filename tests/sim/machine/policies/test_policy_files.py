@@ -11,15 +11,8 @@ from metronome.hdl.config import SmConfig
 from metronome.sim.build.sources import ROOT
 from metronome.sim.machine.policies import plain
 from metronome.sim.machine.policies.base import DeclaredInputs, PolicyInputs
-from metronome.sim.machine.policies.files import (
-    PolicyFileError,
-    is_file,
-    load,
-    loaded,
-    require_hardware,
-    require_python,
-    require_same,
-)
+from metronome.sim.machine.policies.files import PolicyFileError, is_file, load, loaded, require_python, require_same
+from metronome.sim.machine.policies.hardware import require_hardware
 from metronome.sim.machine.schemes import check_scheme
 from metronome.sim.machine.settings import ConfigError, policy_of, replaced
 
@@ -86,13 +79,13 @@ def test_one_class_is_enough_for_those_who_need_no_other(write, texts, lacks):
     write(*texts)
     name = load("mine.py")
     for require in (require_hardware, require_python):
-        argument = [name] if require is require_hardware else name
+        argument = SmConfig(policies=(name,)) if require is require_hardware else name
         if require is lacks:
             with pytest.raises(PolicyFileError, match=r"^mine\.py has no class Mine[^\n]*: write it[^\n]*$"):
                 require(argument)
         else:
             require(argument)
-    require_hardware(["lrr"])
+    require_hardware(SmConfig())
     require_python("lrr")
 
 
