@@ -49,6 +49,10 @@ def make(folder):
     PICTURES.mkdir(exist_ok=True)
     swas = page(folder, "swas", "--issue", "gtlo", "--engine", "predict")
     baseline = page(folder, "baseline", "--mode", "baseline", "--issue", "gtlo")
+    figure = ["psort", "--preset", "BASE", "--memory", "dram", "--issue", "gtlo", "--engine", "predict"]
+    window = ["--from", "1500", "--to", "1560", "-o", str(PICTURES / "figure.svg"), "--json", str(folder / "json")]
+    if main(["trace", *figure, *window]):
+        raise SystemExit("the run for the figure has failed")
     both = folder / "both.html"
     if main(["trace", "--diff", str(baseline), str(swas), "-o", str(both)]):
         raise SystemExit("the two runs cannot be put on one page")
