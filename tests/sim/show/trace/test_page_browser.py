@@ -1,12 +1,15 @@
 """The page of a run in Debian's Chromium without a network: what it shows is what was traced."""
 
 from collections import Counter
+from itertools import pairwise
 
 import pytest
 
+from metronome.sim.build.sources import ROOT
 from metronome.sim.show.trace.difference import write_difference
 from metronome.sim.show.trace.profile import USES
 from tests.sim.show.trace.pages import details, domain, page_of, place, settle, show
+from tests.support.tiers import some_more
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
 
@@ -88,6 +91,94 @@ def test_wheel_drag_and_touch(tab, run):
     settle(tab)
     pinched = domain(tab)
     assert pinched[1] - pinched[0] == pytest.approx((whole[1] - whole[0]) / 3, rel=0.05)
+
+
+def under(tab):
+    """What should be told: the cell that is at the pointer now."""
+    cycle, warp = tab.evaluate("(({ cycle, row }) => [cycle, row.warp])(timeline.cellAt(timeline.pointer))")
+    return [f"{cycle:,}", str(warp)]
+
+
+def boxes(tab):
+    """The description of the cell under the pointer, and what it may not cover: all cells, and those of its row."""
+    return tab.evaluate("""() => {
+        const box = ({ left, right, top, bottom }) => ({ left, right, top, bottom });
+        const canvas = box(timeline.canvas.getBoundingClientRect()), { row } = timeline.cellAt(timeline.pointer);
+        const cells = { ...canvas, left: canvas.left + GUTTER, top: canvas.top + AXIS };
+        const top = canvas.top + row.top, near = { ...cells, top: top - row.height, bottom: top + 2 * row.height };
+        return [box(hint.getBoundingClientRect()), cells, near];
+    }""")
+
+
+def apart(one, other):
+    return (one["right"] <= other["left"] or other["right"] <= one["left"]
+            or one["bottom"] <= other["top"] or other["bottom"] <= one["top"])
+
+
+def test_the_hint_follows_the_keys(tab):
+    """Zooming and moving by keys changes what is under the pointer, and so what is told."""
+    show(tab, 30_000)
+    tab.locator("#timeline").focus()
+    tab.mouse.move(*place(tab, 30_013, 1))
+    seen = []
+    for key in ("+", "ArrowRight", "-"):
+        tab.keyboard.press(key)
+        told = details(tab, "hint")
+        assert [told["cycle"], told["warp"]] == under(tab)
+        seen.append(told["cycle"])
+    assert len(set(seen)) == 3
+    outline, cell = tab.evaluate("""() => {
+        const { cycle } = timeline.cellAt(timeline.pointer), left = timeline.canvas.getBoundingClientRect().left;
+        return [spot.getBoundingClientRect().left - left, timeline.x(cycle)];
+    }""")
+    assert outline == pytest.approx(cell, abs=3)
+
+
+@pytest.mark.parametrize("screen", some_more([(1400, 900, 0), (400, 800, 1), (400, 800, 0)], 2), ids=str)
+def test_the_hint_covers_no_cell(tab, screen):
+    """If there is no room for it outside of the cells, it leaves the row of its cell and the rows beside it alone."""
+    width, height, scroll = screen
+    tab.set_viewport_size({"width": width, "height": height})
+    tab.evaluate(f"scrollTo(0, {scroll} * (timeline.canvas.getBoundingClientRect().top + scrollY - 20))")
+    show(tab, 30_000, 20)
+    for warp in (0, 3):
+        for cycle in (29_992, 30_006):
+            tab.mouse.move(*place(tab, cycle, warp))
+            assert details(tab, "hint")["cycle"] == f"{cycle:,}"
+            its, cells, near = boxes(tab)
+            assert apart(its, near) and (scroll or apart(its, cells))
+            assert 0 <= its["left"] and its["right"] <= width and its["bottom"] <= height
+    tab.mouse.move(5, 5)
+    assert list(details(tab, "hint")) == ["nothing"]
+
+
+def test_the_source_line_of_what_waits(tab, run):
+    """A warp that waits is told with its next instruction, and a unit with the instruction that enters it."""
+    issues = list(run[2].issues())
+    cycle, warp, pc, _ = next(
+        issue for before, issue in pairwise(each for each in issues[5_000:] if each[1] == 1) if issue[0] > before[0] + 2
+    )
+    show(tab, cycle)
+    tab.mouse.move(*place(tab, cycle - 1, warp))
+    told = details(tab, "hint")
+    file, _, line = run[1].source_line(pc).rpartition(":")
+    assert (told["pc"], told["source"]) == (f"0x{pc:08x}", f"{file}:{line}")
+    assert told["source text"] == (ROOT / file).read_text().splitlines()[int(line) - 1].strip()
+    assert "next instruction" in told and "instruction" not in told
+    entered = tab.evaluate(f"""() => told(runs[0], timeline.rows.find(row => row.only !== undefined), {cycle + 2})""")
+    assert dict(entered)["pc"] == f"0x{pc:08x}"
+
+
+def test_the_headline_has_the_figures(tab, run):
+    counters, total = run[3].counters, run[3].total_cycles
+    cycles = counters["cycles"]
+    shares = [100 * counters[name] / cycles for name in ("committed", "nops")]
+    assert tab.inner_text(".figures") == (
+        f"{total:,} cycles, {cycles:,} in the measured region: {shares[0]:.1f}% issue an instruction, "
+        f"{shares[1]:.1f}% a NOP, {100 - sum(shares):.1f}% nothing"
+    )
+    made = tab.inner_text(".made")
+    assert "Metronome " in made and "commit " in made
 
 
 def test_keys(tab):
@@ -214,12 +305,31 @@ def test_light_dark_and_print(tab):
     assert found["dark"] == ([20, 24, 28], "rgb(20, 24, 28)")
 
 
-def test_a_narrow_screen(tab):
-    for width in (390, 800):
+#: Labels of rows that are wider than their place, or higher than the distance to the next row.
+CUT = """() => timeline.rows.flatMap((row, place) => {
+    const { context } = timeline, lines = timeline.labelOf(row), next = timeline.rows[place + 1];
+    context.font = `${Math.min(12, Math.max(8, row.height))}px system-ui, sans-serif`;
+    const wide = lines.some(line => context.measureText(line).width > GUTTER - 12);
+    return wide || next && lines.length * Math.min(12, row.height) > next.top - row.top ? [lines.join(" ")] : [];
+})"""
+#: Elements with a text that is cut, or that goes beyond the screen.
+BEYOND = """() => [...document.querySelectorAll("h1, h2, h3, p, li, dt, dd, button, .controls > *")].filter(each => {
+    if (!each.checkVisibility() || each.closest(".scroll")) return false;
+    const box = each.getBoundingClientRect();
+    return box.left < 0 || box.right > innerWidth + 1 || each.clientWidth && each.scrollWidth > each.clientWidth + 1;
+}).map(each => each.textContent)"""
+
+
+@pytest.mark.parametrize("scheme", some_more(["light", "dark"], 1))
+def test_no_text_is_cut(tab, scheme):
+    tab.emulate_media(color_scheme=scheme)
+    for width in (400, 800, 1400):
         tab.set_viewport_size({"width": width, "height": 800})
         settle(tab)
         assert tab.evaluate("document.documentElement.scrollWidth") <= width
         assert tab.evaluate("timeline.width") > 200
+        assert tab.evaluate(CUT) == []
+        assert tab.evaluate(BEYOND) == []
 
 
 def test_words_differ_without_colours(tab):
@@ -245,11 +355,23 @@ def test_two_runs(visit, run, tmp_path):
     tab, requests, complaints = visit(both)
     settle(tab)
     sides = [list(each.issues()) for each in (run[2], kept)]
-    order = [[(warp, pc) for _, warp, pc, _ in side] for side in sides]
+    begins = tab.evaluate("runs.map(run => run.regions[0][0])")
+    measured = [[each for each in side if each[0] >= begin] for side, begin in zip(sides, begins, strict=True)]
+    order = [[(warp, pc) for _, warp, pc, _ in side] for side in measured]
     parting = next(at for at, (one, two) in enumerate(zip(*order, strict=False)) if one != two)
+    # The page begins there: both instructions one below the other, in the middle, near enough to tell cycles.
+    cycles = [side[parting][0] for side in measured]
+    assert tab.input_value("#align") == "order"
+    assert tab.inner_text("#first").startswith(f"instruction {parting:,} of the measured region in the order of issue")
+    assert tab.evaluate("timeline.difference") == cycles
+    assert tab.evaluate("runs[1].offset") == cycles[0] - cycles[1]
+    near = domain(tab)
+    assert near[0] < cycles[0] < near[1] < near[0] + 200
+    tab.evaluate("whole()")
+    tab.click("#first")
+    assert domain(tab) == pytest.approx(near)
     tab.select_option("#align", "instruction")
-    assert tab.inner_text("#first").startswith(f"instruction {parting:,} in the order of issue")
-    assert tab.evaluate("timeline.difference") == [side[parting][0] for side in sides]
+    assert tab.evaluate("timeline.difference") == cycles
     # The same instruction of a warp in both, one below the other.
     cycle, warp, _, _ = sides[0][len(sides[0]) // 2]
     number = sum(its == warp and when < cycle for when, its, _, _ in sides[0])
