@@ -323,6 +323,7 @@ BEYOND = """() => [...document.querySelectorAll("h1, h2, h3, p, li, dt, dd, butt
 @pytest.mark.parametrize("scheme", some_more(["light", "dark"], 1))
 def test_no_text_is_cut(tab, scheme):
     tab.emulate_media(color_scheme=scheme)
+    tab.evaluate("document.querySelector('.made').prepend('metronome trace' + ' --set=' + 'latency_mul=6,'.repeat(30))")
     for width in (400, 800, 1400):
         tab.set_viewport_size({"width": width, "height": 800})
         settle(tab)
