@@ -138,7 +138,7 @@ def _curves(
         values += [{"panel": "", "line": line, "x": count, "y": max(cycles), "said": said}
                    for count, cycles in zip(curve["instructions"], curve["cycles"], strict=True)]
     return Figure(
-        name, title, caption, _SOURCE, charts.line_panels(values, x="instructions", y="cycles", legend="row of"),
+        name, title, caption, _SOURCE, charts.line_panels(values, x="instructions", y="cycles", legend="sequence of"),
         Numbers(("row", "instructions", "cycles"), [(each["line"], each["x"], each["y"]) for each in values]),
     )
 
@@ -149,8 +149,7 @@ def _two(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _bars(
-    name: str, title: str, caption: str, values: Sequence[Mapping[str, Any]], axis: str, legend: str,
-    groups_are: str | None = None,
+    name: str, title: str, caption: str, values: Sequence[Mapping[str, Any]], axis: str, legend: str, groups_are: str,
 ) -> Figure:
     names = list(dict.fromkeys(each["series"] for each in values))
     series = {each: SERIES[place % len(SERIES)] for place, each in enumerate(names)}
@@ -178,8 +177,8 @@ def _by_warp(document: Mapping[str, Any]) -> Figure:
     return _bars(
         "figure-17", "Two dependent instructions, warp by warp (figure 17)",
         "A multiply-add and an addition that needs it, in each warp. On Fermi up to 4 warps take as long as one; "
-        "with 8 and 16 all take longer. With --curves there are more numbers of warps.", values, "cycles", "of",
-        "warp",
+        "with 8 and 16 all take longer. With --curves there are more numbers of warps.", values, "cycles",
+        "warps that run", "warp",
     )
 
 
@@ -193,8 +192,8 @@ def _slowest(document: Mapping[str, Any]) -> Figure:
                        "said": f"{_warps(curve)}: {more:.1f} per cent longer"})
     return _bars(
         "figure-19", "How much longer the slowest warp takes than one alone (figure 19)",
-        "Of figure 17. On Fermi 0 per cent with 2 and 4 warps, and at most 50 per cent with 16.", values, "per cent",
-        "of",
+        "Of figure 17. On Fermi 0 per cent with 2 and 4 warps, and at most 50 per cent with 16.", values, "% longer",
+        "time of", "warps that run",
     )
 
 
