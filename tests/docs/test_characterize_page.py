@@ -49,6 +49,10 @@ def test_the_tables(capsys):
         assert cells == [
             shown(by_place[name, warps][form]) for warps in (1, 4) for form in ("independent", "dependent")
         ], name
+    table = rows("| type | instructions | this machine |")
+    assert table == [
+        [each["type"], each["instructions"], shown(each["measured"]), each["fermi"]] for each in found["table_7"]
+    ]
 
 
 @pytest.mark.long

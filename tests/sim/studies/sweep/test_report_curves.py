@@ -28,7 +28,9 @@ def document(runs):
     latencies = [number("latency_mul", 4, 4), number("latency_fma", 5, 4), *strides]
     cpi = [{"class": name, "about": about, "warps": warps, "independent": free * warps, "dependent": bound}
            for name, about, free, bound in CLASSES for warps in (1, 2, 4)]
-    return {"passed": True, "latencies": latencies, "cpi": cpi, "repeated": {name: {"cycles": its}
+    table_7 = [{"type": "LDS", "about": "load", "class": "local_load", "instructions": "lw", "dependent": True,
+                "measured": 5.5, "fermi": "26"}]
+    return {"passed": True, "latencies": latencies, "cpi": cpi, "table_7": table_7, "repeated": {name: {"cycles": its}
             for name, its in runs.items()},
             "curves": [curve(place, *form, warps) for place, form in enumerate(FORMS) for warps in (1, 2)]}
 
@@ -72,13 +74,17 @@ def test_what_was_found():
 
 
 def test_the_cycles_per_instruction():
-    table = tables()["table-7"]
-    assert table.groups == [("", 2), ("1 warp", 2), ("4 warps", 2), ("Fermi study", 1)]
+    table = tables()["cpi"]
+    assert table.groups == [("", 2), ("1 warp", 2), ("4 warps", 2)]
     assert [[cell.shown for cell in row] for row in table.rows] == [
-        ["alu", "add", "1", "3", "4", "3", "6, 18"],
-        ["load_miss", "lw", "2.875", "28", "11.5", "28", "350 to 500"],
-        ["csr", "csrrw", "1", "\u2013", "4", "\u2013", "\u2013"],
+        ["alu", "add", "1", "3", "4", "3"],
+        ["load_miss", "lw", "2.875", "28", "11.5", "28"],
+        ["csr", "csrrw", "1", "\u2013", "4", "\u2013"],
     ]
+
+
+def test_table_7():
+    assert [[cell.shown for cell in row] for row in tables()["table-7"].rows] == [["LDS", "load", "lw", "5.5", "26"]]
 
 
 def test_the_axes_say_what_they_are():
