@@ -158,7 +158,7 @@ def _of_cycles(one: _Page, other: _Page, *begins: int) -> dict[str, Any] | None:
         found = [(part.keys[cycle - part.first], part.sm[cycle - part.first]) for part in its
                  if part.first <= cycle < part.first + len(part.keys)]
         texts.append(f"{name} {page.told(*found[0]) if found else 'is over'}")
-    after = f" after the begin of the region ({begins[0]:,} and {begins[1]:,})" if any(begins) else ""
+    after = f" after the start of the measured region ({begins[0]:,} and {begins[1]:,})" if any(begins) else ""
     return {"cycles": cycles, "text": f"cycle {place:,}{after}: {', '.join(texts)}"}
 
 

@@ -139,7 +139,7 @@ timeline.onHover = async (cell, event) => {
   if (!cell) {
     spot.hidden = true;
     hint.classList.remove("floating");
-    return list(hint, [["nothing", "point at a cell of the picture"]]);
+    return list(hint, [["nothing yet", "point at a cell of the picture"]]);
   }
   outline(cell);
   const run = runs[cell.run], per = timeline.perPixel;

@@ -67,7 +67,7 @@ def test_the_hint_covers_no_cell(tab, screen):
             assert apart(its, near) and (scroll or apart(its, cells))
             assert 0 <= its["left"] and its["right"] <= width and its["bottom"] <= height
     tab.mouse.move(5, 5)
-    assert list(details(tab, "hint")) == ["nothing"]
+    assert list(details(tab, "hint")) == ["nothing yet"]
 
 
 def test_the_source_line_of_what_waits(tab, run):
