@@ -173,6 +173,10 @@ def test_the_profile_adds_up(tab, run):
         return text.right > box.right + 1;
     }).map(node => node.textContent)""") == [], "names that are wider than their box"
     assert width > 500
+    names = tab.evaluate("""[...document.querySelectorAll('.icicle g')].map(node =>
+        ['title', 'text'].map(part => node.querySelector(part).textContent.split('\\n')[0]))""")
+    names = [(title, text) for title, text in names if text]
+    assert len(names) > 4 and all(title.endswith(text) for title, text in names), "names are whole"
     tab.locator("section.profile select").select_option("1")
     total = int(tab.inner_text("section.profile .total").split()[0].replace(",", ""))
     assert 0 < column(tab, 3) == total < counters["cycles"]
