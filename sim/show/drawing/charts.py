@@ -212,15 +212,14 @@ def change_bars(values: Values, *, series: Mapping[str, str], title: str, groups
 
 
 def point_panels(
-    values: Values, *, series: Mapping[str, str], legend: str, shapes: str | None, groups_are: str | None = None,
-    values_are: str | None = None,
+    values: Values, *, series: Mapping[str, str], legend: str, shapes: str | None, groups_are: str, values_are: str,
 ) -> dict[str, Any]:
     """Points side by side over each group, with a line from the lowest to the highest value; one panel per ``panel``.
 
     ``values`` have ``panel``, ``group``, ``series``, ``shape``, ``low``, ``value``, ``high``, ``said``; ``series`` has
     the colour of each, in order. ``legend`` and ``shapes`` are the legend titles of series and shapes; if ``shapes`` is
-    empty, these have no legend. ``groups_are`` and ``values_are`` are axis titles, if the panels do not give them. Each
-    panel has its own axes, which need not begin at 0.
+    empty, these have no legend. ``groups_are`` and ``values_are`` are axis titles. Each panel has its own axes, which
+    need not begin at 0.
     """
     used = {name: colour for name, colour in series.items() if name in {value["series"] for value in values}}
     kinds = _order(values, "shape")

@@ -6,10 +6,13 @@ import statistics
 import pytest
 
 from metronome.sim.show.drawing.palette import SERIES
+from metronome.sim.studies.sweep.report.curves import curve_page
 from metronome.sim.studies.sweep.report.data import ReportError, load
-from metronome.sim.studies.sweep.report.page import report
+from metronome.sim.studies.sweep.report.page import bounds_page, report
 from metronome.sim.studies.sweep.report.relative import MEAN, relative_section
+from tests.sim.studies.sweep.invented_bounds import bound
 from tests.sim.studies.sweep.invented_results import FORECAST, OWN, PAPER, PTA, invent
+from tests.sim.studies.sweep.test_report_curves import RUNS, document
 from tests.support.tiers import some_more
 
 pytestmark = pytest.mark.slow
@@ -85,6 +88,11 @@ def untitled(chart):
             if not encoding.get("title") and not hidden:
                 found.append((channel, encoding.get("field")))
     return found
+
+
+def test_bounds_and_characterize_have_titles():
+    pages = [bounds_page([bound("psort", 64, "lrr", 46_000, 33_000)]), curve_page(document(RUNS), "TINY")]
+    assert [untitled(figure.chart) for page in pages for figure in page.figures()] == [[]] * 10
 
 
 @pytest.mark.parametrize("text", some_more([OWN, FORECAST, THREE, PTA, PAPER], 3),
