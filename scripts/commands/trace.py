@@ -62,9 +62,10 @@ def trace(
     if files.engine is Engine.RTL:
         return simulate(ctx, options, traces, "--output", (files.first, files.last))
     waveforms = [file.path.name for file in traces if file.kind in WAVEFORMS]
-    windowed = any(file.kind in FIGURES for file in traces)
-    if waveforms or (not windowed and (files.first is not None or files.last is not None)):
+    if waveforms:
         raise UsageError("a waveform is that of the hardware: leave out --engine predict")
+    if not any(file.kind in FIGURES for file in traces) and (files.first is not None or files.last is not None):
+        raise UsageError("--from and --to are for a figure: --output FILE.svg or FILE.pdf")
     for name, asked in (("check", watch.check), ("memcheck", watch.memcheck)):
         if asked:
             raise UsageError(f"--{name} watches the hardware: leave it out, or --engine predict")

@@ -129,6 +129,7 @@ def test_what_was_traced_until_the_cycle_limit_is_there(tmp_path):
     (("run", "psort", "--trace", "x.svg"), "--trace x.svg: a figure shows some cycles: metronome trace --from CYCLE"),
     (("predict", "psort", "--trace", "x.pdf"), "--trace x.pdf: a figure shows some cycles: metronome trace --from"),
     (("trace", "psort", "-o", "x.vcd", "--engine", "predict"), "a waveform is that of the hardware"),
+    (("trace", "psort", "-o", "x.csv", "--to", "3", "--engine", "predict"), "--from and --to are for a figure: "),
     (("predict", "psort", "--trace", "x.vcd"), "a waveform is that of the hardware"),
     (("predict", "psort", "--profile", "--verify"), "--profile is that of one run, --verify makes two"),
     (("run", "psort", "--profile", "--set", "probe=false"), "--profile shows what the probe sees"),
