@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import IO, NamedTuple
 
 import numpy as np
@@ -94,7 +94,7 @@ class SvgFigure:
         states, codes = np.concatenate(self._states, axis=1), np.concatenate(self._codes)
         # A NOP has a cell of its own if its letter fits there.
         alone = (_ISSUED, *_NOPS) if _cell_width(self._window) >= _LETTERED else (_ISSUED,)
-        rows = [list(self._slices(row, codes, alone)) for row in states]
+        rows = {warp: list(self._slices(row, codes, alone)) for warp, row in enumerate(states)}
         self._file.seek(0)
         self._file.truncate()
         self._file.write(self._content(_draw(rows, self._window, self._about.name)))
@@ -127,22 +127,23 @@ def _cell_width(window: Window) -> float:
     return min(_WIDEST, (_WIDTH - _GUTTER - 2 * _MARGIN) / (window.last + 1 - window.first))
 
 
-def _draw(rows: Sequence[Sequence[_Slice]], window: Window, name: str) -> Drawing:
-    """Return the figure; ``rows`` has the states of each warp."""
+def _draw(rows: Mapping[int, Sequence[_Slice]], window: Window, name: str) -> Drawing:
+    """Return the figure; ``rows`` has the states of each warp. A warp that is never active has no row."""
+    rows = {warp: row for warp, row in rows.items() if row} or rows
     cell = _cell_width(window)
     left, bottom = _MARGIN + _GUTTER, _MARGIN + _ROW * len(rows)
-    words = [word for word in WARP_WORDS if any(each.word == word for row in rows for each in row)]
+    words = [word for word in WARP_WORDS if any(each.word == word for row in rows.values() for each in row)]
     places, depth = _legend_places(words)
     drawing = Drawing(
         _WIDTH, bottom + 32 + depth + _MARGIN, title=f"{name}: cycles {window.first} to {window.last}",
         about="A row is a warp and a column is a cycle. Letters and textures are those of the legend.",
     )
-    for warp, row in enumerate(rows):
-        top = _MARGIN + _ROW * warp
+    for place, (warp, row) in enumerate(rows.items()):
+        top = _MARGIN + _ROW * place
         drawing.text((left - 4, top + _ROW - 4), str(warp), size=_SIZE, anchor="end")
         for each in row:
-            place = (left + cell * (each.begin - window.first), top + 0.5, cell * (each.end - each.begin), _ROW - 1)
-            _state(drawing, place, each.word, each.text if cell >= _NAMED else "")
+            box = (left + cell * (each.begin - window.first), top + 0.5, cell * (each.end - each.begin), _ROW - 1)
+            _state(drawing, box, each.word, each.text if cell >= _NAMED else "")
     drawing.text((_MARGIN + 8, (_MARGIN + bottom) / 2), "Warp", size=_SIZE, anchor="middle", upright=True)
     _axis(drawing, window, (left, bottom), cell)
     for word, (x, y) in zip(words, places, strict=True):

@@ -55,11 +55,11 @@ def words_of(kept):
     return words
 
 
-def cells_of(svg, window):
+def cells_of(svg, window, least=20):
     """(warp, cycle) -> the colour and texture of the cell's middle, by the axis of the figure itself."""
     root = ElementTree.fromstring(svg)
     texts = [(float(each.get("x")), each.text) for each in root.iter(f"{SVG}text")]
-    (x, one), (right, other) = [(x, int(text)) for x, text in texts if text.isdigit() and int(text) >= 20][:2]
+    (x, one), (right, other) = [(x, int(text)) for x, text in texts if text.isdigit() and int(text) >= least][:2]
     step = (right - x) / (other - one)
     rows = {int(each.text): float(each.get("y")) - 3 for each in root.iter(f"{SVG}text")
             if each.get("text-anchor") == "end"}
@@ -93,6 +93,14 @@ def test_cells_are_what_was_predicted():
         legend = {SIGNS[word].label for word in {words[place] for place in shown} - {None}}
         assert {"Warp", "Cycle", *legend} <= set(texts)
         assert {sign.label for sign in SIGNS.values()} & set(texts) == legend
+
+
+def test_a_warp_that_is_never_active_has_no_row():
+    """The second warp is started by the program of the first."""
+    (svg,), kept = drawn([Window(0, 15)])
+    words = words_of(kept)
+    active = {warp for warp in range(TINY.warps) if any(words[warp, cycle] for cycle in range(16))}
+    assert active == {0} == {warp for warp, _ in cells_of(svg, Window(0, 0), least=5)}
 
 
 def test_the_same_bytes_each_time():
