@@ -53,8 +53,8 @@ def report(
 ) -> int:
     """Make one HTML page of the results of a sweep, with figures and tables. It needs no network.
 
-    Runs of the papers' experiments stand beside the papers' numbers. A sweep that goes on can be reported too. Without
-    RESULTS it is a page of --bounds.
+    Runs of the papers' experiments are shown beside the papers' numbers. An unfinished sweep can be reported, too.
+    Without RESULTS, the page shows only --bounds.
     """
     # Imported late: the plotting library takes a second to import.
     from metronome.sim.studies.sweep.report.page import ReportError, bounds_page, compare, read_bounds, render
