@@ -57,11 +57,11 @@ def _table_7(rows: Sequence[Mapping[str, Any]]) -> Table:
 def _latencies(latencies: Sequence[Mapping[str, Any]]) -> Table:
     """One row per number, as the command prints them."""
     return Table(
-        "latencies", "Measured and configured values",
-        "The micro-benchmarks do not know the configuration. A number that nothing states in advance has no configured "
-        "value.", _SOURCE,
+        "latencies", "What was found, and what the configuration says",
+        "Measured is what the micro-benchmarks tell. They are not told what is configured, and where nothing says a "
+        "number in advance, there is none beside it.", _SOURCE,
         [Column("number", text=True), Column("measured"), Column("configured"), Column("unit", text=True),
-         Column("as configured", text=True)],
+         Column("as it must be", text=True)],
         [[cells.text(each["name"]), _plain(each["measured"]), _plain(each["config"]), cells.text(each["unit"]),
           cells.UNKNOWN if each["config"] is None else cells.holds(not each["differs"])] for each in latencies],
     )

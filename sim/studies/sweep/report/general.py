@@ -28,14 +28,14 @@ def status_section(rows: Rows, name: str = "runs", what: str = "") -> Section:
     items: list[str | Sequence[str] | Figure | Table] = [text]
     if rows.missing:
         items.append(
-            f"{len(rows.missing)} missing: these have no result yet. The same `metronome sweep` command continues with "
-            "them. Figures and tables show the finished runs."
+            f"{len(rows.missing)} missing: these have no result yet. The same metronome sweep goes on with them. "
+            "Figures and tables show what is there."
         )
         more = len(rows.missing) - _MOST_MISSING
         items.append([*rows.missing[:_MOST_MISSING], *[f"and {more} more"] * (more > 0)])
     if rows.failed:
         items.append(Table(
-            f"{name}-failed", "Failed runs", "These runs are in no figure and in no other table.",
+            f"{name}-failed", "Failed runs", "Runs that no figure and no other table has, with the reason of each.",
             rows.folder,
             [Column("workload", text=True), Column("scheme", text=True), Column("machine", text=True),
              Column("reason", text=True)],
@@ -95,9 +95,9 @@ def table_of_runs(rows: Sequence[Row], name: str, title: str, *, folded: bool) -
         ])
     return Table(
         name, title,
-        "Cycles of the measured region; IPC: thread-instructions per cycle; discrepancies: cycles in which a warp is "
-        "issued that the policy does not select; errors: discrepancies without those that a cache miss or a taken "
-        "branch causes (both are unknown in a build without oracles); NOPs in % of the cycles.", "docs/counters.md",
+        "Cycles of the measured region; IPC: thread-instructions in a cycle; errors and discrepancies: cycles in which "
+        "another warp is issued than the policy demands; of errors those are excused in which a cache miss or a taken "
+        "branch is the cause (unknown in a build without oracles); NOPs in % of the cycles.", "docs/counters.md",
         [Column("workload", text=True), Column("scheme", text=True), *[Column("machine", text=True)] * machines,
          Column("cycles"), Column("IPC"), Column("errors"), Column("discrepancies"), Column("NOPs")],
         body, folded=folded,
