@@ -38,6 +38,8 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "trace": (
         ("metronome trace psort -o psort.csv", "a row an event"),
         ("metronome trace ./mine -o mine.parquet --engine predict", "computed"),
+        ("metronome trace psort -o psort.svg --from 1500 --to 1560", "a figure for a paper"),
+        ("metronome trace --diff a.html b.html -o both.html", "two runs on one page"),
     ),
     "wcet": (
         ("metronome wcet vecadd", "exact: inputs do not matter"),
@@ -70,6 +72,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "report": (
         ("metronome report results", "writes results.html"),
+        ("metronome report results --baseline lrr", "speed-ups over lrr"),
         ("metronome report before --diff after -o change.html", "run by run"),
         ("metronome report --bounds a.json --bounds b.json", "of metronome wcet"),
     ),

@@ -11,7 +11,7 @@ from typing import Any
 
 from rich.table import Table
 
-from metronome.sim.show.trace.formats import FORMATS, WAVEFORMS
+from metronome.sim.show.trace.formats import FIGURES, FORMATS, WAVEFORMS
 
 from ..output.tables import new_table
 from ..process.backend import Backend
@@ -38,7 +38,8 @@ def _measure(backend: Backend, case: Case, repeat: int, progress: Report) -> dic
     from metronome.sim.show.trace.about import About
 
     about = About(name=case.launch.name, facts=[], image=case.launch.image)
-    seconds: dict[str, list[float]] = {_BARE: [], **{kind: [] for kind in FORMATS if kind not in WAVEFORMS}}
+    kinds = [kind for kind in FORMATS if kind not in (*WAVEFORMS, *FIGURES)]
+    seconds: dict[str, list[float]] = {_BARE: [], **{kind: [] for kind in kinds}}
     sizes: dict[str, int] = {}
     config, request = case.machine.config, case.request
     result = backend.run(config, request, progress, lambda line: None, by_profile=False)  # builds

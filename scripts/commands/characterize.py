@@ -244,6 +244,7 @@ def _print(title: str, rows: Sequence[Row], document: dict[str, Any], curves: bo
         table.add_row(row.finding.key, _text(row.finding.value) or "?", _text(row.expected), row.source)
     console.print(table)
     console.print(_cpi_table(document["cpi"]))
+    console.print(_table_7(document["table_7"]))
     if curves:
         console.print(_curve_table(document["curves"]))
     if document["repeated"]:
@@ -267,6 +268,15 @@ def _cpi_table(cpi: Sequence[dict[str, Any]]) -> Any:
     for name in dict.fromkeys(each["class"] for each in cpi):
         values = [_text(by_place[name, warps][form]) for warps in shown for form in ("independent", "dependent")]
         table.add_row(name, by_place[name, shown[0]]["about"], *values)
+    return table
+
+
+def _table_7(rows: Sequence[dict[str, Any]]) -> Any:
+    """Return cycles per instruction by the types of the study's Table 7, with one warp."""
+    title = "\nTable 7 of the Fermi study: cycles per instruction of one warp"
+    table = new_table("type", "", "instructions", ">here", ">Fermi", title=title)
+    for each in rows:
+        table.add_row(each["type"], each["about"], each["instructions"], _text(each["measured"]), each["fermi"])
     return table
 
 

@@ -19,7 +19,7 @@ from ..process.backend import backend_of
 from ..process.errors import Exit, UsageError
 from ..process.progress import print_console, show_progress
 from .asking import RunOptions, asked_run
-from .tracing import TraceFile, about, traced
+from .tracing import TraceFile, about, traced, window_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -46,6 +46,9 @@ class Computed:
     traces: Sequence[TraceFile]
     #: The file of --issues, as given.
     issues: str | None = None
+    #: The option of the trace files, and the first and the last cycle of figures.
+    option: str = "--trace"
+    window: tuple[int | None, int | None] = (None, None)
     #: Compare with the hardware.
     verify: bool = False
 
@@ -124,13 +127,14 @@ def compute(ctx: typer.Context, options: RunOptions, wanted: Computed) -> int:
     """Predict a run and return the exit status."""
     issues_file = _issues_file(wanted.issues)
     outputs = [] if issues_file is None else [("--issues", issues_file)]
-    outputs += [("--trace", file.path) for file in wanted.traces]
+    outputs += [(wanted.option, file.path) for file in wanted.traces]
     _check_use(options, wanted)
+    window = window_of(wanted.traces, wanted.option, *wanted.window)
     asked = asked_run(ctx, options, outputs)
     backend, verification = backend_of(ctx), None
     counted = Counted(asked.config, asked.launch.image) if options.shown.profile else None
     sinks = [] if counted is None else [counted.profile]
-    with show_progress() as progress, traced(wanted.traces, asked.config, about(asked), sinks) as watcher:
+    with show_progress() as progress, traced(wanted.traces, asked.config, about(asked), sinks, window) as watcher:
         if wanted.verify:
             prediction, verification = backend.verify(asked.config, asked.request, progress, print_console)
         else:

@@ -39,6 +39,13 @@ def report(
         str | None,
         typer.Option(metavar="OTHER", help="Compare with these results run by run: RESULTS is A, OTHER is B."),
     ] = None,
+    baseline: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SCHEME",
+            help="Draw the speed-up of all schemes over this one: an issue policy, or a scheme as the page names it.",
+        ),
+    ] = None,
     bounds: Annotated[
         list[str] | None,
         typer.Option("--bounds", metavar="FILE", help="A file written by `metronome wcet --json FILE`. Repeatable."),
@@ -46,8 +53,8 @@ def report(
 ) -> int:
     """Make one HTML page of the results of a sweep, with figures and tables. It needs no network.
 
-    Runs of the papers' experiments stand beside the papers' numbers. A sweep that goes on can be reported too. Without
-    RESULTS it is a page of --bounds.
+    Runs of the papers' experiments are shown beside the papers' numbers. An unfinished sweep can be reported, too.
+    Without RESULTS, the page shows only --bounds.
     """
     # Imported late: the plotting library takes a second to import.
     from metronome.sim.studies.sweep.report.page import ReportError, bounds_page, compare, read_bounds, render
@@ -59,6 +66,8 @@ def report(
         raise UsageError("name the RESULTS of a sweep, or the files of bounds: --bounds FILE")
     if diff is not None and files:
         raise UsageError("--bounds has no place on a page that compares: leave out --diff")
+    if baseline is not None and (results is None or diff is not None):
+        raise UsageError("--baseline compares the schemes of one sweep: name its RESULTS, and leave out --diff")
     folders = [Path(name).expanduser() for name in (results, diff) if name is not None]
     named = f"{folders[0].resolve().name}.html" if folders else "bounds.html"
     try:
@@ -78,7 +87,7 @@ def report(
             if not found:
                 page = bounds_page(documents)
             else:
-                page = make(found[0], documents) if diff is None else compare(*found)
+                page = make(found[0], documents, baseline) if diff is None else compare(*found)
             text = render(page, progress)
     except (ResultsError, ReportError) as error:
         raise UsageError(str(error)) from None

@@ -18,7 +18,7 @@ from ..process.backend import backend_of
 from ..process.errors import UsageError
 from ..process.progress import print_console, show_progress
 from .asking import RunOptions, asked_run
-from .tracing import TraceFile, about, traced
+from .tracing import TraceFile, about, traced, window_of
 from .waving import check_waveforms, waved
 
 if TYPE_CHECKING:
@@ -33,10 +33,12 @@ def simulate(
 ) -> int:
     """Run a program according to the options; every cycle goes to the files ``traces``.
 
-    ``option``: the option of those files; ``window``: first and last cycle of a waveform. Returns the exit status.
+    ``option``: the option of those files; ``window``: first and last cycle of waveforms and figures. Returns the exit
+    status.
     """
     waveforms = [file for file in traces if file.kind in WAVEFORMS]
-    check_waveforms(waveforms, *window)
+    shown = window_of(traces, option, *window)
+    check_waveforms(waveforms, *window, also=shown is not None)
     backend = backend_of(ctx)
     with contextlib.ExitStack() as stack:
         begun = None
@@ -58,7 +60,7 @@ def simulate(
         counted = Counted(asked.config, asked.launch.image) if options.shown.profile else None
         sinks = [] if counted is None else [counted.profile]
         with (
-            show_progress() as progress, traced(seen, asked.config, about(asked), sinks) as watcher,
+            show_progress() as progress, traced(seen, asked.config, about(asked), sinks, shown) as watcher,
             waved(waveforms, asked.config, *window) as waves,
         ):
             request = dataclasses.replace(asked.request, waves=waves)

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from metronome.sim.machine.engines import Engine
-from metronome.sim.show.trace.formats import FORMATS, WAVEFORMS
+from metronome.sim.show.trace.formats import FIGURES, FORMATS, WAVEFORMS
 
 from ..options.common import JsonOption
 from ..options.program import ProgramOptions
@@ -39,9 +39,9 @@ class FileOptions:
     ] = Engine.RTL
     kind: FormatOption = None
     first: Annotated[
-        int | None, typer.Option("--from", metavar="CYCLE", help="The first cycle of a waveform (.vcd, .fst).")
+        int | None, typer.Option("--from", metavar="CYCLE", help="The first cycle of a figure or a waveform.")
     ] = None
-    last: Annotated[int | None, typer.Option("--to", metavar="CYCLE", help="The last cycle of a waveform.")] = None
+    last: Annotated[int | None, typer.Option("--to", metavar="CYCLE", help="The last cycle of it.")] = None
     diff: Annotated[
         tuple[str, str] | None,
         typer.Option("--diff", metavar="A B", help="Merge the pages (.html) of two runs into one, instead of running."),
@@ -62,13 +62,15 @@ def trace(
     if files.engine is Engine.RTL:
         return simulate(ctx, options, traces, "--output", (files.first, files.last))
     waveforms = [file.path.name for file in traces if file.kind in WAVEFORMS]
-    if waveforms or files.first is not None or files.last is not None:
+    if waveforms:
         raise UsageError("a waveform is that of the hardware: leave out --engine predict")
+    if not any(file.kind in FIGURES for file in traces) and (files.first is not None or files.last is not None):
+        raise UsageError("--from and --to are for a figure: --output FILE.svg or FILE.pdf")
     for name, asked in (("check", watch.check), ("memcheck", watch.memcheck)):
         if asked:
             raise UsageError(f"--{name} watches the hardware: leave it out, or --engine predict")
     options = dataclasses.replace(options, watch=WatchOptions(strict_races=watch.strict_races))
-    return compute(ctx, options, Computed(traces=traces))
+    return compute(ctx, options, Computed(traces=traces, option="--output", window=(files.first, files.last)))
 
 
 def _diff(names: tuple[str, str], output: Sequence[str] | None, program: ProgramOptions) -> int:

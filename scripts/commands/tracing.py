@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from metronome.sim.show.trace.formats import FORMATS, writer_of
+from metronome.sim.show.trace.formats import FIGURES, FORMATS, MOST_CYCLES, Window, WindowError, writer_of
 
 from ..output.outputs import STDOUT, require_writable
 from ..process.errors import UsageError
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
     from .asking import AskedRun
 
-__all__ = ["FormatOption", "Output", "TraceFile", "TraceOptions", "about", "trace_files", "traced", "written"]
+__all__ = ["FormatOption", "Output", "TraceFile", "TraceOptions", "about", "trace_files", "traced",
+           "window_of", "written"]
 
 
 FormatOption = Annotated[
@@ -84,6 +85,33 @@ def trace_files(names: Sequence[str] | None, option: str, kind: str | None = Non
         TraceFile(require_writable(name, option), Path(name).suffix if kind is None else f".{kind}")
         for name in names or []
     ]
+
+
+def window_of(files: Sequence[TraceFile], option: str, first: int | None, last: int | None) -> Window | None:
+    """Return the cycles of the figures among ``files``, given by --from and --to; None without figures.
+
+    Raises
+    ------
+    UsageError
+        If one of them is missing, or if they do not make a readable figure.
+    """
+    figures = [file.path.name for file in files if file.kind in FIGURES]
+    if not figures:
+        return None
+    if option != "--output":
+        raise UsageError(f"{option} {figures[0]}: a figure shows some cycles: metronome trace --from CYCLE --to CYCLE")
+    if first is None or last is None:
+        raise UsageError(f"{figures[0]}: a figure shows at most {MOST_CYCLES} cycles: add --from CYCLE and --to CYCLE")
+    if not 0 <= first < last:
+        raise UsageError(
+            f"{figures[0]}: --from must be a cycle, from 0 on, and --to a later one, not {first} and {last}"
+        )
+    if last + 1 - first > MOST_CYCLES:
+        raise UsageError(
+            f"{figures[0]}: {last + 1 - first} cycles cannot be read in one figure: at most {MOST_CYCLES}, such as "
+            f"--to {first + MOST_CYCLES - 1}"
+        )
+    return Window(first, last)
 
 
 def about(asked: AskedRun) -> About:
@@ -157,10 +185,12 @@ def written(path: Path) -> Iterator[Output]:
 class _Traced:
     """A sink of cycles that writes a trace file."""
 
-    def __init__(self, output: Output, sink: Sink) -> None:
-        self._output, self._sink = output, sink
+    def __init__(self, path: Path, output: Output, sink: Sink) -> None:
+        self.path, self._output, self._sink = path, output, sink
         #: No cycle was received, and an older file stays.
         self.empty = False
+        #: Why a figure could not be drawn.
+        self.problem: str | None = None
 
     def begin(self) -> None:
         with self._output.errors():
@@ -172,19 +202,24 @@ class _Traced:
 
     def finish(self) -> None:
         with self._output.errors():
-            self._sink.finish()
-        if not self.empty:
+            try:
+                self._sink.finish()
+            except WindowError as error:
+                self.problem = f"{self.path.name}: {error}"
+        if not self.empty and self.problem is None:
             self._output.put_in_place()
 
 
 @contextlib.contextmanager
 def traced(
-    files: Sequence[TraceFile], config: SmConfig, about: About, others: Sequence[Sink] = ()
+    files: Sequence[TraceFile], config: SmConfig, about: About, others: Sequence[Sink] = (),
+    window: Window | None = None,
 ) -> Iterator[Watcher | None]:
     """Yield the receiver of all cycles, which writes the files; None if there are none.
 
-    ``others``: further sinks of cycles. However the run ends, the files contain all cycles received until then. If one
-    cannot be written, no part of it is left.
+    ``others``: further sinks of cycles. ``window``: the cycles of figures. However the run ends, the files contain all
+    cycles received until then; a figure is written only if it has all of its window. If a file cannot be written, no
+    part of it is left.
     """
     if not files and not others:
         yield None
@@ -196,7 +231,9 @@ def traced(
         for file in files:
             output = Output(file.path)
             stack.callback(output.close)
-            written_to.append(_Traced(output, writer_of(file.kind, config, output.file, about)))
+            written_to.append(_Traced(
+                file.path, output, writer_of(file.kind, config, output.file, about, window),
+            ))
         stream = CycleStream(config, [*others, *written_to])
         stream.begin()
         try:
@@ -209,3 +246,6 @@ def traced(
             stream.finish()
             raise
         stream.finish()
+        for each in written_to:
+            if each.problem is not None:
+                raise UsageError(each.problem)

@@ -22,13 +22,20 @@ __all__ = ["check_waveforms", "waved"]
 _FULL = "No space left on device"
 
 
-def check_waveforms(files: Sequence[TraceFile], first: int | None, last: int | None) -> None:
-    """Raise UsageError for files that exclude each other, or that cannot be written on this computer."""
+def check_waveforms(
+    files: Sequence[TraceFile], first: int | None, last: int | None, *, also: bool = False
+) -> None:
+    """Raise UsageError for files that exclude each other, or that cannot be written on this computer.
+
+    ``also``: other files, too, have only the cycles from ``first`` to ``last``.
+    """
     kinds = [file.kind for file in files]
     if ".gtkw" in kinds and not {".vcd", ".fst"} & set(kinds):
         raise UsageError("a .gtkw file says how GTKWave shows a waveform: ask for a .vcd or .fst file, too")
-    if not files and (first is not None or last is not None):
-        raise UsageError("--from and --to are of a waveform: --output FILE.vcd or FILE.fst")
+    if not files and not also and (first is not None or last is not None):
+        raise UsageError(
+            "--from and --to are for a figure or a waveform: --output FILE.svg, FILE.pdf, FILE.vcd or FILE.fst"
+        )
     for name, cycle in (("--from", first), ("--to", last)):
         if cycle is not None and cycle < 0:
             raise UsageError(f"{name} must be a cycle, from 0 on, not {cycle}")

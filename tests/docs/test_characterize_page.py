@@ -45,10 +45,14 @@ def test_the_tables(capsys):
     by_place = {(each["class"], each["warps"]): each for each in found["cpi"]}
     table = rows("| class | independent, 1 warp |")
     assert {name for name, *_ in table} == {name for name, _ in by_place}
-    for name, *cells, _ in table:
+    for name, *cells in table:
         assert cells == [
             shown(by_place[name, warps][form]) for warps in (1, 4) for form in ("independent", "dependent")
         ], name
+    table = rows("| type | instructions | this machine |")
+    assert table == [
+        [each["type"], each["instructions"], shown(each["measured"]), each["fermi"]] for each in found["table_7"]
+    ]
 
 
 @pytest.mark.long

@@ -38,6 +38,9 @@ def test_a_number_that_differs_is_told(capsys, monkeypatch, tmp_path):
     (found, done) = json.loads(file.read_text()), capsys.readouterr()
     assert only_line(done.err) == "metronome: dependent issue: measured 2, but design.md section 4 says 3"
     assert "latency_mul" in done.out and "1 differ" in done.out
+    assert "Table 7 of the Fermi study" in done.out
+    measured = {each["type"]: each["measured"] for each in found["table_7"]}
+    assert measured == {"Reg": 1, "Reg RaW": 6, "LDS": 6, "STS": 1, "LD.E": 28, "ST.E": 1}
     assert not found["passed"] and found["config"]["latency_mul"] == 6 and found["config"]["engine"] == "predict"
     (mul,) = [each for each in found["latencies"] if each["name"] == "latency_mul"]
     assert (mul["measured"], mul["config"], mul["source"], mul["differs"]) == (6, 6, "latency_mul", False)

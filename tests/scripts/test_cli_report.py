@@ -43,6 +43,13 @@ def test_a_comparison_is_written_where_it_is_asked_for(results, tmp_path, capsys
     assert "compare-runs" in Page((tmp_path / "a.html").read_text("utf-8")).tables
 
 
+def test_schemes_relative_to_one(results, tmp_path, capsys):
+    capsys.readouterr()
+    assert main(["report", "results", "--baseline", "lrr"]) == 0
+    assert capsys.readouterr().out == "results.html: 4 figures, 4 tables\n"
+    assert "relative" in Page((tmp_path / "results.html").read_text("utf-8")).figures
+
+
 def test_bad_input_is_one_line(results, tmp_path, capsys):
     (tmp_path / "empty").mkdir()
     (tmp_path / "file").write_text("x")
@@ -57,6 +64,11 @@ def test_bad_input_is_one_line(results, tmp_path, capsys):
     assert "no run has ended yet" in refused(capsys, "waiting")
     assert "cannot read sweep.json" in refused(capsys, "results", "--diff", "empty")
     assert "no run in common" in refused(capsys, "results", "--diff", "saxpy")
+    assert refused(capsys, "results", "--baseline", "fifo").endswith(
+        "--baseline fifo: there is no such scheme: name one of lrr, gto"
+    )
+    assert "leave out --diff" in refused(capsys, "results", "--diff", "saxpy", "--baseline", "lrr")
+    assert "name its RESULTS" in refused(capsys, "--bounds", "file", "--baseline", "lrr")
     assert "--output: cannot write 'no/a.html'" in refused(capsys, "results", "-o", "no/a.html")
     assert "--output page.html: it would be among the results in results" in refused(
         capsys, "results", "-o", "results/runs/page.html"

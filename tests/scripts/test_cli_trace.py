@@ -19,11 +19,12 @@ from metronome.sim.machine.events import EVENT
 from metronome.sim.program.elf import ElfImage
 from metronome.sim.show.trace.about import About
 from metronome.sim.show.trace.cycles import nothing_before
+from metronome.sim.show.trace.formats import Window
 from tests.support.builds import on
 from tests.support.programs import written
 
 KINDS = ("html", "csv", "parquet", "kanata", "pftrace")
-ENDINGS = ".html, .csv, .parquet, .kanata, .pftrace, .vcd, .fst, .gtkw"
+ENDINGS = ".html, .csv, .parquet, .kanata, .pftrace, .svg, .pdf, .vcd, .fst, .gtkw"
 CYCLES = np.concatenate([nothing_before(np.zeros(0, EVENT))] * 3000)
 CYCLES["selected"] = CYCLES["fetched"] = 1
 CYCLES["cycle"] = range(3000)
@@ -81,6 +82,25 @@ def test_the_format_may_be_said(tmp_path):
 
 
 @on("TINY")
+def test_a_figure_needs_all_of_its_cycles(capsys, tmp_path, monkeypatch):
+    """Beside a trace that has what there is; a run that is broken off leaves no part of a figure."""
+    monkeypatch.chdir(tmp_path)
+    asked = ("trace", "psum", "--preset", "TINY", "--size", "8", "--engine", "predict", "-o", "a.svg", "-o", "a.csv")
+    assert command(*asked, "--from", "99990", "--to", "100000") == 2
+    told = capsys.readouterr().err
+    assert told.startswith("metronome: a.svg: --to 100000: the run has only the cycles 0 to ")
+    assert told.count("\n") == 1 and os.listdir() == ["a.csv"]
+    assert command(*asked, "--from", "20", "--to", "60") == 0
+    assert sorted(os.listdir()) == ["a.csv", "a.svg"]
+    broken = traced(traced_file(Path("b.svg")), TINY, ABOUT, (), Window(5, 50))
+    with pytest.raises(KeyboardInterrupt), broken as watcher:
+        watcher.begin()
+        watcher.take(CYCLES[:20])
+        raise KeyboardInterrupt
+    assert sorted(os.listdir()) == ["a.csv", "a.svg"]
+
+
+@on("TINY")
 def test_what_was_traced_until_the_cycle_limit_is_there(tmp_path):
     file = tmp_path / "a.csv"
     assert command("trace", "psum", "--preset", "TINY", "--max-cycles", "100", "-o", str(file)) == 4
@@ -98,10 +118,18 @@ def test_what_was_traced_until_the_cycle_limit_is_there(tmp_path):
     (("predict", "psort", "--trace", "x.csv", "--verify"), "--verify makes two"),
     (("trace", "psort", "-o", "-", "--format", "csv"), "--output: a trace is a file, and cannot go to standard output"),
     (("trace", "psort", "-o", "x.gtkw"), "ask for a .vcd or .fst file, too"),
-    (("trace", "psort", "-o", "x.csv", "--from", "3"), "--from and --to are of a waveform"),
+    (("trace", "psort", "-o", "x.csv", "--from", "3"), "--from and --to are for a figure or a waveform"),
     (("trace", "psort", "-o", "x.vcd", "--to", "-1"), "--to must be a cycle, from 0 on, not -1"),
     (("trace", "psort", "-o", "x.fst", "--from", "3", "--to", "2"), "2 is before 3"),
+    (("trace", "psort", "-o", "x.svg", "--from", "3"), "x.svg: a figure shows at most 200 cycles: add --from CYCLE"),
+    (("trace", "psort", "-o", "x.pdf"), "x.pdf: a figure shows at most 200 cycles: add --from CYCLE and --to CYCLE"),
+    (("trace", "psort", "-o", "x.svg", "--from", "5", "--to", "5"), "--to a later one, not 5 and 5"),
+    (("trace", "psort", "-o", "x.svg", "--from", "-1", "--to", "5"), "--from must be a cycle, from 0 on"),
+    (("trace", "psort", "-o", "x.svg", "--from", "10", "--to", "210"), "201 cycles cannot be read in one figure"),
+    (("run", "psort", "--trace", "x.svg"), "--trace x.svg: a figure shows some cycles: metronome trace --from CYCLE"),
+    (("predict", "psort", "--trace", "x.pdf"), "--trace x.pdf: a figure shows some cycles: metronome trace --from"),
     (("trace", "psort", "-o", "x.vcd", "--engine", "predict"), "a waveform is that of the hardware"),
+    (("trace", "psort", "-o", "x.csv", "--to", "3", "--engine", "predict"), "--from and --to are for a figure: "),
     (("predict", "psort", "--trace", "x.vcd"), "a waveform is that of the hardware"),
     (("predict", "psort", "--profile", "--verify"), "--profile is that of one run, --verify makes two"),
     (("run", "psort", "--profile", "--set", "probe=false"), "--profile needs the probe"),

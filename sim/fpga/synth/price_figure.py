@@ -47,4 +47,9 @@ def _point(case: Case, what: str, low: float, middle: float, high: float, said: 
 def figure(prices: Sequence[Price]) -> str | None:
     """Return the SVG, or None if nothing was measured."""
     points = list(_points(prices))
-    return draw(point_panels(points, series=_COLOURS, legend="front end", shapes="prediction")) if points else None
+    if not points:
+        return None
+    return draw(point_panels(
+        points, series=_COLOURS, legend="front end", shapes="prediction", groups_are="warps, or preset",
+        values_are="number, or MHz",
+    ))

@@ -65,7 +65,8 @@ def _finish(chart: Any) -> dict[str, Any]:
     return (
         chart.configure(background="transparent", font=_FONT, padding={"left": 24, "right": 24, "top": 4, "bottom": 4})
         .configure_view(stroke=None)
-        .configure_axis(**axes, gridColor=LINE, tickColor=LINE, domainColor=SOFT)
+        # Without maxExtent, the title of an axis is at most 200 pixels away, and so in long labels.
+        .configure_axis(**axes, gridColor=LINE, tickColor=LINE, domainColor=SOFT, maxExtent=_LABEL)
         .configure_legend(**axes, titleLimit=_LABEL, orient="top", symbolSize=120, symbolStrokeWidth=0,
                           columnPadding=20, rowPadding=3, titlePadding=6)
         .configure_header(**(axes | {"labelFontSize": _LARGE}), labelFontWeight="bold")
@@ -95,13 +96,13 @@ def _below(groups: Sequence[Any], width: int = 0) -> alt.Axis:
 
 
 def bars(
-    values: Values, *, series: Mapping[str, str], title: str, legend: str, legend_columns: int = 3,
-    rule: float | None = None, height: int = 190, groups_are: str | None = None,
+    values: Values, *, series: Mapping[str, str], title: str, legend: str, groups_are: str,
+    rule: float | None = None, height: int = 190,
 ) -> dict[str, Any]:
     """Groups of vertical bars.
 
     ``values`` have ``group``, ``series``, ``value``, ``panel``, ``said``; ``series`` has the colour of each, in order,
-    and ``groups_are`` is the axis title for the groups, if their names do not make one unnecessary.
+    and ``groups_are`` is the axis title for the groups.
     """
     used = {name: colour for name, colour in series.items() if name in {value["series"] for value in values}}
     groups = _order(values, "group")
@@ -113,7 +114,7 @@ def bars(
         xOffset=alt.XOffset("series:N", scale=alt.Scale(domain=list(used))),
         y=alt.Y("value:Q", title=title, axis=alt.Axis(tickCount=5), scale=scale),
         color=alt.Color("series:N", title=legend, scale=alt.Scale(domain=list(used), range=list(used.values())),
-                        legend=alt.Legend(columns=legend_columns)),
+                        legend=alt.Legend(columns=3)),
         description="said:N",
     )
     chart: Any = mark
@@ -125,17 +126,17 @@ def bars(
 
 
 def panel_bars(
-    values: Values, *, title: str, colours: Mapping[str, str], legend: str, rule: float | None = None,
-    own_axis: bool = True, form: str = "~r",
+    values: Values, *, title: str, colours: Mapping[str, str], legend: str, bars_are: str = "scheme",
+    rule: float | None = None, own_axis: bool = True, form: str = "~r",
 ) -> dict[str, Any]:
     """Horizontal bars, one panel for each ``panel``: ``values`` have ``panel``, ``bar``, ``value``, ``kind``, ``said``.
 
-    ``form`` is the d3 format of the numbers on the axis.
+    ``bars_are`` is the axis title for the bars. ``form`` is the d3 format of the numbers on the other axis.
     """
     used = {name: colour for name, colour in colours.items() if name in {value["kind"] for value in values}}
     names = _order(values, "bar")
     mark = alt.Chart().mark_bar().encode(
-        y=alt.Y("bar:N", sort=names, title=None, axis=alt.Axis(ticks=False)),
+        y=alt.Y("bar:N", sort=names, title=bars_are, axis=alt.Axis(ticks=False)),
         x=alt.X("value:Q", title=title, axis=alt.Axis(tickCount=4, format=form, labelOverlap=True)),
         color=alt.Color("kind:N", title=legend, scale=alt.Scale(domain=list(used), range=list(used.values())),
                         legend=alt.Legend(columns=6) if len(used) > 1 else None),
@@ -158,7 +159,7 @@ def _panel_size(names: Sequence[str]) -> tuple[int, int]:
     return columns, max(140, (WIDTH + 30 - (columns - 1) * 28 - labels) // columns)
 
 
-def stacks(values: Values, *, names: Mapping[str, str], title: str) -> dict[str, Any]:
+def stacks(values: Values, *, names: Mapping[str, str], title: str, bars_are: str = "scheme") -> dict[str, Any]:
     """Horizontal stacked bars of shares: ``values`` have ``panel``, ``bar``, ``part``, ``order``, ``value``, ``said``.
 
     ``names`` maps the columns of :data:`PART_COLOURS` to the names of the parts.
@@ -167,25 +168,25 @@ def stacks(values: Values, *, names: Mapping[str, str], title: str) -> dict[str,
     columns, width = _panel_size(_order(values, "bar"))
     used = {name: PART_COLOURS[column] for column, name in names.items() if name in parts}
     mark = alt.Chart().mark_bar().encode(
-        y=alt.Y("bar:N", sort=_order(values, "bar"), title=None, axis=alt.Axis(ticks=False)),
+        y=alt.Y("bar:N", sort=_order(values, "bar"), title=bars_are, axis=alt.Axis(ticks=False)),
         x=alt.X("value:Q", title=title, stack="zero", scale=alt.Scale(domain=[0, 100]), axis=alt.Axis(tickCount=5)),
-        color=alt.Color("part:N", title=None, scale=alt.Scale(domain=list(used), range=list(used.values())),
-                        legend=alt.Legend(columns=7)),
+        color=alt.Color("part:N", title="use of the cycles", legend=alt.Legend(columns=7),
+                        scale=alt.Scale(domain=list(used), range=list(used.values()))),
         order="order:Q",
         description="said:N",
     ).properties(width=width, height={"step": 15})
     return _finish(_panels(mark, values, columns))
 
 
-def change_bars(values: Values, *, series: Mapping[str, str], title: str) -> dict[str, Any]:
-    """Bars for one change and marks for another, both in per cent.
+def change_bars(values: Values, *, series: Mapping[str, str], title: str, groups_are: str) -> dict[str, Any]:
+    """Bars for one change and marks for another, both in per cent; ``groups_are`` is the axis title for the groups.
 
     ``values`` have ``group``, ``series``, ``panel``, ``value``, ``said``; those of marks also ``mark``,
     ``direction`` (less, more, the same) and ``mark_said``.
     """
     groups = _order(values, "group")
     used = [name for name in series if name in {value["series"] for value in values}]
-    x = alt.X("group:N", sort=groups, title=None, axis=_below(groups))
+    x = alt.X("group:N", sort=groups, title=groups_are, axis=_below(groups))
     offset = alt.XOffset("series:N", scale=alt.Scale(domain=used))
     bar = alt.Chart().mark_bar().encode(
         x=x, xOffset=offset, y=alt.Y("value:Q", title=title),
@@ -211,15 +212,14 @@ def change_bars(values: Values, *, series: Mapping[str, str], title: str) -> dic
 
 
 def point_panels(
-    values: Values, *, series: Mapping[str, str], legend: str, shapes: str | None, groups_are: str | None = None,
-    values_are: str | None = None,
+    values: Values, *, series: Mapping[str, str], legend: str, shapes: str | None, groups_are: str, values_are: str,
 ) -> dict[str, Any]:
     """Points side by side over each group, with a line from the lowest to the highest value; one panel per ``panel``.
 
     ``values`` have ``panel``, ``group``, ``series``, ``shape``, ``low``, ``value``, ``high``, ``said``; ``series`` has
     the colour of each, in order. ``legend`` and ``shapes`` are the legend titles of series and shapes; if ``shapes`` is
-    empty, these have no legend. ``groups_are`` and ``values_are`` are axis titles, if the panels do not give them. Each
-    panel has its own axes, which need not begin at 0.
+    empty, these have no legend. ``groups_are`` and ``values_are`` are axis titles. Each panel has its own axes, which
+    need not begin at 0.
     """
     used = {name: colour for name, colour in series.items() if name in {value["series"] for value in values}}
     kinds = _order(values, "shape")

@@ -20,9 +20,9 @@ PALETTE: Mapping[str, tuple[str, str]] = {
     "orange-1": ("#8f3d00", "#ffc08a"), "orange-2": ("#d55e01", "#f08330"), "orange-3": ("#f2a15f", "#a9500c"),
     "green-1": ("#005c44", "#8fe0c4"), "green-2": ("#009e73", "#2fbf94"), "green-3": ("#66cbab", "#147d60"),
     "grey": ("#8a929a", "#818a93"),
-    "purple": ("#b05a8c", "#d48ab8"), "yellow": ("#d9b800", "#e8d44d"), "sky": ("#56b4e9", "#7cc8f2"),
+    "purple": ("#b05a8c", "#d48ab8"), "yellow": ("#d9b800", "#e8d44d"), "cyan": ("#3bbccc", "#86e4f0"),
     "violet": ("#6a4fa3", "#a48de0"), "brown": ("#7a5230", "#b98a5e"), "black": ("#30363c", "#c9d0d6"),
-    "pale": ("#b9c0c7", "#59626b"), "rose": ("#e58fa0", "#f4b3bf"), "olive": ("#7d8b1a", "#b8c653"),
+    "pale": ("#aab2ba", "#59626b"), "rose": ("#e58fa0", "#f4b3bf"), "olive": ("#7d8b1a", "#9aab3a"),
     "up": ("#c1272d", "#ff7b72"), "down": ("#1a7f37", "#56d364"),
 }
 
@@ -38,12 +38,12 @@ FAMILIES: Sequence[Sequence[str]] = [
     [_light(f"{hue}-{shade}") for shade in (1, 2, 3)] for hue in ("blue", "green", "orange")
 ]
 #: For things that have no order.
-SERIES = [_light(name) for name in ("blue-2", "orange-2", "green-2", "purple", "yellow", "sky", "brown", "grey")]
+SERIES = [_light(name) for name in ("blue-2", "orange-2", "green-2", "purple", "yellow", "cyan", "brown", "grey")]
 #: Column with a part of the cycles -> its colour.
 PART_COLOURS = {
     "committed": _light("blue-2"), "nops": _light("yellow"), "stalls.load": _light("orange-2"),
     "stalls.data": _light("orange-3"), "stalls.unit": _light("purple"), "stalls.writeback": _light("rose"),
-    "stalls.drain": _light("brown"), "stalls.icache": _light("green-2"), "stalls.control": _light("sky"),
+    "stalls.drain": _light("brown"), "stalls.icache": _light("green-2"), "stalls.control": _light("cyan"),
     "stalls.barrier": _light("violet"), "stalls.buffer": _light("black"), "stalls.idle": _light("pale"),
     "stalls.policy": _light("olive"),
 }

@@ -40,6 +40,11 @@ class _Cycles(NamedTuple):
     keys: np.ndarray
     sm: np.ndarray
 
+    def after(self, cycle: int) -> _Cycles:
+        """Return the issues from a cycle on, if these are issues, whose cycles are ``sm``."""
+        cut = int(np.searchsorted(self.sm, cycle))
+        return _Cycles(self.first, self.keys[cut:], self.sm[cut:])
+
     def since(self, cycle: int) -> _Cycles:
         cut = max(0, min(len(self.keys), cycle - self.first))
         return _Cycles(self.first + cut, self.keys[cut:], self.sm[cut:])
@@ -56,6 +61,8 @@ class _Page:
         self.run: dict[str, Any] = json.loads(runs[0])
         #: The pc for each instruction number; pcs are common to both runs.
         self._pcs = np.array([code[0] for code in self.run["codes"]], np.int64)
+        #: For each pc, its instruction and source line.
+        self._texts = {pc: f"{text}; {self.run['places'][place]['line']}" for pc, text, _, place in self.run["codes"]}
 
     def _lines(self) -> Iterator[bytes]:
         with self.path.open("rb") as file:
@@ -92,6 +99,14 @@ class _Page:
             at = np.flatnonzero((part.keys >= 0) & (part.keys & 1 != 0))
             yield _Cycles(0, part.keys[at], part.first + at)
 
+    def told(self, key: int, state: int) -> str:
+        """Describe a selection in words; ``state``: that of the SM."""
+        if key < 0:
+            return f"issues nothing ({_NAMES[USES[state - 1]]})" if state else "does nothing"
+        warp, what = int(key) >> 40, int(key) & (1 << 40) - 1
+        pc = what >> 1
+        return f"issues {pc:#010x} ({self._texts[pc]}) of warp {warp}" if what & 1 else f"issues a NOP of warp {warp}"
+
 
 def write_difference(paths: tuple[Path, Path], file: IO[bytes]) -> list[dict[str, Any] | None]:
     """Write the page of both runs, and return the origin of each (:mod:`sim.build.origin`); None if its page has none.
@@ -107,20 +122,27 @@ def write_difference(paths: tuple[Path, Path], file: IO[bytes]) -> list[dict[str
     file.seek(0)
     file.truncate()
     facts = [page.run["facts"] for page in pages]
-    file.write(page_head(" and ".join(dict.fromkeys(page.run["name"] for page in pages)), facts))
+    origins = [page.run.get("origin") for page in pages]
+    file.write(page_head(" and ".join(dict.fromkeys(page.run["name"] for page in pages)), facts, origins))
     for number, page in enumerate(pages):
         for level, block, text in page.blocks():
             file.write(block_line(number, level, block, text))
     file.write(page_tail([page.run for page in pages], _differences(*pages)))
-    return [page.run.get("origin") for page in pages]
+    return origins
 
 
 def _differences(one: _Page, other: _Page) -> dict[str, Any]:
+    """Find the first differences in the three alignments; ``start`` names the one with which the page begins.
+
+    What matters most is another order of instructions in the measured region, then other cycles there. Differences
+    before the region, and of NOPs alone, matter least.
+    """
     begins = [page.run["regions"][0][0] if page.run["regions"] else 0 for page in (one, other)]
-    return {
-        "cycle": _of_cycles(one, other, 0, 0), "region": _of_cycles(one, other, *begins),
-        "order": _of_order(one, other),
+    found = {
+        "order": _of_order(one, other, *begins), "region": _of_cycles(one, other, *begins),
+        "cycle": _of_cycles(one, other, 0, 0),
     }
+    return found | {"start": next((name for name, each in found.items() if each is not None), "order")}
 
 
 def _of_cycles(one: _Page, other: _Page, *begins: int) -> dict[str, Any] | None:
@@ -135,31 +157,32 @@ def _of_cycles(one: _Page, other: _Page, *begins: int) -> dict[str, Any] | None:
         cycles.append(cycle if cycle < page.run["cycles"] else None)
         found = [(part.keys[cycle - part.first], part.sm[cycle - part.first]) for part in its
                  if part.first <= cycle < part.first + len(part.keys)]
-        texts.append(f"{name} {_told(*found[0]) if found else 'is over'}")
-    after = f" after the begin of the region ({begins[0]:,} and {begins[1]:,})" if any(begins) else ""
+        texts.append(f"{name} {page.told(*found[0]) if found else 'is over'}")
+    after = f" after the start of the measured region ({begins[0]:,} and {begins[1]:,})" if any(begins) else ""
     return {"cycles": cycles, "text": f"cycle {place:,}{after}: {', '.join(texts)}"}
 
 
-def _of_order(one: _Page, other: _Page) -> dict[str, Any] | None:
-    """Find the first instruction at which the order of issue differs; NOPs and waiting do not count."""
-    parts = [list(page.issues()) for page in (one, other)]
+def _of_order(one: _Page, other: _Page, *begins: int) -> dict[str, Any] | None:
+    """Find the first instruction from ``begins`` on at which the order of issue differs, without NOPs and waiting."""
+    parts = [[part.after(begin) for part in page.issues()] for page, begin in zip((one, other), begins, strict=True)]
     place = _parting([[part.keys for part in its] for its in parts])
     if place is None:
         return None
     cycles: list[int | None] = []
     texts = []
-    for its, name in zip(parts, "AB", strict=True):
+    for page, its, name in zip((one, other), parts, "AB", strict=True):
         at = place
         for part in its:
             if at < len(part.keys):
                 cycles.append(int(part.sm[at]))
-                texts.append(f"{name} {_told(part.keys[at], 0)} in cycle {part.sm[at]:,}")
+                texts.append(f"{name} {page.told(part.keys[at], 0)} in cycle {part.sm[at]:,}")
                 break
             at -= len(part.keys)
         else:
             cycles.append(None)
             texts.append(f"{name} has issued all")
-    return {"cycles": cycles, "text": f"instruction {place:,} in the order of issue: {', '.join(texts)}"}
+    where = "of the measured region " if any(begins) else ""
+    return {"cycles": cycles, "text": f"instruction {place:,} {where}in the order of issue: {', '.join(texts)}"}
 
 
 def _parting(sides: list[list[np.ndarray]]) -> int | None:
@@ -170,11 +193,3 @@ def _parting(sides: list[list[np.ndarray]]) -> int | None:
     if len(differ):
         return int(differ[0])
     return None if len(one) == len(other) else common
-
-
-def _told(key: int, state: int) -> str:
-    """Describe a selection in words."""
-    if key < 0:
-        return f"issues nothing ({_NAMES[USES[state - 1]]})" if state else "does nothing"
-    warp, what = int(key) >> 40, int(key) & (1 << 40) - 1
-    return f"issues {what >> 1:#010x} of warp {warp}" if what & 1 else f"issues a NOP of warp {warp}"

@@ -20,7 +20,7 @@ class Sign(NamedTuple):
 LEGEND: Mapping[str, Mapping[str, Sign]] = {
     "What a warp does, and the SM": {
         "issued": Sign("blue-2", "plain", "instruction issued"),
-        "nop_start": Sign("pale", "rising", "NOP: in the buffer at the start"),
+        "nop_start": Sign("green-1", "rising", "NOP: in the buffer at the start"),
         "nop_miss": Sign("orange-1", "rising", "NOP: I-cache miss"),
         "nop_redirect": Sign("yellow", "rising", "NOP: control flow went elsewhere"),
         "load": Sign("orange-2", "level", "waits for a load"),
@@ -29,7 +29,7 @@ LEGEND: Mapping[str, Mapping[str, Sign]] = {
         "writeback": Sign("rose", "falling", "waits for a writeback slot"),
         "drain": Sign("brown", "level", "waits for older instructions"),
         "icache": Sign("green-2", "dots", "waits for the I-cache"),
-        "control": Sign("sky", "falling", "waits for a branch"),
+        "control": Sign("cyan", "falling", "waits for a branch"),
         "barrier": Sign("violet", "checks", "waits at a barrier"),
         "buffer": Sign("black", "plain", "instruction buffer empty"),
         "idle": Sign("pale", "dots", "no warp is active"),
@@ -37,7 +37,7 @@ LEGEND: Mapping[str, Mapping[str, Sign]] = {
         "ready": Sign("line", "plain", "ready, not its turn"),
     },
     "Units, when an instruction enters them": {
-        "alu": Sign("blue-3", "plain", "ALU"), "branch": Sign("sky", "plain", "branch"),
+        "alu": Sign("blue-2", "plain", "ALU"), "branch": Sign("cyan", "plain", "branch"),
         "mul": Sign("green-3", "plain", "multiplier"), "div": Sign("green-1", "plain", "divider"),
         "lsu": Sign("orange-2", "plain", "load/store"), "csr": Sign("grey", "plain", "CSR"),
         "simt": Sign("violet", "plain", "SIMT"), "system": Sign("brown", "plain", "system"),
@@ -56,8 +56,8 @@ LEGEND: Mapping[str, Mapping[str, Sign]] = {
         "load_miss": Sign("orange-2", "plain", "load: miss"),
         "store_hit": Sign("blue-3", "plain", "store: hit"),
         "store_merge": Sign("blue-2", "rising", "store: joins an entry"),
-        "store_forward": Sign("blue-1", "dots", "store: forward"),
-        "store_uncached": Sign("brown", "dots", "store: uncached"),
+        "store_forward": Sign("cyan", "dots", "store: forward"),
+        "store_uncached": Sign("grey", "dots", "store: uncached"),
         "store_miss": Sign("blue-1", "plain", "store: miss"),
         "wait_mshr": Sign("purple", "level", "waits for an MSHR"),
         "wait_parts": Sign("rose", "level", "waits for a place for a part"),

@@ -20,7 +20,7 @@ from markupsafe import Markup
 
 from metronome.hdl.config import SmConfig
 
-from ...build.origin import line, origin
+from ...build.origin import line, maker, origin
 from ...machine.events import NONE
 from ...program.assembler.disassembly import disassemble
 from ...program.elf import ElfImage
@@ -30,7 +30,7 @@ from .chain import Chain
 from .cycles import Cycles
 from .legend import LEGEND
 from .levels import BLOCK, Levels
-from .places import Place, place_of
+from .places import Place, SourceText, place_of
 from .profile import USES, Profile
 from .tracks import Part, Tracks
 
@@ -104,7 +104,7 @@ class _Places:
     """Source lines and their functions, by number."""
 
     def __init__(self, image: ElfImage) -> None:
-        self._image = image
+        self._image, self._text = image, SourceText(image)
         self._numbers: dict[Place, int] = {}
         self._of_pc: dict[int, int] = {}
         self.rows: list[dict[str, Any]] = []
@@ -113,7 +113,9 @@ class _Places:
         """Return the number of a pc's place."""
         if pc not in self._of_pc:
             place = place_of(self._image, pc)
-            row = {"line": place.line, "own": place.function, "frames": place.frames}
+            row = {
+                "line": place.line, "own": place.function, "frames": place.frames, "text": self._text.of(place.line),
+            }
             self._of_pc[pc] = self._numbers.setdefault(place, len(self.rows))
             if self._of_pc[pc] == len(self.rows):
                 self.rows.append(row)
@@ -130,7 +132,7 @@ class HtmlTrace:
         """See :class:`sim.show.trace.cycles.Sink`."""
         self._file.seek(0)
         self._file.truncate()
-        self._file.write(page_head(self._about.name, [[list(fact) for fact in self._about.facts]]))
+        self._file.write(page_head(self._about.name, [self._about.facts], [origin()]))
         self._data, self._profile = RunData(self._config, self._about), Profile(self._config)
         self._profile.begin()
         self._chain = Chain(self._config)
@@ -167,10 +169,16 @@ def _halves() -> tuple[jinja2.Template, jinja2.Template]:
     return environment.from_string(head), environment.from_string(tail)
 
 
-def page_head(title: str, runs: Sequence[Sequence[Sequence[str]]]) -> bytes:
-    """Return the page up to the blocks. ``runs``: for each run, (name, value) pairs of facts."""
+def page_head(
+    title: str, runs: Sequence[Sequence[Sequence[str]]], origins: Sequence[Mapping[str, Any] | None]
+) -> bytes:
+    """Return the page up to the blocks. For each run, ``runs``: (name, value) pairs of facts; ``origins``: its record.
+
+    A record is that of :mod:`sim.build.origin`; None if an older page has none.
+    """
+    made = [(record.get("command") or "", f"Metronome {maker(record)}") if record else ("", "") for record in origins]
     text = _halves()[0].render(
-        title=title, runs=runs, foot=line(origin()), legend=LEGEND,
+        title=title, runs=list(zip(runs, made, strict=True)), foot=line(origin()), legend=LEGEND,
         css=Markup((_VIEWER / "viewer.css").read_text(encoding="utf-8")),
         light=Markup(css_variables(False)), dark=Markup(css_variables(True)),
     )

@@ -8,12 +8,13 @@ from typing import Any
 from .classes import CLASSES, LONGER
 from .expected import Row
 from .measure import Curve
+from .table_7 import table_7
 
 __all__ = ["cpi", "document", "spread"]
 
 
 def cpi(curves: Sequence[Curve]) -> list[dict[str, Any]]:
-    """Cycles per instruction of each class (Fermi study, Table 7), for each number of warps, in the slowest warp.
+    """Cycles per instruction of each class, for each number of warps, in the slowest warp.
 
     ``dependent`` is None if an instruction of the class cannot need the one before it.
     """
@@ -41,7 +42,7 @@ def spread(runs: Sequence[Sequence[int]]) -> dict[str, Any]:
 def document(
     rows: Sequence[Row], curves: Sequence[Curve], repeated: Mapping[str, Sequence[Sequence[int]]]
 ) -> dict[str, Any]:
-    """Return ``latencies``, ``cpi``, ``curves`` and ``repeated``, and whether all values are as expected."""
+    """Return all measurements by their names in docs/characterize.md, and whether all values are as expected."""
     return {
         "passed": not any(row.differs for row in rows),
         "latencies": [
@@ -51,7 +52,7 @@ def document(
             }
             for row in rows
         ],
-        "cpi": cpi(curves),
+        "cpi": cpi(curves), "table_7": table_7(curves),
         "curves": [
             {
                 "class": each.name, "dependent": each.dependent, "warps": each.warps, "instructions": list(LONGER),

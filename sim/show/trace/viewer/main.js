@@ -3,11 +3,13 @@
 
 const WORDS = JSON.parse(document.getElementById("words").textContent);
 const runs = [...document.querySelectorAll("script.run")].map((_, number) => new Run(number));
-const number = d3.format(",");
+const number = d3.format(","), percent = d3.format(".1%");
+/** Cycles from the issue of an instruction until it enters its unit. */
+const TO_UNIT = 2;
 const byId = id => document.getElementById(id);
 const timeline = new Timeline(byId("timeline"), runs, WORDS);
 const difference = JSON.parse(byId("difference").textContent);
-const hint = byId("hint"), details = byId("details");
+const hint = byId("hint"), details = byId("details"), spot = byId("spot");
 
 /** `of-WORD` in tables and legends: the colour of a word, with its texture. */
 function dress() {
@@ -21,38 +23,69 @@ function dress() {
   byId("dress").textContent = rules.join("\n");
 }
 
+/** A source line: where it is, and its text. */
+function sourceOf(place) {
+  return [["source", place.line], ...place.text ? [["source text", place.text]] : []];
+}
+
 /** What is in a cycle, in words: pairs of name and value. */
 async function told(run, row, cycle) {
   const at = await run.at(cycle);
   const pairs = [["cycle", number(cycle)]];
   const word = track => at.states[track] ? WORDS[run.states[track].words[at.states[track] - 1]].label : "";
-  const instruction = code => {
-    const [pc, text, bits, place] = run.codes[code];
-    const { line, frames } = run.places[place];
-    pairs.push(["instruction", text], ["pc", hex(pc)], ["word", hex(bits)], ["source", line]);
-    if (frames.length) pairs.push(["function", frames.map(([name]) => name).join(" > ")]);
-    const lanes = at.lanes.toString(2).padStart(run.threads, "0");
+  const instruction = ({ code, lanes: mask }, name = "instruction") => {
+    const [pc, text, bits, number] = run.codes[code], place = run.places[number];
+    pairs.push([name, text], ["pc", hex(pc)], ["word", hex(bits)], ...sourceOf(place));
+    if (place.frames.length) pairs.push(["function", place.frames.map(([its]) => its).join(" > ")]);
+    const lanes = mask.toString(2).padStart(run.threads, "0");
     pairs.push(["lanes", `${[...lanes].filter(bit => bit === "1").length} of ${run.threads}: ${lanes} (lane 0 is the last)`]);
   };
   if (row.warp !== undefined) {
     pairs.push(["warp", row.warp], ["does", word(row.track) || "not active"]);
     if (run.chainAt(cycle) === row.warp) pairs.push(["critical path", "is here"]);
-    if (at.states[row.track] === 1 && at.code) instruction(at.code);
+    if (at.states[row.track] === 1) { if (at.code) instruction(at); }
+    else if (at.states[row.track]) {
+      const issues = (block, place) => block.states[row.track * block.count + place] === 1;
+      const next = await run.find(issues, cycle, Math.min(run.cycles, cycle + BLOCK));
+      const later = next < 0 ? null : await run.at(next);
+      if (later?.code) instruction(later, "next instruction");
+    }
   } else if (row.kind === "number") {
     pairs.push([run.numbers[row.track].name, number(at.numbers[row.track])]);
   } else {
     pairs.push([run.states[row.track].name, word(row.track) || "nothing"]);
     const warp = at.states.slice(0, run.warps).findIndex(state => state === 1);
-    if (run.states[row.track].group === "sm" && warp >= 0) { pairs.push(["warp", warp]); if (at.code) instruction(at.code); }
+    if (run.states[row.track].group === "sm" && warp >= 0) { pairs.push(["warp", warp]); if (at.code) instruction(at); }
+    if (run.states[row.track].group === "units" && at.states[row.track] && cycle >= TO_UNIT) {
+      const issued = await run.at(cycle - TO_UNIT), its = issued.states.slice(0, run.warps).findIndex(state => state === 1);
+      if (its >= 0 && issued.code) { pairs.push(["warp", its]); instruction(issued); }
+    }
   }
   return pairs;
 }
 
+/** The line of which a warp, or any warp, issues most between two cycles; null if these are many, or without an issue. */
+async function hottest(run, warp, from, to) {
+  if (to - from > BLOCK) return null;
+  const counts = new Map();
+  await run.find((block, place) => {
+    const code = block.codes[place];
+    if (code && (warp === undefined || block.states[warp * block.count + place] === 1)) {
+      const line = run.codes[code][3];
+      counts.set(line, (counts.get(line) || 0) + 1);
+    }
+    return false;
+  }, from, Math.min(to, run.cycles));
+  const [most] = [...counts].sort(([, one], [, other]) => other - one);
+  return most ? run.places[most[0]] : null;
+}
+
 /** The same of the cycles under one pixel. */
-function summed(run, row, from, to) {
+async function summed(run, row, from, to) {
   const columns = new Columns(run, from + run.offset, to + run.offset, 1);
   if (!columns.visible) return null;
-  const pairs = [["cycles", `${number(columns.first[0] * run.bin(columns.level))} to ${number(columns.first[0] * run.bin(columns.level) + columns.cycles[0] - 1)}`]];
+  const begin = columns.first[0] * run.bin(columns.level), end = begin + columns.cycles[0];
+  const pairs = [["cycles", `${number(begin)} to ${number(end - 1)}`]];
   if (row.kind === "number") {
     const [mean, greatest] = columns.number(row.track, 0);
     return [...pairs, [`${run.numbers[row.track].name}, mean`, d3.format(".2f")(mean)], ["at most", number(greatest)]];
@@ -62,7 +95,8 @@ function summed(run, row, from, to) {
   pairs.unshift([name, ""]);
   const found = words.map((word, place) => [WORDS[word].label, counts[place + 1]]).filter(([, count]) => count);
   found.sort(([, one], [, other]) => other - one);
-  return [...pairs, ...found.map(([label, count]) => [label, `${number(count)} cycles`])];
+  const place = row.warp !== undefined || run.states[row.track].group === "sm" ? await hottest(run, row.warp, begin, end) : null;
+  return [...pairs, ...found.map(([label, count]) => [label, `${number(count)} cycles`]), ...place ? [["issues most", ""], ...sourceOf(place)] : []];
 }
 
 const hex = value => `0x${value.toString(16).padStart(8, "0")}`;
@@ -76,19 +110,43 @@ function list(element, pairs) {
   }));
 }
 
+/**
+ * The description of the cell under the pointer is below the picture, where it covers no cell. If it is not on the screen
+ * there, it floats above the first row, else beside the row of the cell, at the other side of the screen.
+ */
+function place(row, x) {
+  hint.classList.remove("floating");
+  if (hint.getBoundingClientRect().bottom <= innerHeight) return;
+  hint.classList.add("floating");
+  const top = timeline.canvas.getBoundingClientRect().top, height = hint.offsetHeight, around = row.height + 6;
+  const above = top - height - 2, below = top + row.top + row.height + around, over = top + row.top - around - height;
+  const y = above >= 0 ? above : below + height <= innerHeight ? below : over;
+  hint.style.top = `${y}px`;
+  hint.style.left = `${x < innerWidth / 2 ? Math.max(4, innerWidth - hint.offsetWidth - 8) : 4}px`;
+}
+
+function outline({ run, row, cycle }) {
+  const [left, right] = [cycle, cycle + 1].map(each => timeline.x(each + runs[run].offset));
+  Object.assign(spot.style, {
+    left: `${left - 2}px`, top: `${row.top - 2}px`, width: `${Math.max(2, right - left) + 4}px`, height: `${row.height + 4}px`,
+  });
+  spot.hidden = false;
+}
+
 let hovers = 0;
 timeline.onHover = async (cell, event) => {
   const mine = hovers += 1;
-  hint.hidden = true;
-  if (!cell) return;
+  if (!cell) {
+    spot.hidden = true;
+    hint.classList.remove("floating");
+    return list(hint, [["nothing yet", "point at a cell of the picture"]]);
+  }
+  outline(cell);
   const run = runs[cell.run], per = timeline.perPixel;
-  const pairs = per <= 1 ? await told(run, cell.row, cell.cycle) : summed(run, cell.row, cell.cycle, cell.cycle + per);
+  const pairs = await (per <= 1 ? told(run, cell.row, cell.cycle) : summed(run, cell.row, cell.cycle, cell.cycle + per));
   if (mine !== hovers || !pairs) return;
   list(hint, pairs);
-  hint.hidden = false;
-  const left = event.clientX + 16 + hint.offsetWidth > innerWidth ? event.clientX - hint.offsetWidth - 12 : event.clientX + 16;
-  hint.style.left = `${Math.max(4, left)}px`;
-  hint.style.top = `${Math.max(4, Math.min(event.clientY + 14, innerHeight - hint.offsetHeight - 4))}px`;
+  place(cell.row, event.clientX);
 };
 
 timeline.onCursor = async ({ run, row, cycle }) => {
@@ -99,6 +157,7 @@ timeline.onCursor = async ({ run, row, cycle }) => {
 
 timeline.onView = () => {
   const [from, to] = timeline.domain;
+  timeline.pointAgain();
   byId("view").textContent = `cycles ${number(Math.floor(from))} to ${number(Math.ceil(to))}`;
 };
 
@@ -119,7 +178,7 @@ async function highlight(fits) {
   return all.some(set => set.size);
 }
 
-/** Go to the next issue of what is highlighted, behind the cursor; from the end to the beginning. */
+/** Go to the next highlighted issue after the cursor, and from the end to the beginning. */
 async function next(backwards = false) {
   const place = timeline.cursor?.run ?? timeline.highlighted.findIndex(set => set.size), run = runs[Math.max(0, place)];
   const wanted = timeline.highlighted[Math.max(0, place)];
@@ -165,17 +224,36 @@ async function alignAt(cursor) {
   if (cycle < 0) return say(`the other run has no instruction ${number(issued)} of warp ${warp}`);
   const shift = cursor.cycle + run.offset - cycle - other.offset;
   if (cursor.run === 0) runs[1].offset += shift; else runs[1].offset -= shift;
-  timeline.redraw();
+  timeline.fit();
   return say(`aligned at instruction ${number(issued)} of warp ${warp}: cycle ${number(cursor.cycle)} of ${"AB"[cursor.run]}, ${number(cycle)} of ${"AB"[1 - cursor.run]}`);
 }
 
 function align(how) {
-  runs[1].offset = how === "region" ? (runs[0].regions[0]?.[0] ?? 0) - (runs[1].regions[0]?.[0] ?? 0) : 0;
-  const first = difference[how === "instruction" ? "order" : how];
+  const first = difference[how === "instruction" ? "order" : how], cycles = first?.cycles ?? [null, null];
+  runs[1].offset = how === "region" ? (runs[0].regions[0]?.[0] ?? 0) - (runs[1].regions[0]?.[0] ?? 0)
+    : how === "order" && !cycles.includes(null) ? cycles[0] - cycles[1] : 0;
   timeline.difference = first && first.cycles;
-  byId("first").textContent = first ? first.text : "no difference";
+  byId("first").textContent = first ? first.text : "none";
+  byId("first").disabled = !first;
   if (how === "instruction" && timeline.cursor) alignAt(timeline.cursor);
-  timeline.redraw();
+  timeline.fit();
+}
+
+/** Show the first difference, near enough to tell single cycles. */
+function toDifference() {
+  const [one, other] = timeline.difference || [null, null];
+  if (one !== null || other !== null) timeline.goTo(one ?? other + runs[1].offset);
+}
+
+/** The figures of a run, for its headline. */
+function figures(run) {
+  const uses = {};
+  for (const [, , use, cycles] of run.profile.cells) uses[run.profile.uses[use]] = (uses[run.profile.uses[use]] || 0) + cycles;
+  const sum = fits => Object.entries(uses).filter(([word]) => fits(word)).reduce((total, [, cycles]) => total + cycles, 0);
+  const region = sum(() => true), issued = sum(word => word === "issued"), nops = sum(word => word.startsWith("nop_"));
+  const all = `${number(run.cycles)} cycles`;
+  return !region ? all : `${all}, ${number(region)} in the measured region: ${percent(issued / region)} issue an instruction, `
+    + `${percent(nops / region)} a NOP, ${percent((region - issued - nops) / region)} nothing`;
 }
 
 const KEYS = {
@@ -222,7 +300,13 @@ for (const query of ["(prefers-color-scheme: dark)", "print"]) {
 }
 addEventListener("beforeprint", () => { dress(); timeline.paint = new Paint(WORDS); timeline.draw(); });
 byId("align")?.addEventListener("change", event => align(event.target.value));
-for (const [place, element] of document.querySelectorAll("b.cycles").entries()) element.textContent = number(runs[place].cycles);
+for (const [number, element] of document.querySelectorAll(".figures").entries()) element.textContent = figures(runs[number]);
 dress();
-if (runs.length > 1) align("cycle");
+timeline.onHover(null);
+if (runs.length > 1) {
+  byId("first").addEventListener("click", toDifference);
+  byId("align").value = difference.start;
+  align(difference.start);
+  toDifference();
+}
 timeline.onView();

@@ -104,7 +104,8 @@ class Profile {
       nodes.attr("transform", node => `translate(${Math.max(0, Math.min(width, stretch(node.x0)))},${node.depth * row})`);
       const wide = node => Math.max(0, Math.min(width, stretch(node.x1)) - Math.max(0, Math.min(width, stretch(node.x0))));
       nodes.select("rect").attr("width", node => Math.max(0, wide(node) - 0.6)).attr("height", row - 1);
-      texts.text(node => wide(node) < 24 ? "" : node.data.name.slice(0, Math.floor((wide(node) - 6) / 7)));
+      // A name is whole, or without its folders, or left out.
+      texts.text(node => [node.data.name, node.data.name.split("/").pop()].find(name => 7 * name.length + 6 <= wide(node)) ?? "");
     };
     nodes.on("click", (_, node) => {
       focus = node === focus ? root : node;

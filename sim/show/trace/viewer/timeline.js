@@ -30,8 +30,11 @@ class Timeline {
     this.transform = d3.zoomIdentity;
     this.selection = d3.select(canvas).call(this.zoom).on("dblclick.zoom", null);
     canvas.addEventListener("wheel", event => this.pan(event), { capture: true, passive: false });
-    canvas.addEventListener("pointermove", event => this.onHover(this.cellAt(event), event));
-    canvas.addEventListener("pointerleave", () => this.onHover(null));
+    /** Where the pointer is, or null if it is not over the picture. */
+    this.pointer = null;
+    canvas.addEventListener("pointermove", ({ clientX, clientY }) => { this.pointer = { clientX, clientY }; this.pointAgain(); });
+    canvas.addEventListener("pointerleave", () => { this.pointer = null; this.onHover(null); });
+    addEventListener("scroll", () => this.pointAgain(), { passive: true });
     this.selection.on("click", event => { const cell = this.cellAt(event); if (cell) this.look(cell); });
     new ResizeObserver(() => this.resize()).observe(canvas.parentElement);
     this.resize();
@@ -52,10 +55,10 @@ class Timeline {
         if (its === "warps") row(number, warpHeight, name, { kind: "words", track, warp: track });
         else if (its === "units") {
           for (const [place, word] of words.entries()) {
-            if (run.used[track].includes(word)) row(number, 9, this.words[word].label, { kind: "words", track, only: place + 1 });
+            if (run.used[track].includes(word)) row(number, 11, this.words[word].label, { kind: "words", track, only: place + 1 });
           }
         } else row(number, its === "sm" ? 18 : 11, name, { kind: "words", track });
-        if (its === "sm") row(number, 36, "warp IPC, 0 to 1", { kind: "share", track, unit: "warp-instructions per cycle" });
+        if (its === "sm") row(number, 36, "warp IPC", { kind: "share", track, unit: "warp-instructions per cycle" });
         for (const [place, other] of run.numbers.entries()) {
           const last = run.states.findLastIndex(each => each.group === its);
           if (other.group === its && track === last) row(number, 28, other.name, { kind: "number", track: place, unit: "entries" });
@@ -71,9 +74,9 @@ class Timeline {
   /** Cycles that are seen, from and to. */
   get domain() { return this.domainOf(this.width); }
 
-  resize() {
+  /** Take the canvas as wide as it is now, and show the cycles `kept`: if there are none, those that were shown. */
+  resize(kept = this.shown ? this.domainOf(this.shown) : [0, this.length]) {
     if (this.canvas.clientWidth <= GUTTER) return;
-    const kept = this.shown ? this.domainOf(this.shown) : [0, this.length];
     this.shown = this.width;
     this.ratio = Math.min(2, Math.max(1, Math.round(window.devicePixelRatio || 1)));
     this.canvas.style.height = `${this.height}px`;
@@ -133,6 +136,16 @@ class Timeline {
     this.onCursor(this.cursor);
   }
 
+  /** Tell what is under the pointer, which stays where it is while the picture moves. */
+  pointAgain() { if (this.pointer) this.onHover(this.cellAt(this.pointer), this.pointer); }
+
+  /** Take the length anew after a run was shifted. */
+  fit() {
+    const kept = this.domain;
+    this.length = Math.max(...this.runs.map(run => run.cycles + run.offset));
+    this.resize(kept);
+  }
+
   redraw() {
     if (this.asked) return;
     this.asked = requestAnimationFrame(() => { this.asked = null; this.draw(); });
@@ -189,9 +202,11 @@ class Timeline {
     return Math.max(1, run.numbers[row.track].most || run.greatest[row.track]);
   }
 
+  /** The label of a row, in lines. */
   labelOf(row) {
-    if (row.kind !== "number") return row.label;
-    return `${row.label}, ${this.runs[row.run].numbers[row.track].most ? "of" : "up to"} ${this.mostOf(row)}`;
+    if (row.kind === "share") return [row.label, "0 to 1"];
+    if (row.kind !== "number") return [row.label];
+    return [row.label, `${this.runs[row.run].numbers[row.track].most ? "of" : "up to"} ${this.mostOf(row)}`];
   }
 
   x(cycle) { const [from] = this.domain; return GUTTER + (cycle - from) / this.perPixel; }
@@ -201,10 +216,14 @@ class Timeline {
     context.textBaseline = "middle";
     for (const row of this.rows) {
       const title = row.kind === "title";
-      context.font = title ? "bold 13px system-ui, sans-serif" : `${Math.min(12, Math.max(8, row.height + 1))}px system-ui, sans-serif`;
+      context.font = title ? "bold 13px system-ui, sans-serif" : `${Math.min(12, Math.max(8, row.height))}px system-ui, sans-serif`;
       context.fillStyle = this.paint.colour(title ? "ink" : "soft");
       context.textAlign = title ? "left" : "right";
-      context.fillText(this.labelOf(row), title ? 4 : GUTTER - 8, row.top + row.height / 2, title ? undefined : GUTTER - 12);
+      const lines = this.labelOf(row);
+      for (const [place, line] of lines.entries()) {
+        const y = row.top + row.height / 2 + 13 * (place - (lines.length - 1) / 2);
+        context.fillText(line, title ? 4 : GUTTER - 8, y, title ? this.canvas.clientWidth - 8 : GUTTER - 12);
+      }
     }
   }
 
@@ -213,14 +232,15 @@ class Timeline {
     const scale = d3.scaleLinear([from, to], [GUTTER, GUTTER + this.width]);
     context.strokeStyle = context.fillStyle = this.paint.colour("soft");
     context.font = "11px system-ui, sans-serif";
-    context.textAlign = "center";
     for (const tick of scale.ticks(Math.max(2, this.width / 110)).filter(Number.isInteger)) {
       const x = scale(tick);
       context.beginPath();
       context.moveTo(x, AXIS - STRIP - 4);
       context.lineTo(x, AXIS - STRIP);
       context.stroke();
-      if (x > GUTTER + 24) context.fillText(d3.format(",")(tick), x, 10);
+      const text = d3.format(",")(tick), half = context.measureText(text).width / 2, right = GUTTER + this.width;
+      context.textAlign = x + half > right ? "right" : "center";
+      if (x > GUTTER + 24) context.fillText(text, x + half > right ? right : x, 10);
     }
     context.textAlign = "right";
     context.fillText("cycle", GUTTER - 8, 10);

@@ -87,7 +87,7 @@ def _figure(documents: Sequence[Mapping[str, Any]]) -> list[Figure]:
         "bounds-cycles", "Bounds and the longest runs",
         "Each panel is a program with its size, on its own scale. A bar is a machine, with its warps and threads, "
         "its issue policy, prediction and memory.", "docs/wcet.md",
-        charts.panel_bars(values, title="cycles", colours=_KINDS, legend="", form="~s"),
+        charts.panel_bars(values, title="cycles", colours=_KINDS, legend="cycles of", bars_are="machine", form="~s"),
         Numbers(("program", "bar", "kind", "cycles"),
                 [(each["panel"], each["bar"], each["kind"], each["value"]) for each in values]),
     )]

@@ -127,7 +127,8 @@ def _figure(joined: Joined) -> list[Figure]:
         "compare-ratio", "Cycles in B divided by those in A",
         "A bar left of the dashed line (1): B takes fewer cycles. Each panel is a workload, a bar is a scheme.",
         "cycles of both results",
-        charts.panel_bars(values, title="cycles B / A", colours=_COLOURS, legend="", rule=1.0, own_axis=False),
+        charts.panel_bars(values, title="cycles in B / cycles in A", colours=_COLOURS, legend="cycles", rule=1.0,
+                          own_axis=False),
         Numbers(("workload", "scheme", "ratio"), [(each["panel"], each["bar"], each["value"]) for each in values]),
     )]
 

@@ -174,7 +174,8 @@ def _figure_4(pairs: Pairs, name: str) -> Figure:
         f"Thread-instructions committed per cycle (at most {lanes}: a warp has {lanes} lanes). A bar is a pair of "
         "policies: the colour is the fetch policy, its shade the issue policy.",
         "after Crouzet 2024, figure 4",
-        charts.bars(values, series=_pair_colours(), title="thread-instructions per cycle", legend="fetch-issue"),
+        charts.bars(values, series=_pair_colours(), title="thread-instructions per cycle",
+                    legend="fetch policy-issue policy", groups_are="benchmark"),
         _numbers(values, "fetch-issue", "ipc"),
     )
 
@@ -188,7 +189,8 @@ def _figure_5(pairs: Pairs, name: str) -> Figure:
         "shade the "
         "issue policy.",
         "after Crouzet 2024, figure 5",
-        charts.bars(values, series=_pair_colours(), title="error rate, % of cycles", legend="fetch-issue"),
+        charts.bars(values, series=_pair_colours(), title="error rate, % of cycles", legend="fetch policy-issue policy",
+                    groups_are="benchmark"),
         _numbers(values, "fetch-issue", "error rate, %"),
     )
 
@@ -220,8 +222,8 @@ def _ratio_figure(pairs: Pairs, name: str, issue: str) -> Figure:
         f"The IPC of SWaS with {issue} divided by that of the baseline that issues with {issue}; below the dashed line "
         "(1) SWaS is slower. A bar is the fetch policy of the baseline.",
         f"after Crouzet 2024, figure {number}",
-        charts.bars(values, series=colours, title="IPC SWaS / baseline", legend="fetch policy of the baseline",
-                    rule=1.0, height=150),
+        charts.bars(values, series=colours, title="IPC of SWaS / baseline", legend="fetch policy of the baseline",
+                    groups_are="benchmark", rule=1.0, height=150),
         _numbers(values, "fetch policy of the baseline", "ratio"),
     )
 

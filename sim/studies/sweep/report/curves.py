@@ -13,7 +13,6 @@ from ....show.drawing import charts
 from ....show.drawing.palette import SERIES
 from . import cells
 from .model import Cell, Column, Figure, Numbers, Page, Section, Table
-from .papers import papers
 
 __all__ = ["curve_page"]
 
@@ -38,8 +37,21 @@ def curve_page(document: Mapping[str, Any], title: str) -> Page:
 
 def _numbers(document: Mapping[str, Any]) -> Section:
     return Section("numbers", "Latencies, and cycles per instruction (table 7)", [
-        _latencies(document["latencies"]), _cpi(document["cpi"], papers()["fermi"]["cpi"]),
+        _latencies(document["latencies"]), _table_7(document["table_7"]), _cpi(document["cpi"]),
     ])
+
+
+def _table_7(rows: Sequence[Mapping[str, Any]]) -> Table:
+    """The types of instructions of the study's table, in its order."""
+    return Table(
+        "table-7", "Cycles per instruction by type (table 7)",
+        "Cycles that one more instruction takes, with one warp. Each arithmetic instruction of Reg RaW, and each load, "
+        "needs the result of the one before.", _SOURCE,
+        [Column("type", text=True), Column("meaning", text=True), Column("instructions", text=True),
+         Column("this machine"), Column("Fermi", text=True)],
+        [[cells.text(each["type"]), cells.text(each["about"]), cells.text(each["instructions"]),
+          _plain(each["measured"]), cells.text(each["fermi"])] for each in rows],
+    )
 
 
 def _latencies(latencies: Sequence[Mapping[str, Any]]) -> Table:
@@ -55,22 +67,20 @@ def _latencies(latencies: Sequence[Mapping[str, Any]]) -> Table:
     )
 
 
-def _cpi(cpi: Sequence[Mapping[str, Any]], study: Mapping[str, str]) -> Table:
+def _cpi(cpi: Sequence[Mapping[str, Any]]) -> Table:
     """One row per class, for one warp and for the largest number of warps measured."""
     by_place = {(each["class"], each["warps"]): each for each in cpi}
     counts = sorted({warps for _, warps in by_place})
     shown = list(dict.fromkeys((counts[0], counts[-1]))) if counts else []
     forms = [(warps, form) for warps in shown for form in ("independent", "dependent")]
     return Table(
-        "table-7", "Cycles per instruction (table 7)",
+        "cpi", "Cycles per instruction by class",
         "Cycles that one more instruction takes in a row of 8 to 16, in the slowest warp. A dependent instruction "
-        "needs the result of the previous one. The last column has the study's numbers: independent and dependent, "
-        "if it distinguishes them.",
-        _SOURCE,
+        "needs the result of the previous one.", _SOURCE,
         [Column("class", text=True), Column("instructions", text=True),
-         *(Column(form, _counted(warps)) for warps, form in forms), Column("table 7", "Fermi study", text=True)],
+         *(Column(form, _counted(warps)) for warps, form in forms)],
         [[cells.text(name), cells.text(by_place[name, counts[0]]["about"]),
-          *(_plain(by_place[name, warps][form]) for warps, form in forms), cells.text(study.get(name))]
+          *(_plain(by_place[name, warps][form]) for warps, form in forms)]
          for name in dict.fromkeys(each["class"] for each in cpi)],
     )
 
@@ -139,7 +149,7 @@ def _curves(
         values += [{"panel": "", "line": line, "x": count, "y": max(cycles), "said": said}
                    for count, cycles in zip(curve["instructions"], curve["cycles"], strict=True)]
     return Figure(
-        name, title, caption, _SOURCE, charts.line_panels(values, x="instructions", y="cycles", legend="row of"),
+        name, title, caption, _SOURCE, charts.line_panels(values, x="instructions", y="cycles", legend="sequence of"),
         Numbers(("row", "instructions", "cycles"), [(each["line"], each["x"], each["y"]) for each in values]),
     )
 
@@ -150,8 +160,7 @@ def _two(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _bars(
-    name: str, title: str, caption: str, values: Sequence[Mapping[str, Any]], axis: str, legend: str,
-    groups_are: str | None = None,
+    name: str, title: str, caption: str, values: Sequence[Mapping[str, Any]], axis: str, legend: str, groups_are: str,
 ) -> Figure:
     names = list(dict.fromkeys(each["series"] for each in values))
     series = {each: SERIES[place % len(SERIES)] for place, each in enumerate(names)}
@@ -179,8 +188,8 @@ def _by_warp(document: Mapping[str, Any]) -> Figure:
     return _bars(
         "figure-17", "Two dependent instructions, warp by warp (figure 17)",
         "A multiply-add and an addition that needs it, in each warp. On Fermi up to 4 warps take as long as one; "
-        "with 8 and 16 all take longer. With --curves there are more numbers of warps.", values, "cycles", "of",
-        "warp",
+        "with 8 and 16 all take longer. With --curves there are more numbers of warps.", values, "cycles",
+        "warps that run", "warp",
     )
 
 
@@ -194,8 +203,8 @@ def _slowest(document: Mapping[str, Any]) -> Figure:
                        "said": f"{_warps(curve)}: {more:.1f} per cent longer"})
     return _bars(
         "figure-19", "How much longer the slowest warp takes than one alone (figure 19)",
-        "Of figure 17. On Fermi 0 per cent with 2 and 4 warps, and at most 50 per cent with 16.", values, "per cent",
-        "of",
+        "Of figure 17. On Fermi 0 per cent with 2 and 4 warps, and at most 50 per cent with 16.", values, "% longer",
+        "time of", "warps that run",
     )
 
 

@@ -175,7 +175,8 @@ def _wins_figure(found: Sequence[Experiment], name: str) -> Figure:
         "How many of the experiments on each machine need fewer cycles with GTO or PTA than with round robin; above "
         "ours, below the paper's, each of 32 there.",
         "after Magalhães 2025, figure 2",
-        charts.bars(values, series=_COLOURS, title="experiments", legend="policy", height=130),
+        charts.bars(values, series=_COLOURS, title="experiments", legend="policy", groups_are="machine",
+                    height=130),
         Numbers(("source", "machine", "policy", "fewer cycles", "of"),
                 [(each["panel"], each["group"], each["series"], each["value"], each["of"]) for each in values]),
     )
@@ -242,7 +243,7 @@ def _latency_figure(found: Sequence[Experiment], name: str) -> list[Figure]:
         "loads added up, in %: a green triangle that points down is less, a red one that points up is more, a grey "
         "circle is no change. A panel is a machine.",
         "after Magalhães 2025, figure 3",
-        charts.change_bars(values, series=_COLOURS, title="change, %"),
+        charts.change_bars(values, series=_COLOURS, title="change, %", groups_are="workload"),
         Numbers(("machine", "workload", "policy", "cycles, %", "load latency, %"), [
             (each["panel"], each["group"], each["series"], each["value"], each.get("mark")) for each in values
         ]),

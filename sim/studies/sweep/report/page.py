@@ -23,6 +23,7 @@ from .general import general_section, settings_items, status_section, table_of_r
 from .magalhaes import magalhaes_sections
 from .model import Figure, Page, Section, Table
 from .rates import rates_sections
+from .relative import relative_section
 from .reorder import reorder_sections
 
 __all__ = ["ReportError", "bounds_page", "compare", "read_bounds", "render", "report"]
@@ -34,16 +35,19 @@ _FEW = 40
 _READABLE = 560
 
 
-def report(results: Results, bounds: Sequence[Mapping[str, Any]] = ()) -> Page:
+def report(results: Results, bounds: Sequence[Mapping[str, Any]] = (), baseline: str | None = None) -> Page:
     """The page of one folder of results, and of ``bounds`` (:func:`sim.studies.sweep.report.bounds.read_bounds`).
+
+    ``baseline``: the scheme to which the others are compared (:func:`.relative.relative_section`).
 
     Raises
     ------
     ResultsError, ReportError
-        If there is nothing to report.
+        If there is nothing to report, or no such baseline.
     """
     rows = load(results)
     sections = [status_section(rows)]
+    sections += [] if baseline is None else [relative_section(rows.passed, baseline)]
     sections += _papers(rows.passed)
     sections += forecast_sections(rows.passed)
     sections += rates_sections(rows.passed)

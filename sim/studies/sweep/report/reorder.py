@@ -84,7 +84,8 @@ def _rates_figure(size: _Size, rows: Sequence[Row]) -> Figure:
     return Figure(
         f"reorder-misses-{size[0]}", f"Loads that miss, with a list: {_cache(size)}",
         "The rate was computed from the list before the run, and counted in the run.", "docs/analyze.md",
-        charts.bars(values, series=dict(zip(_RATES, SERIES, strict=False)), title="misses in loads", legend="rate"),
+        charts.bars(values, series=dict(zip(_RATES, SERIES, strict=False)), title="misses per load", legend="rate",
+                    groups_are="kernel"),
         Numbers(
             ("kernel", "rate", "misses in loads"), [(each["group"], each["series"], each["value"]) for each in values]
         ),
@@ -124,8 +125,8 @@ def _figure(size: _Size, times: Mapping[str, Mapping[str, float]]) -> Figure:
     return Figure(
         f"reorder-cycles-{size[0]}", f"Cycles against loose round robin: {_cache(size)}",
         "1 is as many cycles of the measured region as loose round robin without channels.", "docs/memory.md",
-        charts.bars(values, series=dict(zip(_OTHERS, SERIES, strict=False)), title="times the cycles", legend="scheme",
-                    rule=1.0),
+        charts.bars(values, series=dict(zip(_OTHERS, SERIES, strict=False)), title="cycles / cycles of round robin",
+                    legend="scheme", groups_are="kernel", rule=1.0),
         Numbers(("kernel", "scheme", "times"), [(each["group"], each["series"], each["value"]) for each in values]),
     )
 

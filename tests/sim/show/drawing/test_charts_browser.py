@@ -37,8 +37,10 @@ def drawn(rng, panels):
         colours = {"series": kinds, "title": "thread-instructions in a cycle"}
         yield f"bars {count}", charts.bars(its, **colours, legend="policy", rule=1.0, groups_are="kernels")
         yield f"panel_bars {count}", charts.panel_bars(its, title="% of cycles", colours=kinds, legend="mode")
-        yield f"change_bars {count}", charts.change_bars(its, **colours)
-        yield f"point_panels {count}", charts.point_panels(its, series=kinds, legend="mode", shapes="shape")
+        yield f"change_bars {count}", charts.change_bars(its, **colours, groups_are="kernels")
+        yield f"point_panels {count}", charts.point_panels(
+            its, series=kinds, legend="mode", shapes="shape", groups_are="kernels", values_are="% of cycles",
+        )
         yield f"line_panels {count}", charts.line_panels(its, x="cycle", y="instructions", legend="warp")
         yield f"stacks {count}", charts.stacks(parts, names=parts_of, title="% of cycles")
 

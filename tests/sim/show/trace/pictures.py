@@ -3,6 +3,8 @@
 It needs Debian's Chromium.
 """
 
+import contextlib
+import io
 import shutil
 import tempfile
 import time
@@ -19,10 +21,15 @@ SIZE = {"width": 1200, "height": 780}
 
 def page(folder, name, *words):
     file = folder / f"{name}.html"
-    asked = ["psort", "--preset", "BASE", "--memory", "dram", *words, "--json", str(folder / "json")]
-    if main(["trace", *asked, "-o", str(file)]):
-        raise SystemExit(f"the run for {name} has failed")
+    trace("psort", "--preset", "BASE", "--memory", "dram", *words, "-o", str(file))
     return file
+
+
+def trace(*words):
+    with contextlib.redirect_stdout(io.StringIO()) as said:
+        status = main(["trace", *words])
+    if status:
+        raise SystemExit(f"metronome trace {' '.join(words)}: {said.getvalue()}")
 
 
 def draw(browser, file, name, *steps, size=SIZE, since=None, until):
@@ -49,9 +56,12 @@ def make(folder):
     PICTURES.mkdir(exist_ok=True)
     swas = page(folder, "swas", "--issue", "gtlo", "--engine", "predict")
     baseline = page(folder, "baseline", "--mode", "baseline", "--issue", "gtlo")
+    trace(
+        "psort", "--preset", "BASE", "--memory", "dram", "--issue", "gtlo", "--engine", "predict",
+        "--from", "1500", "--to", "1560", "-o", str(PICTURES / "figure.svg"),
+    )
     both = folder / "both.html"
-    if main(["trace", "--diff", str(baseline), str(swas), "-o", str(both)]):
-        raise SystemExit("the two runs cannot be put on one page")
+    trace("--diff", str(baseline), str(swas), "-o", str(both))
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         draw(browser, swas, "whole", until="section[aria-label=Legend]")
@@ -63,7 +73,7 @@ def make(folder):
         draw(
             browser, both, "two-runs", "byId('align').value = 'region'", "align('region')",
             "(() => { const at = runs[0].regions[0][0] + 1000; timeline.show(at, at + 80); })()",
-            size={"width": 1200, "height": 1000}, until="h3",
+            size={"width": 1200, "height": 1000}, until=".looks",
         )
         draw(browser, swas, "profile", since="section.profile", until="footer")
         browser.close()

@@ -7,22 +7,9 @@ import pytest
 from metronome.sim.show.trace.difference import write_difference
 from metronome.sim.show.trace.profile import USES
 from tests.sim.show.trace.pages import details, domain, page_of, place, settle, show
+from tests.support.tiers import some_more
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
-
-
-@pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    return page_of(tmp_path_factory.mktemp("page") / "a.html", "transpose", 64, "gtlo")
-
-
-@pytest.fixture
-def tab(visit, run):
-    tab, requests, complaints = visit(run[0])
-    settle(tab)
-    yield tab
-    assert requests == [run[0].as_uri()]
-    assert complaints == []
 
 
 def test_every_cell_is_what_was_traced(tab, run):
@@ -90,6 +77,18 @@ def test_wheel_drag_and_touch(tab, run):
     assert pinched[1] - pinched[0] == pytest.approx((whole[1] - whole[0]) / 3, rel=0.05)
 
 
+def test_the_headline_has_the_figures(tab, run):
+    counters, total = run[3].counters, run[3].total_cycles
+    cycles = counters["cycles"]
+    shares = [100 * counters[name] / cycles for name in ("committed", "nops")]
+    assert tab.inner_text(".figures") == (
+        f"{total:,} cycles, {cycles:,} in the measured region: {shares[0]:.1f}% issue an instruction, "
+        f"{shares[1]:.1f}% a NOP, {100 - sum(shares):.1f}% nothing"
+    )
+    made = tab.inner_text(".made")
+    assert "Metronome " in made and "commit " in made
+
+
 def test_keys(tab):
     tab.locator("#timeline").focus()
     length = tab.evaluate("timeline.length")
@@ -150,18 +149,6 @@ def test_jumps(tab, run):
     assert "nothing is issued at 0x00000004" in jump(tab, "0x4")
 
 
-def test_the_sum_over_cycles_is_told(tab, run):
-    """Far away the mouse shows how many cycles each thing has taken."""
-    issues = list(run[2].issues())
-    tab.mouse.move(*place(tab, 30_000, 1))
-    told = details(tab, "hint")
-    first, last = (int(text.replace(",", "")) for text in told["cycles"].split(" to "))
-    wanted = sum(warp == 1 and first <= cycle <= last for cycle, warp, _, _ in issues)
-    assert told["instruction issued"] == f"{wanted:,} cycles"
-    counts = [int(text.split()[0].replace(",", "")) for text in told.values() if text.endswith(" cycles")]
-    assert wanted < sum(counts) <= last - first + 1
-
-
 def column(tab, number):
     """The sum of a column of the table."""
     texts = tab.locator(f"section.profile tbody td:nth-child({number})").all_inner_texts()
@@ -186,6 +173,10 @@ def test_the_profile_adds_up(tab, run):
         return text.right > box.right + 1;
     }).map(node => node.textContent)""") == [], "names that are wider than their box"
     assert width > 500
+    names = tab.evaluate("""[...document.querySelectorAll('.icicle g')].map(node =>
+        ['title', 'text'].map(part => node.querySelector(part).textContent.split('\\n')[0]))""")
+    names = [(title, text) for title, text in names if text]
+    assert len(names) > 4 and all(title.endswith(text) for title, text in names), "names are whole"
     tab.locator("section.profile select").select_option("1")
     total = int(tab.inner_text("section.profile .total").split()[0].replace(",", ""))
     assert 0 < column(tab, 3) == total < counters["cycles"]
@@ -214,12 +205,32 @@ def test_light_dark_and_print(tab):
     assert found["dark"] == ([20, 24, 28], "rgb(20, 24, 28)")
 
 
-def test_a_narrow_screen(tab):
-    for width in (390, 800):
+#: Labels of rows that are wider than their place, or higher than the distance to the next row.
+CUT = """() => timeline.rows.flatMap((row, place) => {
+    const { context } = timeline, lines = timeline.labelOf(row), next = timeline.rows[place + 1];
+    context.font = `${Math.min(12, Math.max(8, row.height))}px system-ui, sans-serif`;
+    const wide = lines.some(line => context.measureText(line).width > GUTTER - 12);
+    return wide || next && lines.length * Math.min(12, row.height) > next.top - row.top ? [lines.join(" ")] : [];
+})"""
+#: Elements with a text that is cut, or that goes beyond the screen.
+BEYOND = """() => [...document.querySelectorAll("h1, h2, h3, p, li, dt, dd, button, .controls > *")].filter(each => {
+    if (!each.checkVisibility() || each.closest(".scroll")) return false;
+    const box = each.getBoundingClientRect();
+    return box.left < 0 || box.right > innerWidth + 1 || each.clientWidth && each.scrollWidth > each.clientWidth + 1;
+}).map(each => each.textContent)"""
+
+
+@pytest.mark.parametrize("scheme", some_more(["light", "dark"], 1))
+def test_no_text_is_cut(tab, scheme):
+    tab.emulate_media(color_scheme=scheme)
+    tab.evaluate("document.querySelector('.made').prepend('metronome trace' + ' --set=' + 'latency_mul=6,'.repeat(30))")
+    for width in (400, 800, 1400):
         tab.set_viewport_size({"width": width, "height": 800})
         settle(tab)
         assert tab.evaluate("document.documentElement.scrollWidth") <= width
         assert tab.evaluate("timeline.width") > 200
+        assert tab.evaluate(CUT) == []
+        assert tab.evaluate(BEYOND) == []
 
 
 def test_words_differ_without_colours(tab):
@@ -245,11 +256,23 @@ def test_two_runs(visit, run, tmp_path):
     tab, requests, complaints = visit(both)
     settle(tab)
     sides = [list(each.issues()) for each in (run[2], kept)]
-    order = [[(warp, pc) for _, warp, pc, _ in side] for side in sides]
+    begins = tab.evaluate("runs.map(run => run.regions[0][0])")
+    measured = [[each for each in side if each[0] >= begin] for side, begin in zip(sides, begins, strict=True)]
+    order = [[(warp, pc) for _, warp, pc, _ in side] for side in measured]
     parting = next(at for at, (one, two) in enumerate(zip(*order, strict=False)) if one != two)
+    # The page begins there: both instructions one below the other, in the middle, near enough to tell cycles.
+    cycles = [side[parting][0] for side in measured]
+    assert tab.input_value("#align") == "order"
+    assert tab.inner_text("#first").startswith(f"instruction {parting:,} of the measured region in the order of issue")
+    assert tab.evaluate("timeline.difference") == cycles
+    assert tab.evaluate("runs[1].offset") == cycles[0] - cycles[1]
+    near = domain(tab)
+    assert near[0] < cycles[0] < near[1] < near[0] + 200
+    tab.evaluate("whole()")
+    tab.click("#first")
+    assert domain(tab) == pytest.approx(near)
     tab.select_option("#align", "instruction")
-    assert tab.inner_text("#first").startswith(f"instruction {parting:,} in the order of issue")
-    assert tab.evaluate("timeline.difference") == [side[parting][0] for side in sides]
+    assert tab.evaluate("timeline.difference") == cycles
     # The same instruction of a warp in both, one below the other.
     cycle, warp, _, _ = sides[0][len(sides[0]) // 2]
     number = sum(its == warp and when < cycle for when, its, _, _ in sides[0])

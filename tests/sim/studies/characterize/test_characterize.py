@@ -15,6 +15,7 @@ from metronome.sim.studies.characterize.bench import Bench, Piece, Shape
 from metronome.sim.studies.characterize.classes import CLASSES
 from metronome.sim.studies.characterize.document import cpi, spread
 from metronome.sim.studies.characterize.expected import compare, shape_of
+from metronome.sim.studies.characterize.table_7 import table_7
 from tests.sim.studies.characterize.executing import predicted
 from tests.support.tiers import some_long, some_more
 
@@ -121,6 +122,21 @@ def test_what_varies_from_run_to_run(memory, varies):
     assert found["mad_add"]["varying_warps"] == []
     assert bool(found["load_miss"]["varying_warps"]) == varies
     assert (found["load_miss"]["least"] < found["load_miss"]["most"]) == varies
+
+
+def test_table_7_is_of_one_warp_and_in_order():
+    def curve(name, dependent, warps, slope):
+        cycles = [[slope * count] * warps for count in classes.LONGER]
+        return measure.Curve(name=name, dependent=dependent, warps=warps, cycles=cycles)
+
+    forms = [(each.name, dependent) for each in CLASSES.values() for dependent in each.forms]
+    curves = [curve(*form, warps, 10 * place + warps) for place, form in enumerate(forms, 1) for warps in (1, 4)]
+    rows = table_7(curves)
+    assert [each["type"] for each in rows] == ["Reg", "Reg", "Reg RaW", "Reg RaW", "LDS", "STS", "LD.E", "ST.E"]
+    assert [each["fermi"] for each in rows] == ["6", "6", "18", "18", "26", "30", "350 - 500", "34"]
+    wanted = [("alu", False), ("fma", False), ("alu", True), ("fma", True), ("local_load", True),
+              ("local_store", False), ("load_miss", True), ("store", False)]
+    assert [each["measured"] for each in rows] == [10 * forms.index(form) + 11 for form in wanted]
 
 
 def test_spread():
