@@ -23,7 +23,7 @@ from ..axi_rules import ANSWERER_RULES, MASTER_RULES, AxiRules, LineRules
 from .bus_lemmas import add_lemmas
 from .claims import Claims
 from .flow import Problem, as_problem
-from .inside import Inside
+from .inside import Internals
 from .records import Column
 
 __all__ = ["BusModel", "bus_problem"]
@@ -52,11 +52,11 @@ class BusModel(Claims):
         self.clock = ClockDomain("sync", reset_less=True)
         m.domains += self.clock
         self.tag_bits = len(bridge.port.request.payload.tag)
-        self.inside = Inside(bridge)
+        self.inside = Internals(bridge)
         m.submodules.bridge = self.inside.fragment
         self.rules = AxiRules(data_bits=bridge.data_bits, id_bits=bridge.id_bits,
                                                       line_bytes=bridge.config.line_bytes)
-        self.rules_inside = Inside(self.rules)
+        self.rules_inside = Internals(self.rules)
         m.submodules.rules = self.rules_inside.fragment
         m.submodules.lines = self.lines = LineRules(bridge.config, tag_bits=self.tag_bits)
         self.rules.watch(m, bridge.axi)

@@ -9,7 +9,7 @@ from amaranth.lib import data
 
 from metronome.hdl.lib.onehot import or_all
 
-from .inside import Inside
+from .inside import Internals
 
 __all__ = ["Side", "add_lemmas"]
 
@@ -22,7 +22,7 @@ def _count(bits: list[Value]) -> Value:
 class Side:
     """The slots of the reads or of the writes: ``name`` is the unit, ``channel`` its address channel."""
 
-    def __init__(self, inside: Inside, rules: Inside, name: str, channel: str, count: int) -> None:
+    def __init__(self, inside: Internals, rules: Internals, name: str, channel: str, count: int) -> None:
         self.name, self.count = name, count
         path = f"{name}.slots"
         self.slots: Any = inside.component(path)

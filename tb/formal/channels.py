@@ -20,8 +20,8 @@ from metronome.hdl.memory.seam import access_layout
 
 from .claims import Claims
 from .flow import Problem, as_problem
-from .inside import Inside
-from .narrow import Narrow
+from .inside import Internals
+from .narrow import NarrowConfig
 from .records import Column
 
 __all__ = ["ChannelModel", "channel_problem"]
@@ -45,7 +45,7 @@ class ChannelModel(Claims):
         self.clock = ClockDomain("sync", reset_less=True)
         m.domains += self.clock
         self.unit = Channels(config)
-        self.inside = Inside(self.unit)
+        self.inside = Internals(self.unit)
         m.submodules.channels = self.inside.fragment
         self.channels = [self.inside.component(f"channel{warp}") for warp in range(config.warps)]
         self.valid = [self.inside.signal(f"channel{warp}", "valid") for warp in range(config.warps)]
@@ -219,5 +219,5 @@ class ChannelModel(Claims):
 def channel_problem(*, warps: int = 2, depth: int = 2, lemmas: bool = True) -> Problem:
     """Return the claims of small channels for the solver."""
     with collector_paused():
-        config = Narrow(warps=warps, channel_depth=depth, channels=ChannelKind.FREE)
+        config = NarrowConfig(warps=warps, channel_depth=depth, channels=ChannelKind.FREE)
         return as_problem("channels", ChannelModel(cast(SmConfig, config), lemmas=lemmas))

@@ -10,7 +10,7 @@ from metronome.hdl.lib.onehot import one_hot, or_all
 from metronome.hdl.policies.gto_dispatch import GreedyOldestDispatch
 
 from .model import Model
-from .records import Held
+from .records import RingPlace
 
 __all__ = ["control_flow", "flight", "idle", "mshrs", "program_order", "queues", "ring", "rings", "selection"]
 
@@ -117,13 +117,13 @@ def control_flow(model: Model) -> None:
                 model.dut.event.unresolved == model.unresolved)
 
 
-def idle(model: Model, places: list[Held]) -> None:
+def idle(model: Model, places: list[RingPlace]) -> None:
     """A warp that is not active (and whose end has resolved) holds only NOPs."""
     ended = ~model.of_mine(model.dut.flow.active | model.unresolved)
     model.lemma("a warp that is not active holds only NOPs", ~ended | ~or_all([~place.nop for place in places]))
 
 
-def program_order(model: Model, places: list[Held], next_pc: Value) -> None:
+def program_order(model: Model, places: list[RingPlace], next_pc: Value) -> None:
     """The non-NOPs in order, then the fetch pc, form the path from ``next_pc``, the pc of the next instruction."""
     depth = len(places)
     fetch_pc = model.mine_of(model.fetch_pcs())
@@ -143,7 +143,7 @@ def program_order(model: Model, places: list[Held], next_pc: Value) -> None:
             model.lemma(f"place {k} comes after place {j}, with NOPs between", ~adjacent | (place.pc == following[j]))
 
 
-def place_nops(places: list[Held], start: int, stop: int) -> Value:
+def place_nops(places: list[RingPlace], start: int, stop: int) -> Value:
     """Return whether all places from ``start`` to before ``stop`` are NOPs."""
     return Cat(place.nop for place in places[start:stop]).all()
 

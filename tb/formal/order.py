@@ -29,7 +29,7 @@ from metronome.hdl.lib.collector import collector_paused
 from metronome.hdl.memory.seam import access_layout
 
 from .flow import Problem, as_problem
-from .narrow import Narrow
+from .narrow import NarrowConfig
 from .order_list import ListWatch
 from .order_world import OrderWorld
 
@@ -185,7 +185,7 @@ class OrderModel(OrderWorld):
         fault, wrong, late, refused = unit.fault, Signal(), Signal(), Signal()
         was_broken, was_fits, was_alone = Signal(), Signal(), Signal()
         was_entry, was_place, was_mine = Signal.like(entry), Signal(32), Signal.like(self.mine)
-        was_oldest, was_told, quiet = Signal(), Signal(), self.inside.signal("", "quiet")
+        was_oldest, was_reported, quiet = Signal(), Signal(), self.inside.signal("", "quiet")
         unexpected = self.known & ~reader.error & self.oldest & (reader.end | (
             (entry.warp == self.warp) & ~self.fits))
         ends_early = self.closing & reader.valid & ~reader.busy & ~reader.end & ~reader.error & ~self.broken
@@ -193,7 +193,7 @@ class OrderModel(OrderWorld):
         m.d.sync += [
             was_broken.eq(self.broken), wrong.eq(unexpected & ~self.broken), late.eq(ends_early), was_entry.eq(entry),
             was_place.eq(reader.place), was_mine.eq(self.mine), was_oldest.eq(self.oldest),
-            was_fits.eq(self.turn & self.fits), was_told.eq(unit.fault_valid & ~unit.fault_ready),
+            was_fits.eq(self.turn & self.fits), was_reported.eq(unit.fault_valid & ~unit.fault_ready),
             refused.eq(self.on & ~self.broken & reader.valid & reader.error),
             was_alone.eq(quiet.all() & ((entry.warp != self.warp) | absent)),
         ]
@@ -212,7 +212,7 @@ class OrderModel(OrderWorld):
                    ~missing | (entrys & (late | was_alone)))
         self.claim("an entry that memory refuses is a load's fault",
                    ~(new & (fault.cause == FaultCause.LOAD_ACCESS)) | (refused & entrys))
-        self.claim("a fault stays until it is taken", ~was_told | unit.fault_valid)
+        self.claim("a fault stays until it is taken", ~was_reported | unit.fault_valid)
         self.claim("there is no other fault", ~unit.fault_valid | (self.broken & (
             (fault.cause == FaultCause.UNEXPECTED_ACCESS) | (fault.cause == FaultCause.MISSING_ACCESS)
             | (fault.cause == FaultCause.LOAD_ACCESS))))
@@ -252,7 +252,7 @@ class OrderModel(OrderWorld):
 def order_problem(*, warps: int = 2, depth: int = 2, threads: int = 1, lemmas: bool = True) -> Problem:
     """Return the claims of a small reordering unit for the solver."""
     with collector_paused():
-        config = Narrow(
+        config = NarrowConfig(
             warps=warps, channel_depth=depth, channels=Channels.ORDERED, threads=threads, assertions=True,
         )
         return as_problem("order", OrderModel(cast(SmConfig, config), lemmas=lemmas))

@@ -18,7 +18,7 @@ from metronome.hdl.memory.order.reader import ENTRY_BYTES, ListReader, entry_lay
 
 from .claims import Claims
 from .flow import Problem, as_problem
-from .inside import Inside
+from .inside import Internals
 from .records import Column
 
 __all__ = ["ListWatch", "list_problem"]
@@ -39,7 +39,7 @@ class ListWatch:
     entry is in the symbolic line, and ``due`` is its value.
     """
 
-    def __init__(self, harness: Claims, inside: Inside, path: str, reader: ListReader, *, lemmas: bool) -> None:
+    def __init__(self, harness: Claims, inside: Internals, path: str, reader: ListReader, *, lemmas: bool) -> None:
         self.harness, self.m, self.inside, self.path, self.reader = harness, harness.m, inside, path, reader
         self.words = reader.config.line_bytes // ENTRY_BYTES
         self.slot_bits = (reader.ahead - 1).bit_length()
@@ -205,7 +205,7 @@ class _Reader(Claims):
         self.clock = ClockDomain("sync", reset_less=True)
         m.domains += self.clock
         self.reader = reader = ListReader(config, ahead=ahead, burst=burst)
-        inside = Inside(reader)
+        inside = Internals(reader)
         m.submodules.reader = inside.fragment
         self.claims: dict[str, str] = {}
         self.columns: list[Column] = []
