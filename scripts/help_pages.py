@@ -98,7 +98,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("metronome prove --property P1 --warps 2", "one property of one size"),
     ),
     "grade": (
-        ("metronome grade mine.py", "points, and what differs"),
+        ("metronome grade mine.py", "points and differences"),
         ("metronome grade mine.py --task 1 --json -", "one task, as JSON"),
         ("metronome grade --make-reference new.json", "for instructors"),
     ),

@@ -121,7 +121,7 @@ def print_analysis(
     if verified is not None:
         Console().print(
             f"{verified.mismatches} mismatches: the hardware had {verified.misses} misses of loads in the region;"
-            f" {len(verified.pcs)} pcs had others than estimated, {verified.disorder} accesses came in another order,"
+            f" {len(verified.pcs)} pcs differ from the estimate, {verified.disorder} accesses came in another order,"
             f" {verified.unlisted} were not in the listing", highlight=False, soft_wrap=True,
         )
 

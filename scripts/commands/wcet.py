@@ -108,7 +108,7 @@ def wcet(ctx: typer.Context, *, subject: SubjectOptions, json_file: JsonOption =
         except RangeError as error:
             raise UsageError(f"--range {error}") from None
         except CannotPredictError as error:
-            raise UsageError(f"only what can be predicted has a bound: {error}") from None
+            raise UsageError(f"only a program that can be predicted has a bound: {error}") from None
         hardware = bounds.rtl and not bound.lost
         observed = None
         if bounds.observe:

@@ -32,7 +32,7 @@ RESULT_FIELDS = (
 #: The signals of each unit, in the order in which units are checked: name for the report, and field of EVENT.
 UNITS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
     ("the memory port", (
-        ("request of the I-cache", "request"), ("request to memory", "port_tag"), ("line asked for", "port_line"),
+        ("request of the I-cache", "request"), ("request to memory", "port_tag"), ("requested line", "port_line"),
         ("write", "port_write"), ("answer", "port_answer"), ("error", "port_error"),
     )),
     ("the load/store unit", (

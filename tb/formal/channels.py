@@ -96,7 +96,7 @@ class ChannelModel(Claims):
         with m.Elif(comes & self.pick & ~self.follows):
             m.d.sync += [self.follows.eq(1), self.ahead.eq(self.count - goes), self.mine.eq(unit.taken.payload)]
         last = self.follows & goes & (self.ahead == 0)
-        self.claim("the lookup is done with a warp's accesses in the order in which they came",
+        self.claim("the lookup completes a warp's accesses in the order in which they came",
                    ~last | (self.held.as_value() == self.mine.as_value()))
         self.claim("a warp has no more accesses done than came", ~goes | (self.count != 0))
         self.claim("none is lost", self.count <= self.depth)
@@ -133,7 +133,7 @@ class ChannelModel(Claims):
         """The unit and the harness count the same passes."""
         senior, ahead = self.senior, self.others - self.passes
         self.claim("one warp is the senior", (senior != 0) & ((senior & (senior - 1)) == 0))
-        self.claim("who passes is counted", (ahead == 0) | (
+        self.claim("accesses that pass are counted", (ahead == 0) | (
             (ahead == 1) & (self.passes == PASSES) & ((self.current == 0) | self.is_senior)))
 
     def _places(self) -> None:
@@ -142,7 +142,7 @@ class ChannelModel(Claims):
             count = sum((bit for bit in valid[1:]), Value.cast(valid[0]))
             self.claim(f"channel {warp}: head and tail are places", (channel.head < self.depth) & (
                 channel.tail < self.depth))
-            self.claim(f"channel {warp}: the tail is behind the youngest",
+            self.claim(f"channel {warp}: the tail is after the youngest",
                        channel.tail == (channel.head + count) % self.depth)
             for place in range(self.depth):
                 distance = Signal(range(2 * self.depth), name=f"distance{warp}_{place}")

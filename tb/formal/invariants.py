@@ -106,7 +106,7 @@ def flight(model: Model) -> None:
     model.lemma("it is known in decode whether the fetch was from interleaved stacks",
                 model.inside.signal("fetch", "scattered") == model.in_stacks(model.stages()[-1].pc))
     fetch = model.inside.component("fetch")
-    model.lemma("the scheduler is told whose fetch is looked up", fetch.lookup.warps == model.live[0])
+    model.lemma("the scheduler receives the warp of the fetch in the lookup", fetch.lookup.warps == model.live[0])
     model.lemma("a warp's register holds the pc of its fetch until that has been looked up",
                 ~model.of_mine(model.live[0]) | (model.mine_of(model.pc_registers()) == model.stages()[0].pc[2:]))
 
@@ -152,11 +152,11 @@ def mshrs(model: Model) -> None:
     """An MSHR that waits for memory holds the requested line; no two MSHRs of a cache hold the same line."""
     misses = model.misses()
     outstanding = model.environment.signal("", "outstanding")
-    model.lemma("what memory owes is what the assumptions allow it to answer", outstanding == model.owed)
+    model.lemma("the answers that memory owes are those that the assumptions allow", outstanding == model.owed)
     valid, sent, answered = misses.valid, misses.sent, misses.answered
     refill_line = model.inside.component("fetch.misses").refill.line
     model.lemma("an answer is taken up in the cycle after", answered.any() == model.answered)
-    model.lemma("the line of an answer is the one that was asked for",
+    model.lemma("the line of an answer is the requested one",
                 ~model.answered | (refill_line == model.answered_line))
     model.lemma("the register that is answered is the one whose request it was",
                 answered == Mux(model.answered, one_hot(model.answered_tag, model.config.fetch_requests), 0))
@@ -164,7 +164,7 @@ def mshrs(model: Model) -> None:
         model.lemma(f"MSHR {tag} has sent its request and has no answer iff memory owes one",
                     (valid[tag] & sent[tag]) == (model.owed[tag] | answered[tag]))
         model.lemma(f"MSHR {tag} owes or takes up an answer", ~(model.owed[tag] & answered[tag]))
-        model.lemma(f"MSHR {tag} holds the line asked for",
+        model.lemma(f"MSHR {tag} holds the requested line",
                     ~model.owed[tag] | (misses.lines[tag] == model.asked[tag]))
         model.lemma(f"the answer to MSHR {tag} is to its line",
                     ~answered[tag] | (misses.lines[tag] == refill_line))

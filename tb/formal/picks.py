@@ -219,7 +219,8 @@ def _variable_rate(model: Model) -> Order:
     otherwise = _loose_round_robin([last < v for v in range(warps)])
     return Order(
         lambda v, w: own[v] | ~own[w] & otherwise(v, w),
-        invariants=[*invariants, ("the design knows who got a slot last that its own warp could not use", known)],
+        invariants=[*invariants, (("the design knows the warp that last used a slot that its own warp could not "
+                                  "use"), known)],
     )
 
 

@@ -193,6 +193,6 @@ def _address(what: str, value: object, parameter: Parameter, problem: OpenCl) ->
     ends = [(address, address + max(1, len(data))) for address, data in problem.buffers.values()]
     if type(value) is not int or not (value == 0 or any(first <= value < end for first, end in ends)):
         raise ValueError(
-            f"{what} is a __{parameter.kind} pointer: give what Buffers.place has returned, not {short(value)}"
+            f"{what} is a __{parameter.kind} pointer: give the return value of Buffers.place, not {short(value)}"
         )
     return value

@@ -170,9 +170,9 @@ def _ranges(config: SmConfig, words: dict[int, int]) -> list[range]:
 def main() -> None:
     """Write the design as Verilog."""
     parser = argparse.ArgumentParser(description="The SM with a program in on-chip memory, as Verilog.")
-    parser.add_argument("image", type=Path, help="what metronome build --image has written")
+    parser.add_argument("image", type=Path, help="a file that metronome build --image wrote")
     parser.add_argument("--preset", choices=PRESETS, default="TINY")
-    parser.add_argument("--latency", type=int, default=4, help="of memory, in cycles; 4")
+    parser.add_argument("--latency", type=int, default=4, help="of memory, in cycles; default 4")
     parser.add_argument("-o", "--output", type=Path, required=True, help="the file of Verilog")
     asked = parser.parse_args()
 
