@@ -106,7 +106,7 @@ class OrderModel(OrderWorld):
             self.claim(f"channel {warp}: head and tail are places", (ring.head < self.depth) & (ring.tail < self.depth))
             self.claim(f"channel {warp}: the tail is after the youngest",
                        ring.tail == (ring.head + count) % self.depth)
-            self.claim(f"channel {warp}: places are claimed for what is under way", claimed == self.most * pending)
+            self.claim(f"channel {warp}: places are claimed for accesses in progress", claimed == self.most * pending)
             self.claim(f"channel {warp}: one at a time is in the coalescer", (made <= self.most) & (
                 (made == 0) | (pending != 0)))
             self.claim(f"channel {warp}: no place is claimed twice", count + claimed <= self.depth + made)

@@ -76,7 +76,7 @@ def picks(model: Model) -> None:
     invariants.control_flow(model)
     invariants.rings(model)
     reference.add_invariants()
-    model.claim("the eligible set is what it should be", dut.event.eligible == eligible)
+    model.claim("the eligible set is correct", dut.event.eligible == eligible)
     model.lemma("no warp is eligible only because an empty buffer counts as ready", widened == eligible)
     pick, widened_pick = reference.pick(eligible, "pick"), reference.pick(widened, "widened_pick")
     # A claim for each warp is far easier for a solver than one for all.
@@ -97,7 +97,7 @@ def _issue_pick(model: Model, reference: PickReference | TableReference) -> None
     model.m.d.comb += eligible.eq(may_issue & ~empty & dut.selection.ready)
     invariants.control_flow(model)
     reference.add_invariants()
-    model.claim("the eligible set is what it should be", dut.event.eligible == eligible)
+    model.claim("the eligible set is correct", dut.event.eligible == eligible)
     pick = reference.pick(eligible, "pick")
     for w in range(warps):
         model.claim(f"warp {w} is selected iff it is the policy's pick", model.issued[w] == pick[w])
