@@ -18,9 +18,9 @@ import typer
 
 from metronome.sim.build import origin
 
-from .options.records import Quick, command
+from .options.records import PlainCommand, command
 from .process.errors import Exit, UsageError
-from .process.signals import Received, Terminated, terminable
+from .process.signals import ReceivedSignal, Terminated, terminable
 from .process.stdout import BrokenOutput, guard_stdout
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def _subcommand(name: str) -> typer.core.TyperCommand:
     return command(name, getattr(module, name), epilog(name))
 
 
-class _Group(Quick, typer.core.TyperGroup):  # type: ignore[misc]
+class _Group(PlainCommand, typer.core.TyperGroup):  # type: ignore[misc]
     """All subcommands under one name."""
 
     def __init__(self, **attributes: Any) -> None:
@@ -220,7 +220,7 @@ def main(arguments: Sequence[str] | None = None, *, backend: Backend | None = No
     arguments = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
     name = next((argument for argument in arguments if not argument.startswith("-")), None)
     origin.begin(arguments)
-    received = Received()
+    received = ReceivedSignal()
     try:
         with terminable() as received:
             return _run(arguments, name, backend)

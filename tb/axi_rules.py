@@ -27,34 +27,34 @@ MASTER_RULES = (
     "WVALID fell, or W changed, before WREADY",
     "ARVALID fell, or AR changed, before ARREADY",
     "VALID in the first cycle after reset",
-    "a burst of writes crosses a border of 4 KiB, is no INCR, or its beats are wider than the bus",
-    "a burst of reads crosses a border of 4 KiB, is no INCR, or its beats are wider than the bus",
+    "a burst of writes crosses a 4 KiB boundary, is not INCR, or its beats are wider than the bus",
+    "a burst of reads crosses a 4 KiB boundary, is not INCR, or its beats are wider than the bus",
     "WLAST is not at the last beat",
     "a write is not of one whole aligned line",
     "a read is not of one whole aligned line",
-    "AW with an id whose write is under way",
-    "AR with an id whose read is under way",
-    "a lock, or a bufferable or cacheable access",
-    "an answer of the slave is not taken at once",
+    "AW with an id whose write is in progress",
+    "AR with an id whose read is in progress",
+    "an exclusive, bufferable or cacheable access",
+    "an answer of the slave is not accepted at once",
 )
 #: Forbidden to a slave.
 SLAVE_RULES = (
     "BVALID fell, or B changed, before BREADY",
     "RVALID fell, or R changed, before RREADY",
-    "B for a write of which AW or the last beat was not taken",
-    "R for a read that is not under way",
+    "B for a write whose AW or last beat was not accepted",
+    "R for a read that is not in progress",
     "RLAST is not at the last beat",
     "VALID in the first cycle after reset",
 )
 #: Forbidden to the requesting side of a line port.
 ASKER_RULES = (
-    "a request changed before it was taken",
-    "a tag is used again before its answer was taken",
+    "a request changed before it was accepted",
+    "a tag is used again before its answer was accepted",
 )
 #: Forbidden to the responding side.
 ANSWERER_RULES = (
-    "a response changed before it was taken",
-    "a response to a tag that waits for none",
+    "a response changed before it was accepted",
+    "a response to a tag without a request",
 )
 
 

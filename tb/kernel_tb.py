@@ -138,7 +138,7 @@ async def _run(
         model.unwritten = job.arg // LINE_BYTES
     observer = _Observer(job, checker, send_records)
     changed = ValueChange(dut.wake)
-    started = told = time.perf_counter()
+    started = reported = time.perf_counter()
     box.launch(
         model, start_pc=job.start_pc, arg=job.arg, policy=job.policy, fetch_policy=job.fetch_policy,
         max_cycles=job.max_cycles, record_level=observer.level
@@ -148,8 +148,8 @@ async def _run(
         box.serve(model)
         observer.take(box)
         now = time.perf_counter()
-        if now > told + _TELL_SECONDS:
-            told = now
+        if now > reported + _TELL_SECONDS:
+            reported = now
             tell(box.cycle, now - started)
     seconds = time.perf_counter() - started
     console.flush()

@@ -17,7 +17,7 @@ __all__ = ["CRC_START", "FILL_WORDS", "HEADER_BYTES", "MAX_WORDS", "PROTOCOL_VER
 
 #: Raised whenever a frame changes its shape or its meaning.
 PROTOCOL_VERSION = 1
-#: The words of a frame, at most; a count of 0 stands for it.
+#: The most words of a frame, which a count of 0 means.
 MAX_WORDS = 256
 #: Memory is filled in pieces of this many words.
 FILL_WORDS = 256
@@ -32,7 +32,7 @@ class Mark(enum.IntEnum):
 
     REQUEST = 0x4D
     DONE = 0x06
-    #: The request was damaged: nothing of it was done but, perhaps, writes to memory. It is to be sent again.
+    #: The request was damaged: it had no effect except, perhaps, writes to memory. The host must send it again.
     REPEAT = 0x15
 
 

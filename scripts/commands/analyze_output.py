@@ -45,7 +45,7 @@ def described_estimate(estimate: Estimate) -> dict[str, Any]:
 
 def _verified(verified: Verified) -> dict[str, Any]:
     return {
-        "mismatches": verified.mismatches, "misses": verified.misses, "strangers": verified.strangers,
+        "mismatches": verified.mismatches, "misses": verified.misses, "strangers": verified.unlisted,
         "disorder": verified.disorder, "pcs": [each._asdict() for each in verified.pcs],
     }
 
@@ -121,8 +121,8 @@ def print_analysis(
     if verified is not None:
         Console().print(
             f"{verified.mismatches} mismatches: the hardware had {verified.misses} misses of loads in the region;"
-            f" {len(verified.pcs)} pcs had others than estimated, {verified.disorder} accesses came in another order,"
-            f" {verified.strangers} were not in the listing", highlight=False, soft_wrap=True,
+            f" {len(verified.pcs)} pcs differ from the estimate, {verified.disorder} accesses came in another order,"
+            f" {verified.unlisted} were not in the listing", highlight=False, soft_wrap=True,
         )
 
 

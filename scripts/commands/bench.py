@@ -35,7 +35,7 @@ from .result import print_outcome
 
 __all__ = ["bench"]
 
-_CAVEAT = "Medians on this machine, now: what else runs on it moves them by tens of percent."
+_CAVEAT = "Medians on this machine, now. Other load on it changes them by tens of percent."
 _MEASURES = {Kind.SIMULATION: measure_simulations, Kind.PREDICTION: measure_predictions, Kind.TRACE: measure_traces}
 _TABLES = {Kind.SIMULATION: simulations_table, Kind.PREDICTION: predictions_table, Kind.TRACE: traces_table}
 

@@ -32,7 +32,7 @@ _OPTION = "--compare"
 _CONDITIONS = {
     "measured": ("what is measured", "use the same of --predict, --trace and neither"),
     "config_file": ("--config", "use the same options"),
-    "sizes": ("sizes", "measure it anew with this version of Metronome"),
+    "sizes": ("sizes", "measure it again with this version of Metronome"),
     "memories": ("--memory or --latency", "use the same options"),
     "tools": ("the versions of the synthesis tools", "measure both with the same"),
     "python": ("the version of Python", "each has its own loop: measure both with the same"),

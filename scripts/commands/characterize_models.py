@@ -18,7 +18,7 @@ from ..process.terminal import Console
 if TYPE_CHECKING:
     from metronome.hdl.config import SmConfig
     from metronome.sim.run.types import RunRequest
-    from metronome.sim.studies.models.compare import Judged
+    from metronome.sim.studies.models.compare import KernelEstimates
     from metronome.sim.studies.models.parameters import Parameters
 
 __all__ = ["judge", "kernels_of", "print_judged"]
@@ -49,7 +49,7 @@ def kernels_of(names: str | None, dtype: str | None, models: bool) -> list[str]:
 def judge(
     config: SmConfig, request: RunRequest, engine: Engine, backend: Backend, progress: Report,
     program: tuple[str, str | None], parameters: Parameters,
-) -> Judged:
+) -> KernelEstimates:
     """Run one of our kernels at its default size, and query the models. Its mix is that of the prediction.
 
     ``program``: its name and type; None as type is the kernel's own.
@@ -71,7 +71,7 @@ def judge(
     return judged
 
 
-def print_judged(judged: Sequence[Judged]) -> None:
+def print_judged(judged: Sequence[KernelEstimates]) -> None:
     """Print the cycles of each kernel, and the error of each model; nothing if there is none."""
     if not judged:
         return

@@ -175,7 +175,7 @@ def bounded(
     except RangeError as error:
         raise UsageError(f"--range {error}") from None
     except CannotPredictError as error:
-        raise UsageError(f"only what can be predicted has a bound: {error}") from None
+        raise UsageError(f"only a program that can be predicted has a bound: {error}") from None
     observed = None
     if bounds.observe:
         hardware = bounds.rtl and not bound.lost

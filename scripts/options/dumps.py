@@ -21,7 +21,7 @@ MAX_BYTES = 256 << 20
 _SYNTAX = "SYMBOL=FILE, SYMBOL:BYTES=FILE or ADDR:BYTES=FILE"
 
 
-class Readable(Protocol):
+class ReadableMemory(Protocol):
     """A readable memory, such as :class:`sim.machine.memory.store.SparseMemory`."""
 
     def read(self, addr: int, n: int) -> bytes:
@@ -36,7 +36,7 @@ class Dump:
     size: int
     file: Path
 
-    def write(self, memory: Readable) -> None:
+    def write(self, memory: ReadableMemory) -> None:
         """Write the whole file, or raise UsageError."""
         write_file(self.file, memory.read(self.address, self.size))
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import typer
 
-__all__ = ["Quick", "command"]
+__all__ = ["PlainCommand", "command"]
 
 
 def _flat(parameters: Mapping[str, inspect.Parameter]) -> Iterator[inspect.Parameter]:
@@ -68,7 +68,7 @@ def command(name: str, function: Callable[..., int], epilog: str) -> typer.core.
     return made
 
 
-class Quick:
+class PlainCommand:
     """Mixin for a command that converts plain values without pydantic."""
 
     def get_params(self, ctx: typer.Context) -> list[Any]:
@@ -80,7 +80,7 @@ class Quick:
         return parameters
 
 
-class _Command(Quick, typer.core.TyperCommand):  # type: ignore[misc]
+class _Command(PlainCommand, typer.core.TyperCommand):  # type: ignore[misc]
     """A subcommand."""
 
 

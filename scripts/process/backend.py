@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from metronome.sim.fpga.synth import SynthResult
     from metronome.sim.predict.predictor import Prediction, Recordings, Watcher
     from metronome.sim.predict.verify import Verification
-    from metronome.sim.program.kernels import KernelInfo, Launch, Readable
+    from metronome.sim.program.kernels import KernelInfo, Launch, ReadableMemory
     from metronome.sim.run.process import Simulation
     from metronome.sim.run.types import RunRequest, RunResult
 
@@ -78,7 +78,7 @@ class Backend:
             folder = cache_folder() / "kernels"
             raise UsageError(f"the build cache is damaged: delete {folder} to have it rebuilt ({error})") from None
 
-        def check(memory: Readable) -> list[str]:
+        def check(memory: ReadableMemory) -> list[str]:
             with _user_errors():
                 return launch.check(memory)
 

@@ -63,7 +63,7 @@ def _known(console: Console) -> Iterator[None]:
 
 
 @dataclass(frozen=True)
-class _AsItIs:
+class _RawText:
     """Text that the display neither wraps nor strips of control characters."""
 
     text: str
@@ -84,4 +84,4 @@ def print_console(line: str) -> None:
     # Restores bytes that are no character in the terminal's encoding when the text is written.
     stream.reconfigure(errors="surrogateescape")
     text = data.decode(getattr(stream, "encoding", None) or "utf-8", "surrogateescape")
-    _shown[-1].print(_AsItIs(text), end="", soft_wrap=True)
+    _shown[-1].print(_RawText(text), end="", soft_wrap=True)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from .interrupt import end_at_once
 
-__all__ = ["Received", "Terminated", "terminable"]
+__all__ = ["ReceivedSignal", "Terminated", "terminable"]
 
 #: Signals handled, and the handlers that may be replaced: any other handler stays (nohup sets one).
 _SIGNALS = {
@@ -24,7 +24,7 @@ class Terminated(BaseException):
     """The process was terminated. Not an Exception, so that no handler below ``main`` takes it for an error."""
 
 
-class Received:
+class ReceivedSignal:
     """The signal received, if any; ``main`` may see its exception as a different one.
 
     A library that is being imported may turn it into an ImportError.
@@ -34,9 +34,9 @@ class Received:
 
 
 @contextlib.contextmanager
-def terminable() -> Iterator[Received]:
+def terminable() -> Iterator[ReceivedSignal]:
     """Raise KeyboardInterrupt at SIGINT, Terminated at SIGTERM and SIGHUP."""
-    received = Received()
+    received = ReceivedSignal()
 
     def handle(number: int, frame: object) -> None:
         received.number = number

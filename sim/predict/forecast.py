@@ -17,7 +17,7 @@ from metronome.hdl.config import Coordination, SmConfig
 from ..run.jobs import job_of
 from ..run.types import RunRequest, RunResult, unpack_memory
 from .predictor import Recordings, predict, prepare, result_of
-from .running import Running
+from .running import PredictionRun
 
 __all__ = ["Forecast", "compare_schedules", "forecast", "forecast_against"]
 
@@ -55,7 +55,7 @@ def forecast(config: SmConfig, request: RunRequest, recordings: Recordings) -> F
     streams = recordings.of(config, request, job, memory)
     if isinstance(streams, str):
         raise ValueError(streams)
-    run = Running(config, request, job, memory.copy(), streams, supplied=True)
+    run = PredictionRun(config, request, job, memory.copy(), streams, supplied=True)
     run.run(lambda cycle: None)
     seconds = time.perf_counter() - started
     return Forecast(

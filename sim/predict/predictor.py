@@ -25,7 +25,7 @@ from . import sums
 from .model import machine
 from .model.compiled import compiling
 from .model.records import CODE, CONFIG, STEP
-from .running import OrderMattersError, Running, StoppedError
+from .running import OrderMattersError, PredictionRun, StoppedError
 from .setup import Executed, new_machine
 from .streams import Streams, record
 
@@ -159,7 +159,7 @@ def predict(
     stepped = known if isinstance(known, str) else None
     for streams in attempts:
         memory = initial.copy()
-        run = Running(config, request, job, memory, streams, watcher, policy=policy)
+        run = PredictionRun(config, request, job, memory, streams, watcher, policy=policy)
         try:
             if watcher is not None:
                 watcher.begin()
@@ -187,7 +187,7 @@ def predict(
 
 
 def result_of(
-    config: SmConfig, request: RunRequest, run: Running, memory: SparseMemory, seconds: float
+    config: SmConfig, request: RunRequest, run: PredictionRun, memory: SparseMemory, seconds: float
 ) -> RunResult:
     """Return the result of a finished run in the form of a hardware run; ``memory`` is the final memory."""
     stopped = sums.fault(run.control)

@@ -26,7 +26,7 @@ from .setup import LOG, Executed, configured, new_machine
 from .stepping import PLACES, Stepper
 from .streams import Streams
 
-__all__ = ["OrderMattersError", "Running", "StoppedError"]
+__all__ = ["OrderMattersError", "PredictionRun", "StoppedError"]
 
 _NO_LINE = bytes(LINE_BYTES)
 _NEVER = (1 << 62) - 1
@@ -45,7 +45,7 @@ class StoppedError(Exception):
     """The machine stops at a fault that the golden model does not know: a wrong list of accesses."""
 
 
-class Running:
+class PredictionRun:
     """One prediction under way; with ``streams`` every warp's instructions are known, else they come one by one.
 
     ``supplied``: nothing is fetched, and no heed is paid to what loads find: every warp executes its ``streams``.
@@ -69,7 +69,7 @@ class Running:
         if job.without_argument:
             self.model.unwritten = job.arg // LINE_BYTES
         self.codes = CodeTable(config)
-        told: Any = streams or self.stepper
+        source: Any = streams or self.stepper
         self.supplied = supplied
         #: A policy in Python that makes the choices, if there is one.
         self.chooser = None
@@ -80,12 +80,12 @@ class Running:
             self.chooser = Chooser.of_file(config, request.policy)
         settings = configured(config, request, ring=0 if streams else PLACES - 1, supplied=supplied)
         self.machine = new_machine(
-            settings, Executed(told.steps, told.first, told.known, told.addresses),
+            settings, Executed(source.steps, source.first, source.known, source.addresses),
             icache=int(settings["icache_sets"][0]) * config.icache_ways,
             dcache=int(settings["dcache_sets"][0]) * config.dcache_ways,
             code=streams.code if streams and supplied else self.codes.table,
             shared=streams.shared if streams else np.zeros(1, np.int64),
-            lists=streams.lists if streams else told.lists.table, events=_EVENTS if watcher else 0,
+            lists=streams.lists if streams else source.lists.table, events=_EVENTS if watcher else 0,
             choices=_CHOICES if keeps else 1,
         )
         settings["events"] = watcher is not None

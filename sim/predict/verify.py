@@ -20,7 +20,7 @@ from ..machine.events import NONE
 from ..run.probe_events import events_of
 from ..run.types import RunResult
 
-__all__ = ["RESULT_FIELDS", "Parting", "Verification", "Verifier", "compare", "result_differences"]
+__all__ = ["RESULT_FIELDS", "FirstDifference", "Verification", "Verifier", "compare", "result_differences"]
 
 #: The fields of a result that do not depend on the computer on which it was obtained.
 RESULT_FIELDS = (
@@ -32,7 +32,7 @@ RESULT_FIELDS = (
 #: The signals of each unit, in the order in which units are checked: name for the report, and field of EVENT.
 UNITS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
     ("the memory port", (
-        ("request of the I-cache", "request"), ("request to memory", "port_tag"), ("line asked for", "port_line"),
+        ("request of the I-cache", "request"), ("request to memory", "port_tag"), ("requested line", "port_line"),
         ("write", "port_write"), ("answer", "port_answer"), ("error", "port_error"),
     )),
     ("the load/store unit", (
@@ -68,7 +68,7 @@ UNITS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Parting:
+class FirstDifference:
     """The first cycle in which the two differ, the unit responsible, and a description of both sides."""
 
     cycle: int
@@ -98,7 +98,7 @@ def _side(config: SmConfig, event: np.void) -> str:
     return f"{chosen} issues; eligible: {may}" + (f"; not eligible: {others}" if others else "")
 
 
-def compare(config: SmConfig, measured: np.ndarray, predicted: np.ndarray) -> Parting | None:
+def compare(config: SmConfig, measured: np.ndarray, predicted: np.ndarray) -> FirstDifference | None:
     """Return the first difference between two tidy EVENT arrays (:func:`sim.run.probe_events.tidy`), or None.
 
     Raises
@@ -116,10 +116,12 @@ def compare(config: SmConfig, measured: np.ndarray, predicted: np.ndarray) -> Pa
     at = int(differs.argmax())
     there, mine = measured[at], predicted[at]
     unit, signals = next(
-        (unit, told) for unit, signals in UNITS
-        if (told := tuple(_told(there, mine, *signal) for signal in signals if _unequal(there, mine, signal[1])))
+        (unit, differing) for unit, signals in UNITS
+        if (differing := tuple(
+            _described(there, mine, *signal) for signal in signals if _unequal(there, mine, signal[1])
+        ))
     )
-    return Parting(
+    return FirstDifference(
         cycle=int(mine["cycle"]), unit=unit, signals=signals, measured=_side(config, there),
         predicted=_side(config, mine),
     )
@@ -133,7 +135,7 @@ class Verification:
     """
 
     mismatches: int
-    parting: Parting | None
+    parting: FirstDifference | None
     differences: tuple[str, ...]
 
     @property
@@ -166,7 +168,7 @@ class Verifier:
 
     def begin(self) -> None:
         """See :class:`sim.run.types.Watcher`."""
-        self.parting: Parting | None = None
+        self.parting: FirstDifference | None = None
         self.mismatches = 0
         self._cycles = 0
 
@@ -232,7 +234,7 @@ def _unequal(measured: np.void, predicted: np.void, field: str) -> bool:
     return not np.array_equal(measured[field], predicted[field])
 
 
-def _told(measured: np.void, predicted: np.void, name: str, field: str) -> str:
+def _described(measured: np.void, predicted: np.void, name: str, field: str) -> str:
     there, here = measured[field], predicted[field]
     if field == "reason":
         warp = int((here != there).argmax())

@@ -135,7 +135,7 @@ def _are_types(value: Any) -> bool:
 
 #: Required parts of a host side: name, a test of the value, and the requirement in words.
 _PARTS: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
-    ("ABOUT", lambda value: isinstance(value, str) and bool(value.strip()), "a line of text that says what it does"),
+    ("ABOUT", lambda value: isinstance(value, str) and bool(value.strip()), "a line of text that describes the kernel"),
     ("TYPES", _are_types, f"a tuple of {' and '.join(map(repr, C_TYPES))}, the default one first"),
     ("DEFAULT_SIZE", _is_size, "a whole number of at least 1"),
     ("MAX_SIZE", _is_size, "a whole number of at least 1"),

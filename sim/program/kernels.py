@@ -26,9 +26,9 @@ from .elf import ElfImage, ImageError, load_binary, load_elf, load_vxbin
 from .host import Host, HostError, shown
 from .kernel_folders import KERNEL_FILES, KERNELS, KernelInfo, host_of, kernel_source, kernels, listing
 from .kernel_names import C_TYPES
-from .launch import Launch, Readable
+from .launch import Launch, ReadableMemory
 
-__all__ = ["KERNELS", "HostError", "KernelError", "KernelInfo", "Launch", "Readable", "build_kernel", "kernels",
+__all__ = ["KERNELS", "HostError", "KernelError", "KernelInfo", "Launch", "ReadableMemory", "build_kernel", "kernels",
            "listing", "load_into", "prepare", "prepare_binary", "prepare_elf", "prepare_source", "prepare_vxbin",
            "with_loads", "with_vortex_memory"]
 

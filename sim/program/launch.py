@@ -12,10 +12,10 @@ from metronome.hdl.config import LINE_BYTES, MemoryMap
 from .compiler.options import Compiling
 from .elf import ElfImage
 
-__all__ = ["Launch", "Readable"]
+__all__ = ["Launch", "ReadableMemory"]
 
 
-class Readable(Protocol):
+class ReadableMemory(Protocol):
     """Memory after a run, for a check."""
 
     def read(self, addr: int, n: int, /) -> bytes:
@@ -39,7 +39,7 @@ class Launch:
     #: that is zero at the start. The golden model and the predictor can do that, the hardware cannot.
     at_main: dict[str, tuple[int, bytes]] = field(default_factory=dict)
     #: Return the mismatches in memory after the run, one a line; empty: passed. A foreign program has no check.
-    check: Callable[[Readable], list[str]] = lambda memory: []
+    check: Callable[[ReadableMemory], list[str]] = lambda memory: []
     dtype: str | None = None
     size: int | None = None
     seed: int | None = None

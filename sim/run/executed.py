@@ -8,10 +8,10 @@ import numpy as np
 
 from ..machine.golden import Fault
 
-__all__ = ["Done", "describe", "register_name"]
+__all__ = ["ExecutedInstruction", "describe", "register_name"]
 
 
-class Done(NamedTuple):
+class ExecutedInstruction(NamedTuple):
     """An instruction that the golden model executed in ``cycle``; the other fields are as in :class:`Commit`.
 
     ``values`` holds the bytes of the lanes of ``rd``: bytes are copied and compared much faster than an array.
@@ -39,7 +39,7 @@ def register_name(rd: int | None) -> str:
     return "nothing" if rd is None else f"x{rd}" if rd < 32 else f"f{rd - 32}"
 
 
-def describe(done: Done) -> str:
+def describe(done: ExecutedInstruction) -> str:
     """Return one line of a report's history."""
     text = f"pc {done.pc:#010x} {done.instr:08x} mask {done.mask:#x}"
     if done.fault is not None:

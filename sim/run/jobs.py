@@ -13,7 +13,7 @@ from ..program.kernels import Launch, load_into
 from .types import Job, RunRequest, pack_memory
 
 if TYPE_CHECKING:
-    from .memcheck import Declared
+    from .memcheck import DeclaredAreas
 
 __all__ = ["job_of"]
 
@@ -26,7 +26,7 @@ def _check_fetch_policy(config: SmConfig, name: str | None) -> None:
         raise ValueError(f"fetch_policy must be one of {', '.join(config.fetch_policies)}, not {name!r}")
 
 
-def _declared(launch: Any, config: SmConfig) -> Declared | None:
+def _declared(launch: Any, config: SmConfig) -> DeclaredAreas | None:
     from .memcheck import declared
 
     return declared(launch, config) if isinstance(launch, Launch) else None

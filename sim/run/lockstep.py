@@ -12,8 +12,8 @@ from ..build.records import FieldReader
 from ..machine.golden import Fault, Iss, IssError
 from ..machine.golden.records import FaultError
 from ..machine.memory.store import SparseMemory
-from .executed import Done, describe, register_name
-from .memcheck import Declared, MemCheck
+from .executed import ExecutedInstruction, describe, register_name
+from .memcheck import DeclaredAreas, MemCheck
 from .memcheck.checker import ORDERING, STACK_POINTER
 
 __all__ = ["LockStep", "Mismatch"]
@@ -56,7 +56,7 @@ class LockStep:
         self.launch(self._iss.memory, config.memory_map.start, 0)
 
     def launch(
-        self, memory: SparseMemory, start_pc: int, arg: int, declared: Declared | None = None, *,
+        self, memory: SparseMemory, start_pc: int, arg: int, declared: DeclaredAreas | None = None, *,
         strict_races: bool = False,
     ) -> MemCheck | None:
         """Start a program; ``memory`` belongs to the checker and already holds the program.
@@ -70,10 +70,10 @@ class LockStep:
         self._iss.launch(start_pc, arg)
         # Register writes that the SM still owes, by warp and register; the missing lanes, if some have been written
         # or if the values are the SM's own.
-        self._writes: dict[int, Done] = {}
+        self._writes: dict[int, ExecutedInstruction] = {}
         self._missing: dict[int, int] = {}
-        self._stores: list[deque[tuple[Done, _Stored]]] = [deque() for _ in range(self.config.warps)]
-        self._history: list[deque[Done]] = [deque(maxlen=_HISTORY) for _ in range(self.config.warps)]
+        self._stores: list[deque[tuple[ExecutedInstruction, _Stored]]] = [deque() for _ in range(self.config.warps)]
+        self._history: list[deque[ExecutedInstruction]] = [deque(maxlen=_HISTORY) for _ in range(self.config.warps)]
         # Faults that the SM may report, by warp: those in memory's order, and the first in issue order.
         self._faults: dict[int, list[Fault]] = {}
         # Warps that the golden model still follows after a fault.
@@ -183,7 +183,7 @@ class LockStep:
             self._issue_refused(cycle, (warp, pc, instruction, mask), error)
             return
         word, rd = executed.word, executed.rd
-        done = Done(cycle, warp, own_pc, word, own_mask, rd, iss.lane_bytes(warp, rd), executed.volatile)
+        done = ExecutedInstruction(cycle, warp, own_pc, word, own_mask, rd, iss.lane_bytes(warp, rd), executed.volatile)
         if memcheck is not None and (word & 0x7F in ORDERING or rd == STACK_POINTER):
             memcheck.commit(warp, own_pc, own_mask, word, rd)
         self._history[warp].append(done)
@@ -210,14 +210,15 @@ class LockStep:
         iss = self._iss
         own_pc = iss.pc[warp]
         fault = Fault(error.cause, warp, own_pc, error.address)
-        done = Done(cycle, warp, own_pc, iss.word_at(own_pc, warp), iss.mask_bits[warp], None, None, fault=fault)
+        word, active = iss.word_at(own_pc, warp), iss.mask_bits[warp]
+        done = ExecutedInstruction(cycle, warp, own_pc, word, active, None, None, fault=fault)
         self._history[warp].append(done)
         self.instructions += 1
         if own_pc != pc or done.mask != mask:
             raise self._mismatched_issue(done, pc, mask, instruction)
         self._fault(warp, fault)
 
-    def _mismatched_issue(self, done: Done, pc: int, mask: int, instruction: int) -> Mismatch:
+    def _mismatched_issue(self, done: ExecutedInstruction, pc: int, mask: int, instruction: int) -> Mismatch:
         """Return the report for ``done``, which the SM issued differently."""
         pairs = (
             ("pc", f"{done.pc:#010x}", f"{pc:#010x}"), ("thread mask", f"{done.mask:#x}", f"{mask:#x}"),
@@ -299,7 +300,7 @@ class LockStep:
         self._compare(cycle, done, "store data", mask, expected_data, data & kept)
 
     def _compare(
-        self, cycle: int, done: Done, what: str, mask: int, expected: np.ndarray, got: np.ndarray
+        self, cycle: int, done: ExecutedInstruction, what: str, mask: int, expected: np.ndarray, got: np.ndarray
     ) -> None:
         """Compare lane values (threads,) in the lanes of ``mask``."""
         wrong = expected != got
@@ -312,7 +313,7 @@ class LockStep:
                 raise self._mismatch(cycle, done.warp, what, f"{expected[lane]:#010x}", f"{got[lane]:#010x}", done)
 
     def _mismatch(
-        self, cycle: int | None, warp: int, what: str, expected: str, got: str, done: Done | None = None
+        self, cycle: int | None, warp: int, what: str, expected: str, got: str, done: ExecutedInstruction | None = None
     ) -> Mismatch:
         """Return the report; ``done`` is the instruction concerned, by default the warp's newest."""
         history = self._history[warp]

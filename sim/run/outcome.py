@@ -22,7 +22,7 @@ if TYPE_CHECKING:  # the command line imports this even if nothing is run
     from .memcheck import Finding
     from .types import RunRequest, RunResult
 
-__all__ = ["MOST_FINDINGS", "Asked", "Outcome", "described"]
+__all__ = ["MOST_FINDINGS", "Outcome", "RequestedMachine", "described"]
 
 #: The most memory-checker findings that are listed one by one.
 MOST_FINDINGS = 20
@@ -41,7 +41,7 @@ class _Reads:
         return self._memory.read(address, count)
 
 
-class Asked(Protocol):
+class RequestedMachine(Protocol):
     """The machine as the user requested it."""
 
     @property
@@ -62,7 +62,7 @@ class Asked(Protocol):
 
 
 def described(
-    machine: Asked, config: SmConfig, request: RunRequest, compiling: Compiling | None, dtype: str | None,
+    machine: RequestedMachine, config: SmConfig, request: RunRequest, compiling: Compiling | None, dtype: str | None,
     size: int | None, engine: Engine = Engine.RTL,
 ) -> dict[str, Any]:
     """How a run was requested: ``config`` of its JSON. Without ``compiling``, the program was compiled elsewhere."""
@@ -99,7 +99,7 @@ def _exit_code(word: int, place: str) -> str:
 class Outcome:
     """A finished run together with its request."""
 
-    machine: Asked
+    machine: RequestedMachine
     #: The machine's configuration, with the front end that the user requested.
     config: SmConfig
     launch: Launch

@@ -206,10 +206,10 @@ def run_many(
     BuildError, SimulationError
         If the simulation cannot be built (or METRONOME_WAVES be written), or fails itself.
     """
-    told: Sequence[Watcher | None] = watchers or [None] * len(requests)
+    receivers: Sequence[Watcher | None] = watchers or [None] * len(requests)
     jobs = [
         job_of(config, request if watcher is None else replace(request, trace=True))
-        for request, watcher in zip(requests, told, strict=True)
+        for request, watcher in zip(requests, receivers, strict=True)
     ]
     if any(job.arrival is not None for job in jobs):
         raise ValueError("a run of the hardware cannot set variables when main is entered")
@@ -224,7 +224,7 @@ def run_many(
         waiting = [position for position, job in enumerate(jobs) if job.check == check]
         while waiting:
             ended = 0
-            batch = [(position, jobs[position], requests[position].trace, told[position]) for position in waiting]
+            batch = [(position, jobs[position], requests[position].trace, receivers[position]) for position in waiting]
             with _begun(begun, built.executable, waves) as process:
                 for position, content, lines, events in _process(config, process, batch, on_console, report):
                     results[position] = _result(config, requests[position], content, lines, events, built)

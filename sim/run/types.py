@@ -23,7 +23,7 @@ from .errors import SimulationError
 if TYPE_CHECKING:
     from ..machine.golden import Fault, Iss
     from ..program.kernels import Launch
-    from .memcheck import Declared, Finding, Leftover
+    from .memcheck import DeclaredAreas, Finding, Leftover
 
 __all__ = ["Job", "Program", "RunRequest", "RunResult", "SimulationError", "WarpState", "Watcher", "Waves", "no_counts",
            "pack_memory", "unpack_memory"]
@@ -198,7 +198,7 @@ class Job:
     check: bool
     trace: bool
     max_cycles: int
-    memcheck: Declared | None = None
+    memcheck: DeclaredAreas | None = None
     strict_races: bool = False
     #: A pc, and the memory (address, bytes) to restore when it is first executed; the hardware cannot do that.
     arrival: tuple[int, tuple[tuple[int, bytes], ...]] | None = None

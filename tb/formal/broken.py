@@ -12,14 +12,14 @@ from .flow import Case, Problem, bounded_check, problem
 from .patched import patched
 from .witness import Counterexample
 
-__all__ = ["BROKEN", "Broken", "refute"]
+__all__ = ["BROKEN", "Defect", "refute"]
 
 #: Every broken design has to be caught within this many cycles from reset.
 CYCLES = 16
 
 
 @dataclass(frozen=True)
-class Broken:
+class Defect:
     """``old`` becomes ``new`` in ``method`` ("module:Class.method"); ``property`` has to find a violation."""
 
     name: str
@@ -49,74 +49,75 @@ _LRR = "metronome.hdl.policies.lrr:LooseRoundRobin.pick"
 _CHANGES = (("policy_csr", True),)
 
 BROKEN = (
-    Broken("the fetch waits while NOPs are popped", "P1", _SWAS,
+    Defect("the fetch waits while NOPs are popped", "P1", _SWAS,
            "connect_fetch(m, self, scheduler)",
            "connect_fetch(m, self, scheduler); m.d.comb += self.fetch.select.eq(scheduler.select & ~self.nop)"),
-    Broken("a lookup that missed is followed by the pc of the warp selected had it hit", "P1", f"{_FETCH}._looked_up",
+    Defect("a lookup that missed is followed by the pc of the warp selected had it hit", "P1", f"{_FETCH}._looked_up",
            'Mux(missed, pcs["missed"], pcs["hit"])', 'pcs["hit"]', policy="gtlrr"),
-    Broken("a NOP is popped without a fetch", "P1", f"{_FRONT}.elaborate",
+    Defect("a NOP is popped without a fetch", "P1", f"{_FRONT}.elaborate",
            "connect(m, scheme.fetch, fetch.request, warps.fetch)",
            "connect(m, scheme.fetch, fetch.request, warps.fetch)\n"
            "    m.d.comb += fetch.request.valid.eq(scheme.fetch.valid & ~self.selection.nop)"),
-    Broken("buffers one entry short", "P2", _RING,
+    Defect("buffers one entry short", "P2", _RING,
            'name=f"filled_{w}", init=every', 'name=f"filled_{w}", init=every >> 1'),
-    Broken("the NOP of a miss is left out", "P2", f"{_FRONT}.elaborate",
+    Defect("the NOP of a miss is left out", "P2", f"{_FRONT}.elaborate",
            "connect(m, fetch.done, buffers.fill)", "connect(m, fetch.done, buffers.fill)\n"
            "    m.d.comb += buffers.fill.valid.eq(fetch.done.valid & ~fetch.done.squashed)"),
-    Broken("baseline fetches into a full buffer", "P2", f"{_FRONT}._coordinate",
+    Defect("baseline fetches into a full buffer", "P2", f"{_FRONT}._coordinate",
            "count < config.buffer_depth", "count <= config.buffer_depth", scheme="baseline"),
-    Broken("eligibility looks at how full the buffer is", "P3", _SWAS,
+    Defect("eligibility looks at how full the buffer is", "P3", _SWAS,
            "may_run & (self.nop | self.ready)", "may_run & (self.nop | self.ready) & self.room"),
-    Broken("a miss takes its warp out one cycle late", "P3", "metronome.hdl.frontend.scheduler:Scheduler.elaborate",
+    Defect("a miss takes its warp out one cycle late", "P3", "metronome.hdl.frontend.scheduler:Scheduler.elaborate",
            "self.select.eq(Mux(self.drop, picks[1], picks[0]))", "self.select.eq(picks[0])"),
-    Broken("the round robin starts at the last warp", "P3", _LRR,
+    Defect("the round robin starts at the last warp", "P3", _LRR,
            "return pick_after(state.last, inputs.eligible)", "return pick_after(state.last >> 1, inputs.eligible)"),
-    Broken("a new size of groups leaves the round robin where it was", "P3",
+    Defect("a new size of groups leaves the round robin where it was", "P3",
            "metronome.hdl.policies.two_level:TwoLevelRoundRobin.update",
            "self._first(size).items()", '[("size", self._first(size)["size"])]', policy="two_level",
            parameters=_CHANGES),
-    Broken("a slot gets the warp of its own number", "P3",
+    Defect("a slot gets the warp of its own number", "P3",
            "metronome.hdl.policies.variable_rate:VariableRateStrict._change",
            "state.owners[slot].eq(change.value)", "state.owners[slot].eq(slot)", policy="variable_rate",
            parameters=_CHANGES),
-    Broken("a hit moves the pc on by two instructions", "P4", _WARPS,
+    Defect("a hit moves the pc on by two instructions", "P4", _WARPS,
            "pc.eq(following)", "pc.eq(following + 1)"),
-    Broken("a redirect leaves one wrong-path fetch", "P4", f"{_FETCH}._stages",
+    Defect("a redirect leaves one wrong-path fetch", "P4", f"{_FETCH}._stages",
            "stage.squashed | squashed | missed", "stage.squashed | (squashed if number == 0 else 0) | missed"),
-    Broken("a fetch that missed becomes no NOP", "P5", f"{_FETCH}._stages",
+    Defect("a fetch that missed becomes no NOP", "P5", f"{_FETCH}._stages",
            "stage.squashed | squashed | missed", "stage.squashed | squashed"),
-    Broken("a jump in decode leaves the fetch of its own cycle", "P4", f"{_FETCH}._stages",
+    Defect("a jump in decode leaves the fetch of its own cycle", "P4", f"{_FETCH}._stages",
            "(request & squash).any()", "(request & self.squash).any()", "btfn"),
-    Broken("a redirect leaves one slot as it was", "P5", _RING,
+    Defect("a redirect leaves one slot as it was", "P5", _RING,
            "Mux(self.flush[w], every,", "Mux(self.flush[w], nop | every >> 1,"),
-    Broken("a miss makes a NOP of another warp's fetch", "P5", f"{_FETCH}._stages",
+    Defect("a miss makes a NOP of another warp's fetch", "P5", f"{_FETCH}._stages",
            "(request & squash).any()", "(request & squash).any() | self.lookup.misses.any()"),
-    Broken("the lowest warp goes first", "P6", _LRR,
+    Defect("the lowest warp goes first", "P6", _LRR,
            "return pick_after(state.last, inputs.eligible)", "return inputs.eligible & (~inputs.eligible + 1)"),
-    Broken("the round robin forgets whom it selected", "P6", "metronome.hdl.policies.base:LastWarpPolicy.update",
+    Defect("the round robin forgets the warp that it selected", "P6",
+           "metronome.hdl.policies.base:LastWarpPolicy.update",
            "state.last.eq(selected)", "state.last.eq(state.last)"),
-    Broken("a warp wakes when any line arrives", "P7", f"{_MISSES}._suspend",
+    Defect("a warp wakes when any line arrives", "P7", f"{_MISSES}._suspend",
            "self.woken[i] & (self.pending_line[i] == self.refill.line)", "self.woken[i]"),
-    Broken("a line that arrives in the cycle of the miss is overlooked", "P7", f"{_MISSES}._suspend",
+    Defect("a line that arrives in the cycle of the miss is overlooked", "P7", f"{_MISSES}._suspend",
            "self.suspended[i].eq(~comes)", "self.suspended[i].eq(1)"),
-    Broken("a redirect does not end a suspension", "P7", f"{_MISSES}._suspend",
+    Defect("a redirect does not end a suspension", "P7", f"{_MISSES}._suspend",
            "m.If(self.release[i])", "m.If(self.release[i] & 0)"),
-    Broken("without an I-cache another warp's answer wakes", "P7", f"{_MISSES}._answer",
+    Defect("without an I-cache another warp's answer wakes", "P7", f"{_MISSES}._answer",
            "if self._shares else answered)", "if True else answered)", icache=False),
 )
 
 
-def applied(broken: Broken) -> AbstractContextManager[None]:
+def applied(broken: Defect) -> AbstractContextManager[None]:
     """Replace the method while the context is open (:func:`patched`)."""
     return patched(broken.name, broken.method, broken.old, broken.new)
 
 
-def broken_problem(broken: Broken) -> Problem:
+def broken_problem(broken: Defect) -> Problem:
     """Return the property on the broken design, without the invariants."""
     with applied(broken):
         return problem(broken.case(), lemmas=False)
 
 
-def refute(broken: Broken, cycles: int = CYCLES) -> Counterexample | None:
+def refute(broken: Defect, cycles: int = CYCLES) -> Counterexample | None:
     """Return the shortest run from reset that violates the property; None if there is none within ``cycles``."""
     return bounded_check(broken_problem(broken), cycles)

@@ -23,7 +23,7 @@ from ..axi_rules import ANSWERER_RULES, MASTER_RULES, AxiRules, LineRules
 from .bus_lemmas import add_lemmas
 from .claims import Claims
 from .flow import Problem, as_problem
-from .inside import Inside
+from .inside import Internals
 from .records import Column
 
 __all__ = ["BusModel", "bus_problem"]
@@ -52,11 +52,11 @@ class BusModel(Claims):
         self.clock = ClockDomain("sync", reset_less=True)
         m.domains += self.clock
         self.tag_bits = len(bridge.port.request.payload.tag)
-        self.inside = Inside(bridge)
+        self.inside = Internals(bridge)
         m.submodules.bridge = self.inside.fragment
         self.rules = AxiRules(data_bits=bridge.data_bits, id_bits=bridge.id_bits,
                                                       line_bytes=bridge.config.line_bytes)
-        self.rules_inside = Inside(self.rules)
+        self.rules_inside = Internals(self.rules)
         m.submodules.rules = self.rules_inside.fragment
         m.submodules.lines = self.lines = LineRules(bridge.config, tag_bits=self.tag_bits)
         self.rules.watch(m, bridge.axi)
@@ -97,7 +97,7 @@ class BusModel(Claims):
         with m.Else():
             m.d.sync += fresh.eq(0)
         address = Mux(write, axi.awaddr, axi.araddr)
-        self.claim("a request that was taken is on the bus in the next cycle, with its address", ~fresh | (
+        self.claim("a request that was accepted is on the bus in the next cycle, with its address", ~fresh | (
             Mux(write, axi.awvalid & axi.wvalid, axi.arvalid) & (address == line << self.offset_bits)))
         with m.If(fresh):
             m.d.sync += id_.eq(Mux(write, axi.awid, axi.arid))
@@ -115,7 +115,7 @@ class BusModel(Claims):
         with m.If(answers & response.ready):
             m.d.sync += under_way.eq(0)
         self.claim("an answer only after B, or after the last beat", ~answers | done)
-        self.claim("an answer says whether the access has failed", ~answers | (response.payload.error == failed))
+        self.claim("an answer shows whether the access failed", ~answers | (response.payload.error == failed))
         self.claim("a read brings the bytes of its own beats", ~(answers & ~write) | (
             response.payload.data.word_select(byte, 8) == value))
         waits = under_way & done
@@ -127,7 +127,7 @@ class BusModel(Claims):
             m.d.sync += others.eq(others + 1)
         # All others of its own kind may go first; the other kind has every second turn.
         limit = 2 * max(self.bridge.reads, self.bridge.writes)
-        self.claim("an answer lets no more others go first than are under way", others < limit)
+        self.claim("at most the accesses in progress are answered before it", others < limit)
         self.mine = SimpleNamespace(
             tag=tag, byte=byte, fresh=fresh, write=write, id=id_, value=value, counts=counts, under_way=under_way,
             done=done, failed=failed, others=others, waits=waits, sends=self.sends, beat=self.sent,
@@ -163,7 +163,7 @@ class BusModel(Claims):
             m.d.sync += [beat.eq(now), sends.eq(1)]
         lane = byte[:lane_bits]
         at = active & (now == byte >> lane_bits)
-        self.claim("a write goes out in one piece", ~active | axi.wvalid)
+        self.claim("a write is one contiguous burst", ~active | axi.wvalid)
         self.claim("a write's strobes are its byte mask", ~at | (axi.wstrb.bit_select(lane, 1) == counts))
         self.claim("a write's bytes are in their lanes", ~(at & counts) | (axi.wdata.word_select(lane, 8) == value))
 

@@ -9,7 +9,7 @@ from amaranth.lib import data
 
 from metronome.hdl.lib.onehot import or_all
 
-from .inside import Inside
+from .inside import Internals
 
 __all__ = ["Side", "add_lemmas"]
 
@@ -22,7 +22,7 @@ def _count(bits: list[Value]) -> Value:
 class Side:
     """The slots of the reads or of the writes: ``name`` is the unit, ``channel`` its address channel."""
 
-    def __init__(self, inside: Inside, rules: Inside, name: str, channel: str, count: int) -> None:
+    def __init__(self, inside: Internals, rules: Internals, name: str, channel: str, count: int) -> None:
         self.name, self.count = name, count
         path = f"{name}.slots"
         self.slots: Any = inside.component(path)
@@ -98,7 +98,7 @@ def _places(model: Any, side: Side) -> None:
         places = [side.announces(slot), side.waits[slot], *side.queued(slot), side.out(slot)]
         model.claim(f"{name}: number {slot} is in one place, if it is taken", _count(places) == side.taken[slot])
     for id_ in range(side.count, len(side.waits)):
-        model.claim(f"{name}: nobody has number {id_}", ~side.waits[id_])
+        model.claim(f"{name}: number {id_} is not in use", ~side.waits[id_])
 
 
 def _tags(model: Any, reads: Side, writes: Side) -> None:
@@ -140,7 +140,7 @@ def _carried(model: Any, writes: Side) -> None:
     model.claim("writes: AW and W are of one burst", ahead == Mux(
         unit.w.valid, ~unit.aw.valid, Mux(unit.aw.valid, (1 << len(announced)) - 1, 0)))
     place = data.View(data.ArrayLayout(len(announced), len(writes.waits)), Value.cast(places))[unit.aw.payload.slot]
-    model.claim("writes: what is on W and was announced is the last burst", ~(unit.w.valid & ~unit.aw.valid) | (
+    model.claim("writes: an announced burst on W is the last one", ~(unit.w.valid & ~unit.aw.valid) | (
         (writes.waits & ~whole).bit_select(unit.aw.payload.slot, 1) & (place == carried)))
 
 
@@ -148,9 +148,9 @@ def _mine(model: Any, reads: Side, writes: Side) -> None:
     """The harness and the bridge agree on the followed access."""
     it, lines = model.mine, model.lines
     waits, is_write = (vector.bit_select(it.tag, 1) for vector in (lines.waits, lines.writes))
-    model.claim("mine is under way while its tag waits", it.under_way == waits)
-    model.claim("mine is of the kind that was asked for", ~it.under_way | (it.write == is_write))
-    model.claim("mine is new only while under way, and not done", ~it.fresh | (it.under_way & ~it.done & ~it.failed))
+    model.claim("mine is in progress while its tag waits", it.under_way == waits)
+    model.claim("mine is of the requested kind", ~it.under_way | (it.write == is_write))
+    model.claim("mine is new only while in progress, and not done", ~it.fresh | (it.under_way & ~it.done & ~it.failed))
     unit = model.inside.component("writes")
     known = it.under_way & ~it.fresh
     for side, kind in ((reads, ~it.write), (writes, it.write)):
@@ -187,7 +187,7 @@ def _my_bytes(model: Any, reads: Side, unit: Any) -> None:
     beat = model.rules_inside.signal("", "w_beat")
     active = (it.fresh & it.write) | it.sends
     now = Mux(it.sends, it.beat, 0)
-    model.claim("what is sent is mine, and not all of it has gone",
+    model.claim("the burst being sent is mine, and not complete",
                 ~it.sends | (it.under_way & it.write & ~it.done & unit.w.valid & (
                     unit.aw.payload.slot == Mux(it.fresh, unit.aw.payload.slot, it.id))))
     model.claim("mine is sent beat by beat", ~active | (now == beat))
@@ -210,6 +210,6 @@ def _my_turn(model: Any, reads: Side, writes: Side) -> None:
                 model.m.d.comb += place.eq(
                     1 + sum((Mux(its, number, 0) for number, its in enumerate(side.queued(slot))), Value.cast(0)))
             other = write != (1 if side is writes else 0)
-            model.claim(f"{side.name} {slot}: who goes first", ~here | (
+            model.claim(f"{side.name} {slot}: the order of answers", ~here | (
                 it.others + 2 * place + other <= 2 * side.count - 1))
 

@@ -20,8 +20,8 @@ from metronome.hdl.memory.seam import access_layout
 
 from .claims import Claims
 from .flow import Problem, as_problem
-from .inside import Inside
-from .narrow import Narrow
+from .inside import Internals
+from .narrow import NarrowConfig
 from .records import Column
 
 __all__ = ["ChannelModel", "channel_problem"]
@@ -45,7 +45,7 @@ class ChannelModel(Claims):
         self.clock = ClockDomain("sync", reset_less=True)
         m.domains += self.clock
         self.unit = Channels(config)
-        self.inside = Inside(self.unit)
+        self.inside = Internals(self.unit)
         m.submodules.channels = self.inside.fragment
         self.channels = [self.inside.component(f"channel{warp}") for warp in range(config.warps)]
         self.valid = [self.inside.signal(f"channel{warp}", "valid") for warp in range(config.warps)]
@@ -96,7 +96,7 @@ class ChannelModel(Claims):
         with m.Elif(comes & self.pick & ~self.follows):
             m.d.sync += [self.follows.eq(1), self.ahead.eq(self.count - goes), self.mine.eq(unit.taken.payload)]
         last = self.follows & goes & (self.ahead == 0)
-        self.claim("the lookup is done with a warp's accesses in the order in which they came",
+        self.claim("the lookup completes a warp's accesses in the order in which they came",
                    ~last | (self.held.as_value() == self.mine.as_value()))
         self.claim("a warp has no more accesses done than came", ~goes | (self.count != 0))
         self.claim("none is lost", self.count <= self.depth)
@@ -133,7 +133,7 @@ class ChannelModel(Claims):
         """The unit and the harness count the same passes."""
         senior, ahead = self.senior, self.others - self.passes
         self.claim("one warp is the senior", (senior != 0) & ((senior & (senior - 1)) == 0))
-        self.claim("who passes is counted", (ahead == 0) | (
+        self.claim("accesses that pass are counted", (ahead == 0) | (
             (ahead == 1) & (self.passes == PASSES) & ((self.current == 0) | self.is_senior)))
 
     def _places(self) -> None:
@@ -142,7 +142,7 @@ class ChannelModel(Claims):
             count = sum((bit for bit in valid[1:]), Value.cast(valid[0]))
             self.claim(f"channel {warp}: head and tail are places", (channel.head < self.depth) & (
                 channel.tail < self.depth))
-            self.claim(f"channel {warp}: the tail is behind the youngest",
+            self.claim(f"channel {warp}: the tail is after the youngest",
                        channel.tail == (channel.head + count) % self.depth)
             for place in range(self.depth):
                 distance = Signal(range(2 * self.depth), name=f"distance{warp}_{place}")
@@ -219,5 +219,5 @@ class ChannelModel(Claims):
 def channel_problem(*, warps: int = 2, depth: int = 2, lemmas: bool = True) -> Problem:
     """Return the claims of small channels for the solver."""
     with collector_paused():
-        config = Narrow(warps=warps, channel_depth=depth, channels=ChannelKind.FREE)
+        config = NarrowConfig(warps=warps, channel_depth=depth, channels=ChannelKind.FREE)
         return as_problem("channels", ChannelModel(cast(SmConfig, config), lemmas=lemmas))

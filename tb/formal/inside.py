@@ -7,10 +7,10 @@ from typing import Any
 from amaranth.hdl import Const, Elaboratable, Fragment, MemoryInstance, Signal, Value
 from amaranth.lib import data
 
-__all__ = ["Inside"]
+__all__ = ["Internals"]
 
 
-class Inside:
+class Internals:
     """A component, elaborated once, whose parts are reached by the names of submodules (``"fetch.misses"``).
 
     ``fragment`` is the elaborated component: used as a submodule, it is the component itself. The component's source

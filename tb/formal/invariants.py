@@ -10,7 +10,7 @@ from metronome.hdl.lib.onehot import one_hot, or_all
 from metronome.hdl.policies.gto_dispatch import GreedyOldestDispatch
 
 from .model import Model
-from .records import Held
+from .records import RingPlace
 
 __all__ = ["control_flow", "flight", "idle", "mshrs", "program_order", "queues", "ring", "rings", "selection"]
 
@@ -106,7 +106,7 @@ def flight(model: Model) -> None:
     model.lemma("it is known in decode whether the fetch was from interleaved stacks",
                 model.inside.signal("fetch", "scattered") == model.in_stacks(model.stages()[-1].pc))
     fetch = model.inside.component("fetch")
-    model.lemma("the scheduler is told whose fetch is looked up", fetch.lookup.warps == model.live[0])
+    model.lemma("the scheduler receives the warp of the fetch in the lookup", fetch.lookup.warps == model.live[0])
     model.lemma("a warp's register holds the pc of its fetch until that has been looked up",
                 ~model.of_mine(model.live[0]) | (model.mine_of(model.pc_registers()) == model.stages()[0].pc[2:]))
 
@@ -117,13 +117,13 @@ def control_flow(model: Model) -> None:
                 model.dut.event.unresolved == model.unresolved)
 
 
-def idle(model: Model, places: list[Held]) -> None:
+def idle(model: Model, places: list[RingPlace]) -> None:
     """A warp that is not active (and whose end has resolved) holds only NOPs."""
     ended = ~model.of_mine(model.dut.flow.active | model.unresolved)
     model.lemma("a warp that is not active holds only NOPs", ~ended | ~or_all([~place.nop for place in places]))
 
 
-def program_order(model: Model, places: list[Held], next_pc: Value) -> None:
+def program_order(model: Model, places: list[RingPlace], next_pc: Value) -> None:
     """The non-NOPs in order, then the fetch pc, form the path from ``next_pc``, the pc of the next instruction."""
     depth = len(places)
     fetch_pc = model.mine_of(model.fetch_pcs())
@@ -143,7 +143,7 @@ def program_order(model: Model, places: list[Held], next_pc: Value) -> None:
             model.lemma(f"place {k} comes after place {j}, with NOPs between", ~adjacent | (place.pc == following[j]))
 
 
-def place_nops(places: list[Held], start: int, stop: int) -> Value:
+def place_nops(places: list[RingPlace], start: int, stop: int) -> Value:
     """Return whether all places from ``start`` to before ``stop`` are NOPs."""
     return Cat(place.nop for place in places[start:stop]).all()
 
@@ -152,11 +152,11 @@ def mshrs(model: Model) -> None:
     """An MSHR that waits for memory holds the requested line; no two MSHRs of a cache hold the same line."""
     misses = model.misses()
     outstanding = model.environment.signal("", "outstanding")
-    model.lemma("what memory owes is what the assumptions allow it to answer", outstanding == model.owed)
+    model.lemma("the answers that memory owes are those that the assumptions allow", outstanding == model.owed)
     valid, sent, answered = misses.valid, misses.sent, misses.answered
     refill_line = model.inside.component("fetch.misses").refill.line
     model.lemma("an answer is taken up in the cycle after", answered.any() == model.answered)
-    model.lemma("the line of an answer is the one that was asked for",
+    model.lemma("the line of an answer is the requested one",
                 ~model.answered | (refill_line == model.answered_line))
     model.lemma("the register that is answered is the one whose request it was",
                 answered == Mux(model.answered, one_hot(model.answered_tag, model.config.fetch_requests), 0))
@@ -164,7 +164,7 @@ def mshrs(model: Model) -> None:
         model.lemma(f"MSHR {tag} has sent its request and has no answer iff memory owes one",
                     (valid[tag] & sent[tag]) == (model.owed[tag] | answered[tag]))
         model.lemma(f"MSHR {tag} owes or takes up an answer", ~(model.owed[tag] & answered[tag]))
-        model.lemma(f"MSHR {tag} holds the line asked for",
+        model.lemma(f"MSHR {tag} holds the requested line",
                     ~model.owed[tag] | (misses.lines[tag] == model.asked[tag]))
         model.lemma(f"the answer to MSHR {tag} is to its line",
                     ~answered[tag] | (misses.lines[tag] == refill_line))

@@ -22,8 +22,8 @@ from metronome.hdl.observe.environment import EnvironmentWatch
 from metronome.hdl.policies import POLICIES
 
 from .claims import Claims
-from .inside import Inside
-from .records import Column, Held, Misses
+from .inside import Internals
+from .records import Column, Misses, RingPlace
 
 __all__ = ["Model"]
 
@@ -43,7 +43,7 @@ class Model(Claims):
         self.clock = ClockDomain("sync", reset_less=True)
         self.m.domains += self.clock
         self.dut = FrontEnd(config)
-        self.inside = Inside(self.dut)
+        self.inside = Internals(self.dut)
         self.store = self.inside.component("fetch.store")
         self.suspended = self.inside.component("fetch").lookup.suspended
         self.inside.cut("fetch.store")
@@ -141,7 +141,7 @@ class Model(Claims):
     def _assume(self) -> None:
         m, dut = self.m, self.dut
         environment = EnvironmentWatch(self.config)
-        self.environment = Inside(environment)
+        self.environment = Internals(environment)
         m.submodules.environment = self.environment.fragment
         request, response = dut.mem.request, dut.mem.response
         m.d.comb += [
@@ -183,7 +183,7 @@ class Model(Claims):
         """Whether wrong-path instructions are replaced by NOPs (``swas``)."""
         return self.config.coordination is Coordination.SWAS
 
-    def ring(self, *, contents: bool) -> list[Held]:
+    def ring(self, *, contents: bool) -> list[RingPlace]:
         """Return the d slots of the symbolic warp, the oldest first; ``contents`` adds what the entries hold."""
         places = [self._place(number, contents=contents) for number in range(self.config.buffer_depth)]
         self.show("its ring", Cat(Cat(place.nop, place.decoded) for place in places), kind="ring")
@@ -210,13 +210,13 @@ class Model(Claims):
         numbers = range(1, self.config.fetch_latency + 1)
         return [self.inside.signal("fetch", f"fetch_{number}", layout) for number in numbers]
 
-    def _place(self, number: int, *, contents: bool) -> Held:
+    def _place(self, number: int, *, contents: bool) -> RingPlace:
         m, depth = self.m, self.config.buffer_depth
         slot = Signal(slot_bits(self.config), name=f"slot_{number}")
         m.d.comb += slot.eq(self.head() + number)
         filled = self.mine_of(self.flags("filled")).bit_select(slot, 1)
         flying = [(stage, self._is_for(stage, slot)) for stage in self.stages()]
-        held = Held(
+        held = RingPlace(
             nop=Signal(name=f"place_{number}_nop"), decoded=Signal(name=f"place_{number}_decoded"),
             pc=Signal(32, name=f"place_{number}_pc"), step=Signal(32, name=f"place_{number}_step"),
             info=Signal(IssueInfo.as_shape().size, name=f"info_{number}"),

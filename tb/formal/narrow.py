@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 
 from metronome.hdl.config import Channels, MemoryMap
 
-__all__ = ["Narrow"]
+__all__ = ["NarrowConfig"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Narrow:
+class NarrowConfig:
     """Stand-in for an SmConfig whose lines are short enough to keep the solver's state small."""
 
     warps: int

@@ -29,7 +29,7 @@ from metronome.hdl.lib.collector import collector_paused
 from metronome.hdl.memory.seam import access_layout
 
 from .flow import Problem, as_problem
-from .narrow import Narrow
+from .narrow import NarrowConfig
 from .order_list import ListWatch
 from .order_world import OrderWorld
 
@@ -85,7 +85,7 @@ class OrderModel(OrderWorld):
                    ~(self.oldest & goes) | (given.payload.as_value() == self.mine.as_value()))
         self.claim("a warp has no more accesses given than came", ~goes | (self.count != 0) | comes)
         self.claim("none is lost", self.count <= self.depth)
-        self.claim("what is in here is told", (self.count == 0) | unit.busy)
+        self.claim("accesses in the unit are reported", (self.count == 0) | unit.busy)
         self.comes, self.my_goes = comes, goes
 
     def _of_mine(self, values: list[Any]) -> Value:
@@ -104,9 +104,9 @@ class OrderModel(OrderWorld):
             count, claimed = self.inside.signal(part, "count"), self.inside.signal(part, "claimed")
             made, pending = self.made[warp], self.pending[warp]
             self.claim(f"channel {warp}: head and tail are places", (ring.head < self.depth) & (ring.tail < self.depth))
-            self.claim(f"channel {warp}: the tail is behind the youngest",
+            self.claim(f"channel {warp}: the tail is after the youngest",
                        ring.tail == (ring.head + count) % self.depth)
-            self.claim(f"channel {warp}: places are claimed for what is under way", claimed == self.most * pending)
+            self.claim(f"channel {warp}: places are claimed for accesses in progress", claimed == self.most * pending)
             self.claim(f"channel {warp}: one at a time is in the coalescer", (made <= self.most) & (
                 (made == 0) | (pending != 0)))
             self.claim(f"channel {warp}: no place is claimed twice", count + claimed <= self.depth + made)
@@ -163,7 +163,7 @@ class OrderModel(OrderWorld):
         self.claim("only what the next entry says is given", ~listed | (
             reader.valid & ~reader.end & ~reader.error & matches))
         self.claim("an entry is done when all of its accesses are given", self.broken | (reader.next == moves))
-        self.claim("what is given is the word of the list in memory", ~(listed & self.list.mine) | (
+        self.claim("the given word is that of the list in memory", ~(listed & self.list.mine) | (
             Cat(payload.write, due[1], payload.part.pc[2:]) == due[:32]))
         self.claim("its warp, too", ~(listed & self.list.mine) | (payload.part.warp == due[32:38]))
         self.claim("no more of an entry is given than it says",
@@ -185,7 +185,7 @@ class OrderModel(OrderWorld):
         fault, wrong, late, refused = unit.fault, Signal(), Signal(), Signal()
         was_broken, was_fits, was_alone = Signal(), Signal(), Signal()
         was_entry, was_place, was_mine = Signal.like(entry), Signal(32), Signal.like(self.mine)
-        was_oldest, was_told, quiet = Signal(), Signal(), self.inside.signal("", "quiet")
+        was_oldest, was_reported, quiet = Signal(), Signal(), self.inside.signal("", "quiet")
         unexpected = self.known & ~reader.error & self.oldest & (reader.end | (
             (entry.warp == self.warp) & ~self.fits))
         ends_early = self.closing & reader.valid & ~reader.busy & ~reader.end & ~reader.error & ~self.broken
@@ -193,7 +193,7 @@ class OrderModel(OrderWorld):
         m.d.sync += [
             was_broken.eq(self.broken), wrong.eq(unexpected & ~self.broken), late.eq(ends_early), was_entry.eq(entry),
             was_place.eq(reader.place), was_mine.eq(self.mine), was_oldest.eq(self.oldest),
-            was_fits.eq(self.turn & self.fits), was_told.eq(unit.fault_valid & ~unit.fault_ready),
+            was_fits.eq(self.turn & self.fits), was_reported.eq(unit.fault_valid & ~unit.fault_ready),
             refused.eq(self.on & ~self.broken & reader.valid & reader.error),
             was_alone.eq(quiet.all() & ((entry.warp != self.warp) | absent)),
         ]
@@ -212,7 +212,7 @@ class OrderModel(OrderWorld):
                    ~missing | (entrys & (late | was_alone)))
         self.claim("an entry that memory refuses is a load's fault",
                    ~(new & (fault.cause == FaultCause.LOAD_ACCESS)) | (refused & entrys))
-        self.claim("a fault stays until it is taken", ~was_told | unit.fault_valid)
+        self.claim("a fault stays until it is taken", ~was_reported | unit.fault_valid)
         self.claim("there is no other fault", ~unit.fault_valid | (self.broken & (
             (fault.cause == FaultCause.UNEXPECTED_ACCESS) | (fault.cause == FaultCause.MISSING_ACCESS)
             | (fault.cause == FaultCause.LOAD_ACCESS))))
@@ -223,17 +223,17 @@ class OrderModel(OrderWorld):
         taken, given = unit.taken, unit.given
         held, offered = Signal(name="lookup_waits"), Signal(len(given.payload.as_value()))
         m.d.sync += [held.eq(given.valid & ~given.ready & ~self.broken), offered.eq(given.payload)]
-        self.claim("what may never happen does not", ~unit.wrong)
+        self.claim("no event happens that may never happen", ~unit.wrong)
         self.claim("the coalescer is not held back while a list is on", ~self.on | self.closing | taken.ready)
-        self.claim("without a list accesses go through", self.on | (
+        self.claim("without a list accesses pass unchanged", self.on | (
             (given.valid == taken.valid) & (taken.ready == given.ready)
             & (~given.valid | (given.payload.as_value() == taken.payload.as_value()))))
-        self.claim("what is offered to the lookup stays", ~held | self.broken | (
+        self.claim("an offer to the lookup is stable", ~held | self.broken | (
             given.valid & (given.payload.as_value() == offered)))
         pending = self._of_mine(self.pending)
-        self.claim("a warp of which nothing is here or under way has room",
+        self.claim("a warp with no access here or in progress has space",
                    (self.count != 0) | (pending != 0) | self._of_mine(list(unit.room)))
-        self.claim("stores in here are told", (self.stores != 0) == self._of_mine(list(unit.stores)))
+        self.claim("stores in the unit are reported", (self.stores != 0) == self._of_mine(list(unit.stores)))
         self.claim("a list that ends is over when its next entry is there and no line is under way",
                    ~self.closing | self.reader.busy | (self.reader.stop & self.reader.valid))
 
@@ -252,7 +252,7 @@ class OrderModel(OrderWorld):
 def order_problem(*, warps: int = 2, depth: int = 2, threads: int = 1, lemmas: bool = True) -> Problem:
     """Return the claims of a small reordering unit for the solver."""
     with collector_paused():
-        config = Narrow(
+        config = NarrowConfig(
             warps=warps, channel_depth=depth, channels=Channels.ORDERED, threads=threads, assertions=True,
         )
         return as_problem("order", OrderModel(cast(SmConfig, config), lemmas=lemmas))

@@ -18,7 +18,7 @@ from metronome.hdl.memory.order.reader import ENTRY_BYTES, ListReader, entry_lay
 
 from .claims import Claims
 from .flow import Problem, as_problem
-from .inside import Inside
+from .inside import Internals
 from .records import Column
 
 __all__ = ["ListWatch", "list_problem"]
@@ -39,7 +39,7 @@ class ListWatch:
     entry is in the symbolic line, and ``due`` is its value.
     """
 
-    def __init__(self, harness: Claims, inside: Inside, path: str, reader: ListReader, *, lemmas: bool) -> None:
+    def __init__(self, harness: Claims, inside: Internals, path: str, reader: ListReader, *, lemmas: bool) -> None:
         self.harness, self.m, self.inside, self.path, self.reader = harness, harness.m, inside, path, reader
         self.words = reader.config.line_bytes // ENTRY_BYTES
         self.slot_bits = (reader.ahead - 1).bit_length()
@@ -119,29 +119,29 @@ class ListWatch:
         self.m.d.sync += [offered.eq(request.payload), held.eq(request.valid & ~request.ready)]
         self.ahead = Signal(LINE_NUMBER_BITS, name="ahead_of_use")
         self.m.d.comb += self.ahead.eq(self.requested - self.passed)
-        claim("no more lines than fit are asked for ahead", self.ahead <= reader.ahead)
-        claim("a burst begins with room for all of it", ~request.valid | (
+        claim("no more lines are requested ahead than fit", self.ahead <= reader.ahead)
+        claim("a burst begins with space for all of it", ~request.valid | (
             self.requested % reader.burst != 0) | (self.ahead + reader.burst <= reader.ahead))
-        claim("what there is room for is asked for", ~self.running | request.valid | (
+        claim("lines are requested while there is space", ~self.running | request.valid | (
             self.ahead + reader.burst > reader.ahead))
         claim("no tag is used twice", ~self.twice)
         claim("the lines of the list are read in order", ~request.valid | (
             (request.payload.line == (self.base + self.requested)[:LINE_NUMBER_BITS]) & ~request.payload.write))
         claim("a request that was offered stays", ~held | (request.valid & (request.payload.as_value() == offered)))
         self.held = held
-        claim("nothing is asked for behind the end, but what is offered", ~request.valid | self.running | held)
+        claim("nothing is requested after the end, except the pending offer", ~request.valid | self.running | held)
         claim("memory's answer is taken", reader.mem.response.ready)
         words = self.words
         due = self.due
         says = Cat(reader.entry.store, due[1], reader.entry.pc.word, reader.entry.warp, reader.entry.lines)
-        claim("what is handed out is the word of the list that is next", ~(reader.valid & self.mine) | (
+        claim("the output is the next word of the list", ~(reader.valid & self.mine) | (
             (says == due[:44]) & (reader.error == self.refused) & (reader.end == (due[:44] == 0))))
         claim("its address is that of the word", ~reader.valid | (
             reader.place == Cat((self.word * ENTRY_BYTES)[: (8 * words - 1).bit_length()],
                                 (self.base + self.passed)[:LINE_NUMBER_BITS])[:32]))
         waits = Cat(self.flying[slot] & (line == self.passed) for slot, line in enumerate(self.line_of)).any()
         claim("an entry is there when its line is", reader.valid == ((self.ahead != 0) & ~waits))
-        claim("the next entry of a list is there, or its line is asked for",
+        claim("the next entry of a list is there, or its line is requested",
               ~self.listed | reader.quit | reader.valid | reader.busy)
         self.waits = waits
 
@@ -154,26 +154,26 @@ class ListWatch:
         """The slots form a ring, in the order of the list."""
         claim, head, tail = self.harness.claim, self._signal("head"), self._signal("tail")
         asked, come = self._signal("asked"), self._signal("come")
-        claim("the next line to ask for", self._signal("line") == (self.base + self.requested)[:LINE_NUMBER_BITS])
+        claim("the next line to request", self._signal("line") == (self.base + self.requested)[:LINE_NUMBER_BITS])
         claim("the line that is used", self._signal("current") == (self.base + self.passed)[:LINE_NUMBER_BITS])
         if self.words > 1:
             claim("the word that is used", self._signal("index") == self.word)
         bits = self.slot_bits
-        claim("the tail is behind the youngest line", tail == (head + self.ahead)[:bits])
+        claim("the tail is after the youngest line", tail == (head + self.ahead)[:bits])
         claim("the tail counts the lines", tail == self.requested[:bits])
-        claim("what has come was asked for", (come & ~asked) == 0)
+        claim("every line that has come was requested", (come & ~asked) == 0)
         claim("a line that is used has come", (self.word == 0) | come.bit_select(head, 1))
-        claim("what was asked for and has not come is under way", self.flying == (asked & ~come))
+        claim("a requested line that has not come is in progress", self.flying == (asked & ~come))
         claim("more is to come until an end was seen", ~(self.running & self.seen))
         idle = ~(self._signal("active") | self.running | self.seen | asked.any())
-        claim("nothing is asked for without a list", self.listed | idle)
-        claim("only a list that is left or at its end is not asked for", ~self.listed | self.running | self.seen | (
+        claim("nothing is requested without a list", self.listed | idle)
+        claim("requests stop only for a list that is left or at its end", ~self.listed | self.running | self.seen | (
             self.reader.quit))
-        claim("more is asked for while it is to come", ~self.running | self._signal("active"))
+        claim("more is requested while there is more to come", ~self.running | self._signal("active"))
         claim("not for longer", self.running | self.held | ~self._signal("active"))
         over = self._signal("over")
         claim("an end that was seen is remembered", over == self.seen)
-        claim("who has left stays away", self.running | ~self._signal("active") | self.reader.quit | over)
+        claim("a list that was left stays left", self.running | ~self._signal("active") | self.reader.quit | over)
         for slot, line in enumerate(self.line_of):
             behind = Signal(bits, name=f"behind{slot}")
             self.m.d.comb += behind.eq(slot - head)
@@ -184,12 +184,12 @@ class ListWatch:
         lines = f"{self.path}.lines".lstrip(".")
         come, bad = self._signal("come"), self._signal("bad")
         claim = self.harness.claim
-        claim("what was refused has come", (bad & ~come) == 0)
+        claim("a refused line has come", (bad & ~come) == 0)
         head, to_come = self._signal("head"), []
         for slot, line in enumerate(self.line_of):
             place = Signal(self.slot_bits, name=f"slot{slot}", init=slot)
             held = self.inside.look_at(lines, place, self.stored.shape())
-            claim(f"slot {slot} holds what memory said", ~(come[slot] & (line == self.line)) | (
+            claim(f"slot {slot} holds the answer of memory", ~(come[slot] & (line == self.line)) | (
                 (held.as_value() == self.stored.as_value()) & (bad[slot] == self.refused)))
             words = range(self.words)
             ends = Cat((held[word].as_value() == 0) & ((head != slot) | (word >= self.word)) for word in words)
@@ -205,7 +205,7 @@ class _Reader(Claims):
         self.clock = ClockDomain("sync", reset_less=True)
         m.domains += self.clock
         self.reader = reader = ListReader(config, ahead=ahead, burst=burst)
-        inside = Inside(reader)
+        inside = Internals(reader)
         m.submodules.reader = inside.fragment
         self.claims: dict[str, str] = {}
         self.columns: list[Column] = []

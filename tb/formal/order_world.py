@@ -8,7 +8,7 @@ from metronome.hdl.config import SmConfig
 from metronome.hdl.memory.order.unit import OrderUnit
 
 from .claims import Claims
-from .inside import Inside
+from .inside import Internals
 from .records import Column
 
 __all__ = ["OrderWorld"]
@@ -28,7 +28,7 @@ class OrderWorld(Claims):
         self.clock = ClockDomain("sync", reset_less=True)
         m.domains += self.clock
         self.unit = unit = OrderUnit(config, ahead=4, burst=2)
-        self.inside = Inside(unit)
+        self.inside = Internals(unit)
         m.submodules.order = self.inside.fragment
         self.rings = [self.inside.component(f"ring{warp}") for warp in range(config.warps)]
         self.reader = self.inside.component("reader")

@@ -45,8 +45,8 @@ def _last(model: Model) -> tuple[Signal, list[Value], list[tuple[str, Value]]]:
     below = Signal(warps, name="expect_last_below")
     model.m.d.comb += below.eq(Cat(last < v for v in range(warps)))
     state = model.issue_state()
-    told = state.last == Cat(last == v for v in range(warps))
-    return last, [below[v] for v in range(warps)], [("the design knows the warp selected last", told)]
+    known = state.last == Cat(last == v for v in range(warps))
+    return last, [below[v] for v in range(warps)], [("the design knows the warp selected last", known)]
 
 
 def _loose_round_robin(below: Sequence[Value]) -> Ahead:
@@ -92,8 +92,8 @@ def _pointer(model: Model, takers: Value, moves: Value) -> Order:
             with m.If(takers.bit_select(candidate, 1)):
                 m.d.sync += pointer.eq(candidate)
     here = Cat(pointer == v for v in range(warps))
-    told = model.issue_state().pointer == here
-    return Order(_number, allowed=here, invariants=[("the design knows whose turn it is", told)])
+    known = model.issue_state().pointer == here
+    return Order(_number, allowed=here, invariants=[("the design knows whose turn it is", known)])
 
 
 def _srr(model: Model) -> Order:
@@ -123,7 +123,7 @@ def _two_level(model: Model) -> Order:
     for each in sizes if model.config.policy_csr else ():
         with m.If(_changes(model, PolicyParameter.GROUP_WARPS) & (model.dut.flow.change.value == each)):
             m.d.sync += [size.eq(each), group.eq(warps // each - 1), *(last.eq(each - 1) for last in lasts)]
-    invariants = _groups_told(model, sizes, size, group, lasts)
+    invariants = _groups_known(model, sizes, size, group, lasts)
 
     def ahead(v: int, w: int) -> Value:
         return or_all([(size == each) & _before(v, w, each, group, lasts) for each in sizes])
@@ -131,7 +131,7 @@ def _two_level(model: Model) -> Order:
     return Order(ahead, invariants=invariants)
 
 
-def _groups_told(
+def _groups_known(
     model: Model, sizes: Sequence[int], size: Value, group: Value, lasts: Sequence[Value]
 ) -> list[tuple[str, Value]]:
     """The design agrees on the group size, the last group selected, and the last warp selected in each group."""
@@ -141,12 +141,12 @@ def _groups_told(
         invariants.append(("the design knows the size of groups", state.size == Cat(size == each for each in sizes)))
     for each in sizes:
         groups, other = range(warps // each), size != each
-        told = (state.group == Cat(group == g for g in groups)) & (group < len(groups))
-        invariants.append((f"the design knows the group of {each} selected from last", other | told))
+        known = (state.group == Cat(group == g for g in groups)) & (group < len(groups))
+        invariants.append((f"the design knows the group of {each} selected from last", other | known))
         for g in groups:
             last = Cat(lasts[g] == place for place in range(each))
-            told = (state.lasts[g * each : (g + 1) * each] == last) & (lasts[g] < each)
-            invariants.append((f"the design knows the warp of group {g} of {each} selected last", other | told))
+            known = (state.lasts[g * each : (g + 1) * each] == last) & (lasts[g] < each)
+            invariants.append((f"the design knows the warp of group {g} of {each} selected last", other | known))
     return invariants
 
 
@@ -169,8 +169,8 @@ def _slot(model: Model) -> tuple[list[Value], list[tuple[str, Value]]]:
     m, frame, warps = model.m, frame_of(model.config.slot_rates), model.config.warps
     slot = model.register(range(max(2, len(frame))), "expect_slot")
     state = model.issue_state()
-    told = state.slot == slot
-    invariants = [("the slot is one of the frame", slot < len(frame)), ("the design knows the slot", told)]
+    known = state.slot == slot
+    invariants = [("the slot is one of the frame", slot < len(frame)), ("the design knows the slot", known)]
     owners: list[Value] = [Const(w, range(warps)) for w in frame]
     length: Value = Const(len(frame))
     if model.config.policy_csr:
@@ -215,11 +215,12 @@ def _variable_rate(model: Model) -> Order:
     last = model.register(range(warps), "expect_passed", warps - 1)
     with m.If(model.issued.any() & ~(model.dut.event.eligible & Cat(own)).any()):
         m.d.sync += last.eq(encode(model.issued))
-    told = model.issue_state().last == Cat(last == v for v in range(warps))
+    known = model.issue_state().last == Cat(last == v for v in range(warps))
     otherwise = _loose_round_robin([last < v for v in range(warps)])
     return Order(
         lambda v, w: own[v] | ~own[w] & otherwise(v, w),
-        invariants=[*invariants, ("the design knows who got a slot last that its own warp could not use", told)],
+        invariants=[*invariants, (("the design knows the warp that last used a slot that its own warp could not "
+                                  "use"), known)],
     )
 
 

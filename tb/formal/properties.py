@@ -76,16 +76,16 @@ def picks(model: Model) -> None:
     invariants.control_flow(model)
     invariants.rings(model)
     reference.add_invariants()
-    model.claim("the eligible set is what it should be", dut.event.eligible == eligible)
-    model.lemma("nobody is eligible only because an empty buffer counts as ready", widened == eligible)
+    model.claim("the eligible set is correct", dut.event.eligible == eligible)
+    model.lemma("no warp is eligible only because an empty buffer counts as ready", widened == eligible)
     pick, widened_pick = reference.pick(eligible, "pick"), reference.pick(widened, "widened_pick")
     # A claim for each warp is far easier for a solver than one for all.
     for w in range(model.config.warps):
         model.claim(f"warp {w} is selected iff it is the policy's pick", model.issued[w] == pick[w])
-    model.claim("the selection is what the policy picks where an empty buffer counts as ready",
+    model.claim("the selection is the policy's pick if an empty buffer counts as ready",
                 model.issued == widened_pick)
     for number in range(ORACLES):
-        model.claim(f"osched{number + 1} picks what is selected", dut.event.oracles[number] == model.issued)
+        model.claim(f"osched{number + 1} picks the selected warp", dut.event.oracles[number] == model.issued)
 
 
 def _issue_pick(model: Model, reference: PickReference | TableReference) -> None:
@@ -97,7 +97,7 @@ def _issue_pick(model: Model, reference: PickReference | TableReference) -> None
     model.m.d.comb += eligible.eq(may_issue & ~empty & dut.selection.ready)
     invariants.control_flow(model)
     reference.add_invariants()
-    model.claim("the eligible set is what it should be", dut.event.eligible == eligible)
+    model.claim("the eligible set is correct", dut.event.eligible == eligible)
     pick = reference.pick(eligible, "pick")
     for w in range(warps):
         model.claim(f"warp {w} is selected iff it is the policy's pick", model.issued[w] == pick[w])
@@ -127,11 +127,11 @@ def program_order(model: Model) -> None:
     model.lemma("the jumps that are followed in decode are the predicted ones", fetch.turn.warps == model.turned)
     model.lemma("a jump that is followed goes to its target",
                 ~model.turned.any() | (fetch.turn.target == model.target))
-    model.lemma("the issue side is told of every jump that is followed, and of its offset",
+    model.lemma("the issue side receives every jump that is followed, and its offset",
                 ~(fetch.done.valid & ~fetch.done.squashed) | (fetch.done.entry.decoded.predicted == model.follows)
                 & (~model.follows | ((fetch.done.entry.pc + fetch.done.entry.decoded.imm)[:32] == model.target)))
-    model.claim("what issues is at the next pc", ~issues | (places[0].pc == next_pc))
-    model.claim("what issues belongs to an active warp with nothing unresolved",
+    model.claim("the issued instruction is at the next pc", ~issues | (places[0].pc == next_pc))
+    model.claim("the issued instruction belongs to an active warp with nothing unresolved",
                 ~issues | model.of_mine(dut.flow.active & ~model.unresolved))
     _same_entry(model, places, next_pc, issues)
 
@@ -203,7 +203,7 @@ def bounded_wait(model: Model) -> None:
         ahead.eq(Mux(last < model.warp, model.warp - last - 1, model.warp - last - 1 + warps)),
     ]
     model.lemma("as many selections have passed as the round robin has come nearer", waited + ahead <= warps - 1)
-    model.claim("at most W-1 selections pass an eligible warp by", waited <= warps - 1)
+    model.claim("at most W-1 selections pass over an eligible warp", waited <= warps - 1)
 
 
 def suspended(model: Model) -> None:

@@ -7,11 +7,11 @@ from typing import Any
 
 from amaranth.hdl import Signal, Value
 
-__all__ = ["Column", "Held", "Misses"]
+__all__ = ["Column", "Misses", "RingPlace"]
 
 
 @dataclass(frozen=True)
-class Held:
+class RingPlace:
     """One place of the symbolic warp's ring: a slot of its buffer, or the fetch that will fill the slot.
 
     ``decoded``: the instruction is in the buffer, so ``entry`` is valid; until then only its pc is known.

@@ -26,7 +26,7 @@ class Barriers(Component):
             "count": In(32),  # how many warps, this one included, are to arrive before they continue
             #: The warps whose barrier is complete, this one among them; in the cycle of the last ``arrive``.
             "released": Out(config.warps),
-            "waiting": Out(config.warps),  # the warps that have arrived and not gone on; from the cycle after `arrive`
+            "waiting": Out(config.warps),  # warps that have arrived and not continued; from the cycle after `arrive`
         })
 
     def elaborate(self, platform: object) -> Module:

@@ -41,12 +41,12 @@ class Lookups:
 class Measured:
     """The ``misses`` of loads in the region by pc, and deviations from the listing.
 
-    ``strangers``: lookups that are not the warp's next access in the listing. ``disorder``: accesses of the region that
+    ``unlisted``: lookups that are not the warp's next access in the listing. ``disorder``: accesses of the region that
     were not looked up in the order of the listing.
     """
 
     misses: Counter[int] = field(default_factory=Counter)
-    strangers: int = 0
+    unlisted: int = 0
     disorder: int = 0
 
 
@@ -61,13 +61,13 @@ def measured(listing: Listing, lookups: Lookups) -> Measured:
     for warp, line, store, missed in zip(*columns, strict=True):
         mine = waiting.get(warp)
         if not mine or (mine[0][1], mine[0][0].store) != (line, bool(store)):
-            found.strangers += 1
+            found.unlisted += 1
             continue
         access, _ = mine.popleft()
         if access.listed:
             found.misses[access.pc] += bool(missed)
             seen += [] if seen and seen[-1] is access else [access]
-    found.strangers += sum(len(left) for left in waiting.values())
+    found.unlisted += sum(len(left) for left in waiting.values())
     found.disorder = sum(one is not other for one, other in zip(seen, listing.accesses, strict=False))
     found.disorder += abs(len(seen) - len(listing.accesses))
     return found
@@ -78,16 +78,16 @@ class Verified:
     """Comparison of a run with its estimate: ``pcs`` whose misses differ, and the deviations in :class:`Measured`."""
 
     pcs: list[Mismatch]
-    strangers: int
+    unlisted: int
     disorder: int
     misses: int
 
     @classmethod
     def of(cls, expected: Estimate, found: Measured) -> Verified:
         """Compare ``found`` with the ``expected`` estimate."""
-        return cls(compare(expected, found.misses), found.strangers, found.disorder, found.misses.total())
+        return cls(compare(expected, found.misses), found.unlisted, found.disorder, found.misses.total())
 
     @property
     def mismatches(self) -> int:
         """The number of differences."""
-        return len(self.pcs) + self.strangers + self.disorder
+        return len(self.pcs) + self.unlisted + self.disorder

@@ -67,7 +67,7 @@ class UserStatements:
         texts = [f"the inputs are in the range {each.text}" for each in self.ranges]
         texts += [
             f"the program reads {each.name} wherever its value matters (it has no debug information)"
-            for each in self.ranges if each.untold
+            for each in self.ranges if each.undescribed
         ]
         if self.memory_latency is not None:
             texts.append(f"memory answers every access within {self.memory_latency} cycles (--memory-bound)")

@@ -153,7 +153,7 @@ class _Analysis:
         if facts is not None:
             program = AnalyzedProgram(unpack_memory(self.config, self.job.pages))
             facts.require_places(program, [launch.entry, *(entry for entry, _, _ in launch.image.functions)])
-        self.progress("what depends on the inputs")
+        self.progress("dependences on the inputs")
         tracked = dependences(self.job, self.inputs, INSTRUCTION_LIMIT)
         if not tracked.found:
             # All runs execute the same instructions.

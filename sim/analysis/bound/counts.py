@@ -84,7 +84,7 @@ class SharedState:
 
     - ``loads_anywhere``, ``stores_anywhere``: whether the lines of a load or store are unknown. ``store_ranges``: the
       ranges of lines of other stores.
-    - ``meetings``: how often warps have continued together. ``active``: the most warps active at once.
+    - ``releases``: how often warps have continued together. ``active``: the most warps active at once.
     - ``loops``: the most passes for each entry of a loop, by loop header.
     - ``followed``: the places of words that decide what is fetched after a control instruction, by its pc.
     - ``code``, ``awaited``: after the common ``prefix``, the lines of code, and the lines of data that loads may find
@@ -107,7 +107,7 @@ class SharedState:
     loads: set[int] = field(default_factory=set)
     stores: set[int] = field(default_factory=set)
     loops: dict[int, int] = field(default_factory=dict)
-    meetings: int = 0
+    releases: int = 0
     active: int = 1
     store_ranges: set[tuple[int, int]] = field(default_factory=set)
     local: bool = False

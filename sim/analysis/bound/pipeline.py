@@ -281,7 +281,7 @@ class Pipeline:
         shared = pipelines[0]._shared
         # If a warp is still in the prefix, they have met in it.
         within = any(each.within for each in pipelines)
-        shared.meetings += not within
+        shared.releases += not within
         chain, span = max(each.idle for each in pipelines), max(each.span for each in pipelines)
         least = max(each.most_idle for each in pipelines)
         for each in pipelines:

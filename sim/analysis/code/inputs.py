@@ -30,7 +30,7 @@ class Range:
     - ``real``: the numbers and ends are float32; otherwise they are integers, ``signed`` or not.
     - ``late``: the numbers belong to a variable. The range holds when ``main`` is entered, even if the start-up code
       stored something else.
-    - ``untold``: no debug information shows whether the compiler had to read the variable.
+    - ``undescribed``: no debug information shows whether the compiler had to read the variable.
     """
 
     text: str
@@ -42,7 +42,7 @@ class Range:
     size: int = _WORD
     signed: bool = False
     late: bool = False
-    untold: bool = False
+    undescribed: bool = False
 
     @property
     def name(self) -> str:

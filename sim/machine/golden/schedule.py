@@ -47,7 +47,7 @@ class Schedule:
                 pc = self._choose()
                 state.arrive(pc)
                 self._run_group(pc, limit)
-        except _Faulted as error:
+        except _FaultStop as error:
             fault = error.fault
         for pc, bits in self._ready.items():
             self._set_pc(pc, bits)
@@ -112,7 +112,7 @@ class Schedule:
             self._add(pc, bits)
         except FaultError as error:
             self._add(pc, bits)
-            raise _Faulted(Fault(error.cause, error.warp, pc, error.address)) from None
+            raise _FaultStop(Fault(error.cause, error.warp, pc, error.address)) from None
 
     def _control(self, instruction: Instruction, view: View, pc: int) -> int | dict[int, int]:
         """Execute a control instruction or one that takes warps singly; return the next pcs as in :mod:`.control`."""
@@ -141,7 +141,7 @@ class Schedule:
             except FaultError as error:
                 self._follow(result, view.bits)
                 self._add(pc, view.bits >> warp << warp)
-                raise _Faulted(Fault(error.cause, warp, pc, error.address)) from None
+                raise _FaultStop(Fault(error.cause, warp, pc, error.address)) from None
             if following is None:
                 following = pc + 4 & 0xFFFF_FFFF
             for target, bits in following.items() if isinstance(following, dict) else ((following, 1 << warp),):
@@ -162,7 +162,7 @@ class Schedule:
         self._state.released.clear()
 
 
-class _Faulted(Exception):
+class _FaultStop(Exception):
     """A fault with its location; the state is already consistent."""
 
     def __init__(self, fault: Fault) -> None:

@@ -69,7 +69,7 @@ class Locality:
     divisor: int = 0
 
 
-class _Changing(Policy[State]):
+class _ChangeablePolicy(Policy[State]):
     """A policy whose parameters a program may change if ``writable`` is set."""
 
     def __init__(self, *, warps: int, writable: bool) -> None:
@@ -78,7 +78,7 @@ class _Changing(Policy[State]):
         self.reads = (*type(self).reads, *["change"] * writable)
 
 
-class TwoLevelRoundRobin(_Changing[Groups]):
+class TwoLevelRoundRobin(_ChangeablePolicy[Groups]):
     """The first warp after its group's last, in the last group, or the next one, that has an eligible warp."""
 
     name = "two_level"
@@ -146,7 +146,7 @@ def frame_of(rates: Sequence[int]) -> tuple[int, ...]:
     return tuple(frame)
 
 
-class _Framed(_Changing[SlotState]):
+class _SlotPolicy(_ChangeablePolicy[SlotState]):
     """A policy that assigns a slot to each cycle."""
 
     reads: tuple[str, ...] = ("eligible", "active")
@@ -187,7 +187,7 @@ class _Framed(_Changing[SlotState]):
         return {"slot": state.slot, "owners": owners, "length": state.length}
 
 
-class VariableRateStrict(_Framed[Slot]):
+class VariableRateStrict(_SlotPolicy[Slot]):
     """The owner of the slot if eligible, else no warp."""
 
     name = "variable_rate_strict"
@@ -206,7 +206,7 @@ class VariableRateStrict(_Framed[Slot]):
         return (Slot(slot, *frame) for frame in self.frames() for slot in range(len(self.frame)))
 
 
-class VariableRate(_Framed[SlotAndLast]):
+class VariableRate(_SlotPolicy[SlotAndLast]):
     """The owner of the slot if eligible, else the first after the last warp that got a slot its owner could not use."""
 
     name = "variable_rate"
@@ -234,7 +234,7 @@ class VariableRate(_Framed[SlotAndLast]):
         return super().registers(state) | {"last": 1 << state.last}
 
 
-class CacheConscious(_Changing[Locality]):
+class CacheConscious(_ChangeablePolicy[Locality]):
     """Round robin among the warps with the highest scores: as many as the cutoff admits, at least one."""
 
     name = "ccws"

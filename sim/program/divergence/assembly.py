@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from .graph import Block, Function, Made, Virtual
+from .graph import Block, Function, Insertion, Virtual
 from .instructions import INVERSE, NAMES, Instruction, parse
 
 __all__ = ["ADDED", "Label", "Lines", "SimtError", "Source", "assembled", "split_source", "write"]
@@ -220,12 +220,12 @@ def write(function: Function, place_of: dict[Virtual, int]) -> list[str]:
     return lines
 
 
-def _ending(block: Block, following: str | None, returns: Collection[str]) -> Iterator[Instruction | Made | str]:
+def _ending(block: Block, following: str | None, returns: Collection[str]) -> Iterator[Instruction | Insertion | str]:
     if block.kind == "jump":
         if block.targets[0] in returns:
-            yield Made("ret")
+            yield Insertion("ret")
         elif block.targets[0] != following:
-            yield Made(f"j\t{block.targets[0]}")
+            yield Insertion(f"j\t{block.targets[0]}")
     elif block.kind == "branch":
         assert block.branch is not None
         taken, other = block.targets
@@ -234,26 +234,26 @@ def _ending(block: Block, following: str | None, returns: Collection[str]) -> It
             branch, taken, other = _inverted(branch), other, taken
         yield _aimed(branch, taken)
         if other != following:
-            yield Made(f"j\t{other}")
+            yield Insertion(f"j\t{other}")
     elif block.end is not None:
         yield block.end
 
 
-def _inverted(branch: Instruction | Made) -> Instruction | Made:
-    if isinstance(branch, Made):
+def _inverted(branch: Instruction | Insertion) -> Instruction | Insertion:
+    if isinstance(branch, Insertion):
         op, rest = branch.text.split("\t", 1)
-        return Made(f"{INVERSE[op]}\t{rest}", branch.writes, branch.reads)
+        return Insertion(f"{INVERSE[op]}\t{rest}", branch.writes, branch.reads)
     return replace(branch, op=INVERSE[branch.op])
 
 
-def _aimed(branch: Instruction | Made, target: str) -> Instruction | Made:
-    """Return the branch with its target: a Made one has none in its text."""
-    if isinstance(branch, Made):
-        return Made(f"{branch.text}, {target}", branch.writes, branch.reads)
+def _aimed(branch: Instruction | Insertion, target: str) -> Instruction | Insertion:
+    """Return the branch with its target: an inserted one has none in its text."""
+    if isinstance(branch, Insertion):
+        return Insertion(f"{branch.text}, {target}", branch.writes, branch.reads)
     return replace(branch, text=f"{branch.op}\t{', '.join([*branch.operands[:-1], target])}")
 
 
-def _text(item: Instruction | Made, place_of: dict[Virtual, int]) -> str:
+def _text(item: Instruction | Insertion, place_of: dict[Virtual, int]) -> str:
     if isinstance(item, Instruction):
         return item.text
     names = [NAMES[place_of[one] if isinstance(one, Virtual) else one] for one in (*item.writes, *item.reads)]

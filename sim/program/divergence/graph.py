@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from .instructions import Instruction
 
-__all__ = ["Block", "Function", "Loop", "Made", "Virtual", "loops", "post_dominators", "reach", "reverse"]
+__all__ = ["Block", "Function", "Insertion", "Loop", "Virtual", "loops", "post_dominators", "reach", "reverse"]
 
 Node = TypeVar("Node", bound=Hashable)
 
@@ -22,7 +22,7 @@ class Virtual:
 
 
 @dataclass(eq=False)
-class Made:
+class Insertion:
     """An instruction that the pass adds: ``{0}``, ``{1}`` in ``text`` are its registers, results first."""
 
     text: str
@@ -39,8 +39,8 @@ class Block:
     """
 
     name: str
-    items: list[Instruction | Made | str] = field(default_factory=list)
-    branch: Instruction | Made | None = None
+    items: list[Instruction | Insertion | str] = field(default_factory=list)
+    branch: Instruction | Insertion | None = None
     targets: list[str] = field(default_factory=list)
     #: ``jump``, ``branch``, ``return``, ``indirect`` or ``stop`` (control never passes it).
     kind: str = "jump"
@@ -100,7 +100,7 @@ class Function:
         found: set[str] = reach(before, [self.last])
         return set(self.blocks) - found
 
-    def meetings(self, edges: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    def reconvergence(self, edges: Mapping[str, Sequence[str]]) -> dict[str, str]:
         """The block where lanes that diverge after a block reconverge: its immediate post-dominator.
 
         Lanes that end the program need not be waited for, so their paths do not count, except from blocks whose paths

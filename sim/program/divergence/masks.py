@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from .graph import Block, Function, Loop, Made, Virtual, loops, post_dominators, reach
+from .graph import Block, Function, Insertion, Loop, Virtual, loops, post_dominators, reach
 from .predicates import Predicate, predicate
 
 __all__ = ["mask_loops", "one_header", "separate_loops"]
@@ -72,8 +72,9 @@ def _add_header(function: Function, entries: list[str]) -> None:
     for value, entry in enumerate(entries):
         for source in sources:
             if entry in function.blocks[source].targets:
-                edge = Block(function.fresh("edge"), [Made(f"li\t{{0}}, {value}", (number,))], targets=[header.name],
-                             place=function.blocks[source].place)
+                load = Insertion(f"li\t{{0}}, {value}", (number,))
+                place = function.blocks[source].place
+                edge = Block(function.fresh("edge"), [load], targets=[header.name], place=place)
                 function.redirect(source, entry, edge.name)
                 function.add(edge, source)
     function.add(header, _before(function, entries[0]))
@@ -92,9 +93,9 @@ def _dispatch(function: Function, block: Block, number: Virtual, ways: list[tupl
         compared: Virtual = number
         if value:
             compared = Virtual("difference")
-            block.items.append(Made(f"addi\t{{0}}, {{1}}, {-value}", (compared,), (number,)))
+            block.items.append(Insertion(f"addi\t{{0}}, {{1}}, {-value}", (compared,), (number,)))
         following = Block(function.fresh("dispatch"), place=block.place)
-        block.kind, block.branch, block.divergent = "branch", Made("beqz\t{0}", (), (compared,)), divergent
+        block.kind, block.branch, block.divergent = "branch", Insertion("beqz\t{0}", (), (compared,)), divergent
         block.targets = [way, following.name]
         function.add(following, block.name)
         block = following
@@ -118,7 +119,7 @@ def _mask(function: Function, loop: Loop, found: list[Loop]) -> None:
     ways = [(name, target) for name in function.blocks if name in loop.body for target in edges[name]
             if target not in loop.body and (target not in lost or loop.header in lost)]
     lanes = Virtual("lanes")
-    before = [Made(f"csrr\t{{0}}, {_ACTIVE_THREADS}", (lanes,))]
+    before = [Insertion(f"csrr\t{{0}}, {_ACTIVE_THREADS}", (lanes,))]
     around = {target: sum(target in one.body for one in found) for _, target in ways}
     # Exit targets: those that leave most loops first, so that the others are branches inside a loop.
     targets = sorted(around, key=around.__getitem__)
@@ -168,11 +169,11 @@ def _where_they_stand(function: Function, ways: list[tuple[str, str]], targets: 
         behind = Block(function.fresh("left"), place=function.blocks[ways[-1][0]].place)
     for name, target in ways:
         block = function.blocks[name]
-        note = [Made(f"li\t{{0}}, {-2 * targets.index(target)}", (way_out,))] if behind is not None else []
+        note = [Insertion(f"li\t{{0}}, {-2 * targets.index(target)}", (way_out,))] if behind is not None else []
         goal = target if behind is None else behind.name
         if not block.divergent:
             # All remaining lanes leave together, with those that wait.
-            edge = Block(function.fresh("leave"), [*note, Made(".insn r 0x0B, 0, 0, x0, {0}, x0", (), (lanes,))],
+            edge = Block(function.fresh("leave"), [*note, Insertion(".insn r 0x0B, 0, 0, x0, {0}, x0", (), (lanes,))],
                          targets=[goal], place=block.place)
             _put_edge(function, name, target, edge)
             continue
@@ -182,7 +183,7 @@ def _where_they_stand(function: Function, ways: list[tuple[str, str]], targets: 
             condition = _go_by(block, added, condition, stay_where_taken, going)
         block.items += [*note, *added]
         negated = "x1" if condition.taken != stay_where_taken else "x0"
-        block.items.append(Made(f".insn r 0x0B, 5, 0, {negated}, {{0}}, {{1}}", (), (condition.register, lanes)))
+        block.items.append(Insertion(f".insn r 0x0B, 5, 0, {negated}, {{0}}, {{1}}", (), (condition.register, lanes)))
         block.divergent = False
         function.redirect(name, target, goal)
     if behind is not None:
@@ -191,7 +192,9 @@ def _where_they_stand(function: Function, ways: list[tuple[str, str]], targets: 
         _dispatch(function, behind, way_out, numbered, divergent=True)
 
 
-def _go_by(block: Block, added: list[Made], condition: Predicate, stay_where_taken: bool, going: Virtual) -> Predicate:
+def _go_by(
+    block: Block, added: list[Insertion], condition: Predicate, stay_where_taken: bool, going: Virtual
+) -> Predicate:
     """Set ``going`` to 1 in lanes that stay, and branch on it: in lanes that wait at another exit it is 0.
 
     In waiting lanes, the registers that the branch tested are those of an earlier iteration.
@@ -200,16 +203,18 @@ def _go_by(block: Block, added: list[Made], condition: Predicate, stay_where_tak
     right = condition.taken == stay_where_taken
     op, _, rest = added[-1].text.partition("\t") if added else ("", "", "")
     if added and (right or op in swapped):
-        added[-1] = Made(f"{op if right else swapped[op]}\t{rest}", (going,), added[-1].reads)
+        added[-1] = Insertion(f"{op if right else swapped[op]}\t{rest}", (going,), added[-1].reads)
     elif right:
-        added.append(Made("mv\t{0}, {1}", (going,), (condition.register,)))
+        added.append(Insertion("mv\t{0}, {1}", (going,), (condition.register,)))
     else:
-        added.append(Made("xori\t{0}, {1}, 1", (going,), (condition.register,)))
-    block.branch = Made("bnez\t{0}" if stay_where_taken else "beqz\t{0}", (), (going,))
+        added.append(Insertion("xori\t{0}, {1}, 1", (going,), (condition.register,)))
+    block.branch = Insertion("bnez\t{0}" if stay_where_taken else "beqz\t{0}", (), (going,))
     return Predicate(going, stay_where_taken)
 
 
-def _one_end(function: Function, loop: Loop, ways: list[tuple[str, str]], targets: list[str], lanes: Virtual) -> Made:
+def _one_end(
+    function: Function, loop: Loop, ways: list[tuple[str, str]], targets: list[str], lanes: Virtual
+) -> Insertion:
     """Lead all exits and back edges to one new block; return the instruction to add before the loop."""
     way_out = Virtual("way_out")
     back = [name for name in function.blocks if name in loop.body and loop.header in function.blocks[name].targets]
@@ -217,17 +222,17 @@ def _one_end(function: Function, loop: Loop, ways: list[tuple[str, str]], target
     function.add(end, back[-1])
     for source, target in ways:
         value = -2 * targets.index(target)
-        edge = Block(function.fresh("leave"), [Made(f"li\t{{0}}, {value}", (way_out,))], targets=[end.name],
+        edge = Block(function.fresh("leave"), [Insertion(f"li\t{{0}}, {value}", (way_out,))], targets=[end.name],
                      place=function.blocks[source].place)
         _put_edge(function, source, target, edge)
     for source in back:
         function.redirect(source, loop.header, end.name)
     behind = Block(function.fresh("left"), place=end.place)
-    end.items = [Made(".insn r 0x0B, 5, 0, x0, {0}, {1}", (), (way_out, lanes))]
-    end.kind, end.branch, end.targets = "branch", Made("bgtz\t{0}", (), (way_out,)), [loop.header, behind.name]
+    end.items = [Insertion(".insn r 0x0B, 5, 0, x0, {0}, {1}", (), (way_out, lanes))]
+    end.kind, end.branch, end.targets = "branch", Insertion("bgtz\t{0}", (), (way_out,)), [loop.header, behind.name]
     function.add(behind, end.name)
     _dispatch(function, behind, way_out, [(-2 * place, target) for place, target in enumerate(targets)], divergent=True)
-    return Made(f"li\t{{0}}, {_STAYS}", (way_out,))
+    return Insertion(f"li\t{{0}}, {_STAYS}", (way_out,))
 
 
 def _put_edge(function: Function, source: str, target: str, edge: Block) -> None:
@@ -238,7 +243,7 @@ def _put_edge(function: Function, source: str, target: str, edge: Block) -> None
     function.add(edge, source if falls else list(function.blocks)[-1])
 
 
-def _add_preheader(function: Function, loop: Loop, items: list[Made]) -> None:
+def _add_preheader(function: Function, loop: Loop, items: list[Insertion]) -> None:
     block = Block(function.fresh("loop"), list(items), targets=[loop.header], place=function.blocks[loop.header].place)
     edges = function.edges()
     # The blocks that the pass added to the loop lie inside too.

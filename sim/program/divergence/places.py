@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 
-from .graph import Block, Function, Made, Virtual
+from .graph import Block, Function, Insertion, Virtual
 from .instructions import FREE, Instruction
 
 __all__ = ["TooManyValues", "place_values"]
@@ -29,7 +29,7 @@ class TooManyValues(Exception):
     """The values do not fit into one function's share of the pass's stack."""
 
 
-class _Live:
+class _Liveness:
     """The registers and added values that are live at each place."""
 
     def __init__(self, function: Function) -> None:
@@ -44,7 +44,7 @@ class _Live:
             return 1 << operand
         return 1 << self.values.setdefault(operand, 64 + len(self.values))
 
-    def effect(self, item: Instruction | Made) -> tuple[int, int]:
+    def effect(self, item: Instruction | Insertion) -> tuple[int, int]:
         """The registers that an instruction reads and writes."""
         if isinstance(item, Instruction):
             return item.reads, item.writes
@@ -56,8 +56,8 @@ class _Live:
         return reads & ~1, writes & ~1
 
     @staticmethod
-    def items(block: Block) -> list[Instruction | Made]:
-        return [item for item in (*block.items, block.branch, block.end) if isinstance(item, (Instruction, Made))]
+    def items(block: Block) -> list[Instruction | Insertion]:
+        return [item for item in (*block.items, block.branch, block.end) if isinstance(item, (Instruction, Insertion))]
 
     def _solve(self) -> None:
         edges = self.function.edges()
@@ -121,7 +121,7 @@ def place_values(function: Function) -> dict[Virtual, int]:
     TooManyValues
         If they need more memory than an instruction can address.
     """
-    live = _Live(function)
+    live = _Liveness(function)
     together = live.together()
     words: dict[Virtual, int] = {}
     while True:
@@ -134,17 +134,17 @@ def place_values(function: Function) -> dict[Virtual, int]:
             taken = {words[other] for other in together[value] if other in words}
             words[value] = next(number for number in itertools.count(1) if number not in taken)
         _spill(function, {value: -4 * words[value] for value in homeless})
-        live = _Live(function)
+        live = _Liveness(function)
     if words:
         size = 4 * max(words.values())
         if size > _MOST_BYTES:
             raise TooManyValues
-        function.blocks[function.entry].items.insert(0, Made(f"addi\ts0, s0, {size}"))
-        function.blocks[function.last].items.append(Made(f"addi\ts0, s0, {-size}"))
+        function.blocks[function.entry].items.insert(0, Insertion(f"addi\ts0, s0, {size}"))
+        function.blocks[function.last].items.append(Insertion(f"addi\ts0, s0, {-size}"))
     return chosen
 
 
-def _choose(live: _Live) -> tuple[dict[Virtual, int], list[Virtual]]:
+def _choose(live: _Liveness) -> tuple[dict[Virtual, int], list[Virtual]]:
     conflicts = live.conflicts()
     numbers = {number: value for value, number in live.values.items()}
     chosen: dict[Virtual, int] = {}
@@ -168,18 +168,18 @@ def _spill(function: Function, slots: dict[Virtual, int]) -> None:
     """Load these before each instruction that reads them, store them after each that writes them."""
     for block in function.blocks.values():
         block.items = list(_spilled(block.items, slots))
-        if isinstance(block.branch, Made) and any(value in slots for value in block.branch.reads):
+        if isinstance(block.branch, Insertion) and any(value in slots for value in block.branch.reads):
             *loads, branch = _spilled([block.branch], slots)
-            assert isinstance(branch, Made), "a branch writes nothing"
+            assert isinstance(branch, Insertion), "a branch writes nothing"
             block.items += loads
             block.branch = branch
 
 
 def _spilled(
-    items: Sequence[Instruction | Made | str], slots: dict[Virtual, int]
-) -> Iterator[Instruction | Made | str]:
+    items: Sequence[Instruction | Insertion | str], slots: dict[Virtual, int]
+) -> Iterator[Instruction | Insertion | str]:
     for item in items:
-        if not isinstance(item, Made) or not any(value in slots for value in (*item.reads, *item.writes)):
+        if not isinstance(item, Insertion) or not any(value in slots for value in (*item.reads, *item.writes)):
             yield item
             continue
         instead: dict[Virtual | int, Virtual] = {
@@ -187,11 +187,11 @@ def _spilled(
         }
         for value in dict.fromkeys(item.reads):
             if value in slots:
-                yield Made(f"lw\t{{0}}, {slots[value]}(s0)", (instead[value],))
-        yield Made(
+                yield Insertion(f"lw\t{{0}}, {slots[value]}(s0)", (instead[value],))
+        yield Insertion(
             item.text, tuple(instead.get(value, value) for value in item.writes),
             tuple(instead.get(value, value) for value in item.reads),
         )
         for value in dict.fromkeys(item.writes):
             if value in slots:
-                yield Made(f"sw\t{{0}}, {slots[value]}(s0)", (), (instead[value],))
+                yield Insertion(f"sw\t{{0}}, {slots[value]}(s0)", (), (instead[value],))

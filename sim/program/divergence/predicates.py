@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .graph import Block, Made, Virtual
+from .graph import Block, Insertion, Virtual
 from .instructions import CONDITIONS, ZERO, Instruction
 
 __all__ = ["Predicate", "predicate"]
@@ -18,7 +18,7 @@ class Predicate:
     taken: bool
 
 
-def predicate(block: Block) -> tuple[list[Made], Predicate]:
+def predicate(block: Block) -> tuple[list[Insertion], Predicate]:
     """Return the condition of the block's branch, and the instructions that compute it before the branch."""
     condition, left, right = _condition(block.branch)
     if right == ZERO and condition in ("eq", "ne"):
@@ -26,22 +26,23 @@ def predicate(block: Block) -> tuple[list[Made], Predicate]:
             return [], Predicate(left, condition == "ne")
         result = Virtual("condition")
         op = "seqz" if condition == "eq" else "snez"
-        return [Made(f"{op}\t{{0}}, {{1}}", (result,), (left,))], Predicate(result, True)
+        return [Insertion(f"{op}\t{{0}}, {{1}}", (result,), (left,))], Predicate(result, True)
     result = Virtual("condition")
     if condition in ("eq", "ne"):
         # Both in one register: it is dead between them.
         return [
-            Made("xor\t{0}, {1}, {2}", (result,), (left, right)), Made("seqz\t{0}, {1}", (result,), (result,)),
+            Insertion("xor\t{0}, {1}, {2}", (result,), (left, right)),
+            Insertion("seqz\t{0}, {1}", (result,), (result,)),
         ], Predicate(result, condition == "eq")
     if condition[:2] in ("gt", "le"):
         left, right = right, left
     op = "sltu" if condition.endswith("u") else "slt"
-    made = Made(f"{op}\t{{0}}, {{1}}, {{2}}", (result,), (left, right))
+    made = Insertion(f"{op}\t{{0}}, {{1}}, {{2}}", (result,), (left, right))
     return [made], Predicate(result, condition[:2] in ("lt", "gt"))
 
 
-def _condition(branch: Instruction | Made | None) -> tuple[str, Virtual | int, Virtual | int]:
-    if isinstance(branch, Made):
+def _condition(branch: Instruction | Insertion | None) -> tuple[str, Virtual | int, Virtual | int]:
+    if isinstance(branch, Insertion):
         return CONDITIONS[branch.text.split("\t")[0]], branch.reads[0], ZERO
     assert branch is not None
     registers = branch.registers
@@ -52,6 +53,6 @@ def _is_boolean(block: Block, wanted: Virtual | int) -> bool:
     for item in reversed(block.items):
         if isinstance(item, Instruction) and isinstance(wanted, int) and item.writes >> wanted & 1:
             return item.is_boolean
-        if isinstance(item, Made) and wanted in item.writes:
+        if isinstance(item, Insertion) and wanted in item.writes:
             return False
     return False

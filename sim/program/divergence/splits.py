@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .graph import Block, Function, Made, Virtual, reach, reverse
+from .graph import Block, Function, Insertion, Virtual, reach, reverse
 from .predicates import predicate
 
 __all__ = ["split_branches"]
@@ -23,7 +23,7 @@ _JOIN = ".insn r 0x0B, 3, 0, x0, {0}, x0"
 
 
 @dataclass
-class _Meeting:
+class _Reconvergence:
     """A reconvergence point, the blocks that split, and all between: ``region`` (with the splits)."""
 
     place: str
@@ -36,26 +36,26 @@ def split_branches(function: Function) -> None:
     """Insert splits and joins for all blocks that are marked divergent."""
     edges = function.edges()
     lost = function.lost(edges)
-    meet = function.meetings(edges)
-    meetings: dict[str, _Meeting] = {}
+    meet = function.reconvergence(edges)
+    merges: dict[str, _Reconvergence] = {}
     for name, block in function.blocks.items():
         if block.divergent and block.branch is not None and len(edges[name]) > 1:
             place = meet[name]
-            meeting = meetings.setdefault(place, _Meeting(place, [], set(), Virtual("depth")))
-            meeting.splits.append(name)
+            merge = merges.setdefault(place, _Reconvergence(place, [], set(), Virtual("depth")))
+            merge.splits.append(name)
             region = reach(edges, edges[name], (place,))
             assert name not in region, "a divergent branch that is reached again before its lanes have reconverged"
             # Lanes that end the program do not come back: they do not need the stack.
-            meeting.region |= {name} | (region if name in lost else region - lost)
-    _grow(meetings)
-    entries = {place: _entries(meeting, edges) for place, meeting in meetings.items()}
-    chains = {place: _chain(function, meeting, edges) for place, meeting in meetings.items()}
+            merge.region |= {name} | (region if name in lost else region - lost)
+    _grow(merges)
+    entries = {place: _entries(merge, edges) for place, merge in merges.items()}
+    chains = {place: _chain(function, merge, edges) for place, merge in merges.items()}
     into: dict[tuple[str, str], Block] = {}
-    for place, meeting in meetings.items():
-        _note_depth(function, meeting, entries[place], chains, reverse(edges), into)
+    for place, merge in merges.items():
+        _note_depth(function, merge, entries[place], chains, reverse(edges), into)
 
 
-def _grow(meetings: dict[str, _Meeting]) -> None:
+def _grow(merges: dict[str, _Reconvergence]) -> None:
     """Grow each region that contains another's reconvergence point until it contains all of that region or none of it.
 
     The depth is noted on the edges into a region; inside the other region the stack may already be deeper.
@@ -63,8 +63,8 @@ def _grow(meetings: dict[str, _Meeting]) -> None:
     changed = True
     while changed:
         changed = False
-        for outer in meetings.values():
-            for inner in meetings.values():
+        for outer in merges.values():
+            for inner in merges.values():
                 if inner is outer or inner.place not in outer.region or inner.region <= outer.region:
                     continue
                 if inner.region & outer.region:
@@ -72,79 +72,79 @@ def _grow(meetings: dict[str, _Meeting]) -> None:
                     changed = True
 
 
-def _entries(meeting: _Meeting, edges: dict[str, list[str]]) -> dict[str, list[str]]:
+def _entries(merge: _Reconvergence, edges: dict[str, list[str]]) -> dict[str, list[str]]:
     """The edges into the region: sources by target."""
     result: dict[str, list[str]] = {}
     for source, targets in edges.items():
-        if source not in meeting.region:
+        if source not in merge.region:
             for target in targets:
-                if target in meeting.region:
+                if target in merge.region:
                     result.setdefault(target, []).append(source)
     return result
 
 
-def _pushed(meeting: _Meeting, edges: dict[str, list[str]]) -> dict[str, int]:
+def _pushed(merge: _Reconvergence, edges: dict[str, list[str]]) -> dict[str, int]:
     """The most entries of this reconvergence point that can be on the stack after each block of its region."""
-    pushed = {name: int(name in meeting.splits) for name in meeting.region}
-    work = list(meeting.region)
+    pushed = {name: int(name in merge.splits) for name in merge.region}
+    work = list(merge.region)
     while work:
         name = work.pop()
         for target in edges[name]:
             if target in pushed:
-                new = pushed[name] + (target in meeting.splits)
+                new = pushed[name] + (target in merge.splits)
                 if new > pushed[target]:
-                    assert new <= len(meeting.splits), "a split that is reached again before its lanes have reconverged"
+                    assert new <= len(merge.splits), "a split that is reached again before its lanes have reconverged"
                     pushed[target] = new
                     work.append(target)
     return pushed
 
 
-def _chain(function: Function, meeting: _Meeting, edges: dict[str, list[str]]) -> tuple[Block, list[str]]:
+def _chain(function: Function, merge: _Reconvergence, edges: dict[str, list[str]]) -> tuple[Block, list[str]]:
     """Add the joins before the reconvergence point; return the block after the last join, and the blocks redirected."""
-    pushed = _pushed(meeting, edges)
-    ways = {name: pushed[name] for name in function.blocks if name in meeting.region and meeting.place in edges[name]}
-    place = function.blocks[meeting.place]
-    behind = Block(function.fresh("met"), targets=[meeting.place], place=place.place)
+    pushed = _pushed(merge, edges)
+    ways = {name: pushed[name] for name in function.blocks if name in merge.region and merge.place in edges[name]}
+    place = function.blocks[merge.place]
+    after = Block(function.fresh("met"), targets=[merge.place], place=place.place)
     order = list(function.blocks)
-    function.add(behind, order[order.index(meeting.place) - 1])
-    names = [behind.name]
+    function.add(after, order[order.index(merge.place) - 1])
+    names = [after.name]
     for _ in range(max(ways.values(), default=0)):
-        items = [Made(_JOIN, (), (meeting.depth,))]
+        items = [Insertion(_JOIN, (), (merge.depth,))]
         join = Block(function.fresh("join"), [*items], targets=[names[-1]], place=place.place)
         order = list(function.blocks)
         function.add(join, order[order.index(names[-1]) - 1])
         names.append(join.name)
     for name, count in ways.items():
-        function.redirect(name, meeting.place, names[count])
-    return behind, list(ways)
+        function.redirect(name, merge.place, names[count])
+    return after, list(ways)
 
 
 def _note_depth(
-    function: Function, meeting: _Meeting, entries: dict[str, list[str]], chains: dict[str, tuple[Block, list[str]]],
-    before: dict[str, list[str]], into: dict[tuple[str, str], Block],
+    function: Function, merge: _Reconvergence, entries: dict[str, list[str]],
+    chains: dict[str, tuple[Block, list[str]]], before: dict[str, list[str]], into: dict[tuple[str, str], Block],
 ) -> None:
     """Add the splits, and note the depth where the region is entered; ``into`` has the new blocks on edges."""
     noted = set()
     for target, sources in entries.items():
         block = function.blocks[target]
         if set(sources) == set(before[target]):
-            if target in meeting.splits:
+            if target in merge.splits:
                 noted.add(target)
             else:
-                block.items.insert(_first(block), Made(_DEPTH, (meeting.depth,)))
+                block.items.insert(_first(block), Insertion(_DEPTH, (merge.depth,)))
             continue
-        behind, ways = chains.get(target, (None, []))
-        if behind is not None and set(ways) & set(sources):
+        after, ways = chains.get(target, (None, []))
+        if after is not None and set(ways) & set(sources):
             assert set(ways) <= set(sources), "all that comes through a chain enters the region there"
-            behind.items.append(Made(_DEPTH, (meeting.depth,)))
+            after.items.append(Insertion(_DEPTH, (merge.depth,)))
         for source in sources:
             if source not in ways:
-                _edge(function, source, target, into).items.append(Made(_DEPTH, (meeting.depth,)))
-    for name in meeting.splits:
+                _edge(function, source, target, into).items.append(Insertion(_DEPTH, (merge.depth,)))
+    for name in merge.splits:
         block = function.blocks[name]
         added, condition = predicate(block)
-        split = (Made(_SPLIT, (meeting.depth,), (condition.register,)) if name in noted
-                 else Made(_SPLIT_ONLY, (), (condition.register,)))
+        split = (Insertion(_SPLIT, (merge.depth,), (condition.register,)) if name in noted
+                 else Insertion(_SPLIT_ONLY, (), (condition.register,)))
         block.items += [*added, split]
 
 

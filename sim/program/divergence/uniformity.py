@@ -98,7 +98,7 @@ class _Analysis:
 
     def _look_at(self, level: Loop | None) -> None:
         edges = self._level(level)
-        meet = post_dominators(edges, "END") if level is not None else self._meetings(edges)
+        meet = post_dominators(edges, "END") if level is not None else self._reconvergence(edges)
         for node in list(edges):
             if isinstance(node, Loop):
                 if node.parent is level:
@@ -106,8 +106,8 @@ class _Analysis:
             elif node in self.result.divergent and self.innermost.get(str(node)) is level:
                 self._look_at_node(node, edges, meet, level)
 
-    def _meetings(self, edges: Mapping[object, list[object]]) -> Mapping[object, object]:
-        """Like Function.meetings, for the function's own level."""
+    def _reconvergence(self, edges: Mapping[object, list[object]]) -> Mapping[object, object]:
+        """Like Function.reconvergence, for the function's own level."""
         last = self.function.last
         lost = set(edges) - reach(reverse(edges), [last]) if last in edges else set(edges)
         kept = {node: [one for one in targets if one not in lost]
@@ -128,7 +128,7 @@ class _Analysis:
         region = reach(edges, targets, () if node not in meet else (meet[node],))
         blocks = self._blocks(region - {"EXIT", "AGAIN", "END"})
         if node not in meet or any(one not in meet for one in region):
-            raise _Endless(node.header if isinstance(node, Loop) else str(node))
+            raise _EndlessLoop(node.header if isinstance(node, Loop) else str(node))
         cause = self._causes[node.header] if isinstance(node, Loop) else str(node)
         self._note_apart(blocks, cause)
         sources = blocks | self._blocks([node])
@@ -206,7 +206,7 @@ class _Analysis:
             self.result.calls.append((instruction, state.divergent))
 
 
-class _Endless(Exception):
+class _EndlessLoop(Exception):
     """Lanes diverge at this block, and some of them never come back."""
 
 
@@ -239,7 +239,7 @@ def analyse(
     analysis = _Analysis(shape, Flow(shape, start, results, around_barriers), everything)
     try:
         return analysis.run()
-    except _Endless as error:
+    except _EndlessLoop as error:
         block = shape.function.blocks[str(error)]
         reason = (
             "an endless loop where lanes have diverged: the other lanes would wait for ever (at -O3 the compiler may "

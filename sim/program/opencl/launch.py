@@ -28,7 +28,7 @@ _LOCAL_ALIGN = 64
 
 
 @dataclass(frozen=True)
-class _Built:
+class _KernelDescription:
     """The program's description of its kernel (source.py, local.py)."""
 
     name: str
@@ -51,11 +51,11 @@ def _table(image: ElfImage, name: str) -> bytes:
     raise KeyError(name)
 
 
-def _built(image: ElfImage) -> _Built:
+def _built(image: ElfImage) -> _KernelDescription:
     about = json.loads(_table(image, "__metronome_about").rstrip(b"\0").decode())
     words = [word for (word,) in struct.iter_unpack("<I", _table(image, "__metronome_places"))]
     local_bytes, local_align, together = struct.unpack("<3I", _table(image, TABLE))
-    return _Built(
+    return _KernelDescription(
         about["name"], tuple(Parameter(*one) for one in about["parameters"]),
         tuple(about["required"]) if about["required"] else None,
         tuple(zip(words[0:-1:2], words[1:-1:2], strict=True)), words[-1], local_bytes, local_align, bool(together),
@@ -114,7 +114,7 @@ def _sizes(name: str, value: int | Sequence[int]) -> list[int]:
     return sizes
 
 
-def _local_size(problem: OpenCl, built: _Built, config: SmConfig, sizes: Sequence[int]) -> list[int]:
+def _local_size(problem: OpenCl, built: _KernelDescription, config: SmConfig, sizes: Sequence[int]) -> list[int]:
     """The local size from host.py or the kernel; else the one that fills a warp, as far as it divides the range."""
     given = problem.local_size
     required = None if built.required is None else list(built.required[: len(sizes)])
@@ -147,7 +147,7 @@ def _filling(sizes: Sequence[int], lanes: int) -> list[int]:
     return local
 
 
-def _arguments(problem: OpenCl, built: _Built) -> tuple[bytes, int]:
+def _arguments(problem: OpenCl, built: _KernelDescription) -> tuple[bytes, int]:
     """The bytes of all arguments, and of the local memory of a work-group."""
     block = bytearray(built.argument_bytes)
     local = _rounded(built.local_bytes, built.local_align)
@@ -193,6 +193,6 @@ def _address(what: str, value: object, parameter: Parameter, problem: OpenCl) ->
     ends = [(address, address + max(1, len(data))) for address, data in problem.buffers.values()]
     if type(value) is not int or not (value == 0 or any(first <= value < end for first, end in ends)):
         raise ValueError(
-            f"{what} is a __{parameter.kind} pointer: give what Buffers.place has returned, not {short(value)}"
+            f"{what} is a __{parameter.kind} pointer: give the return value of Buffers.place, not {short(value)}"
         )
     return value

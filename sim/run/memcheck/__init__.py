@@ -1,8 +1,8 @@
 """The memory checker (docs/memcheck.md): finds a program's forbidden memory accesses in lock step."""
 
-from .areas import Area, Declared, declared
+from .areas import Area, DeclaredAreas, declared
 from .checker import MemCheck
 from .finding import Finding, Side
 from .leftovers import Leftover, results
 
-__all__ = ["Area", "Declared", "Finding", "Leftover", "MemCheck", "Side", "declared", "results"]
+__all__ = ["Area", "DeclaredAreas", "Finding", "Leftover", "MemCheck", "Side", "declared", "results"]

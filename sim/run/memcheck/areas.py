@@ -11,7 +11,7 @@ from metronome.riscv_kernels.host import UNWRITTEN
 if TYPE_CHECKING:  # the simulation process compiles no kernels: saves a fifth of its start
     from ...program.kernels import Launch
 
-__all__ = ["HEAP_BYTES", "Area", "Declared", "declared"]
+__all__ = ["HEAP_BYTES", "Area", "DeclaredAreas", "declared"]
 
 #: Vortex's runtime writes 32 counters of 64 bits for each core there.
 _COUNTER_DUMP_BYTES = 256
@@ -39,7 +39,7 @@ class Area:
 
 
 @dataclass(frozen=True, slots=True)
-class Declared:
+class DeclaredAreas:
     """The areas that a program may use, in ascending order, without overlap. ``named``: those that a report names."""
 
     areas: tuple[Area, ...]
@@ -56,7 +56,7 @@ class Declared:
         return f"{address - nearest.end} bytes past the end of {place}"
 
 
-def declared(launch: Launch, config: SmConfig) -> Declared:
+def declared(launch: Launch, config: SmConfig) -> DeclaredAreas:
     """Return the areas of a program on a machine.
 
     A launch with buffers names all its areas. One without (``--elf``, ``--bin``) may have an undeclared heap:
@@ -88,7 +88,7 @@ def declared(launch: Launch, config: SmConfig) -> Declared:
         for start, written in ((memory_map.user, False), behind):
             areas = _with_heap(areas, start, min(start + HEAP_BYTES, memory_map.stack_top - stacks), written)
         areas = _with_heap(areas, memory_map.local + config.local_bytes, memory_map.end)
-    return Declared(tuple(areas), named)
+    return DeclaredAreas(tuple(areas), named)
 
 
 def _with_heap(areas: list[Area], first: int, end: int, written: bool = False) -> list[Area]:

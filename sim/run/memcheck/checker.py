@@ -8,7 +8,7 @@ from ...machine.golden.memory_ops import common_address, loaded
 from ...machine.golden.state import State
 from ...machine.golden.view import View
 from .access import Access
-from .areas import Declared
+from .areas import DeclaredAreas
 from .finding import SAME_VALUE, Finding, Side
 from .leftovers import Leftover, leftovers
 from .order import LANE_BITS, MAX_ACCESSES, Order
@@ -41,7 +41,7 @@ class MemCheck:
     docs/memcheck.md lists the defects found and those missed. ``strict``: stores of the same value are races, too.
     """
 
-    def __init__(self, state: State, declared: Declared, *, strict: bool = False) -> None:
+    def __init__(self, state: State, declared: DeclaredAreas, *, strict: bool = False) -> None:
         config = state.config
         self.cycle = 0
         self._strict = strict

@@ -7,7 +7,7 @@ import bisect
 import numpy as np
 
 from ...machine.memory.shadow import PAGE_BITS, PAGE_BYTES, Pages
-from .areas import Declared
+from .areas import DeclaredAreas
 
 __all__ = ["DECLARED", "WORD_BYTES", "WRITTEN", "Cells", "Flags", "spread"]
 
@@ -25,7 +25,7 @@ class Flags(Pages):
     undefined bits, their origin, and the store (both as :class:`.origins.Origins` numbers them; 0: none).
     """
 
-    def __init__(self, declared: Declared) -> None:
+    def __init__(self, declared: DeclaredAreas) -> None:
         self._areas = declared.areas
         self._starts = [area.address for area in declared.areas]
         self._flags = np.zeros(0, np.uint8)

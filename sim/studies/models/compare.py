@@ -13,11 +13,11 @@ from .hong_kim import HongKim
 from .mix import Mix
 from .parameters import Parameters
 
-__all__ = ["Judged", "estimates", "hong_kim_of", "roofline"]
+__all__ = ["KernelEstimates", "estimates", "hong_kim_of", "roofline"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Judged:
+class KernelEstimates:
     """A kernel: measured cycles of its region, each model's estimate, and whether the Fermi study's model applies."""
 
     kernel: str
@@ -61,10 +61,10 @@ def roofline(mix: Mix, parameters: Parameters) -> float:
     return max(mix.instructions * parameters.issue, (mix.misses + mix.written) * parameters.line)
 
 
-def estimates(kernel: str, cycles: int, mix: Mix, parameters: Parameters) -> Judged:
+def estimates(kernel: str, cycles: int, mix: Mix, parameters: Parameters) -> KernelEstimates:
     """Apply every model to one kernel."""
     average = cpi_cycles(mix, parameters, Case.AVERAGE)
-    return Judged(kernel=kernel, cycles=cycles, mix=mix, holds=holds(mix, parameters, average), estimates={
+    return KernelEstimates(kernel=kernel, cycles=cycles, mix=mix, holds=holds(mix, parameters, average), estimates={
         "cpi best": cpi_cycles(mix, parameters, Case.BEST), "cpi average": average,
         "cpi worst": cpi_cycles(mix, parameters, Case.WORST),
         "mwp-cwp": hong_kim_of(mix, parameters, cached=False).cycles,

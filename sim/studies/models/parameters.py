@@ -49,10 +49,10 @@ def parameters_of(findings: Sequence[Finding], curves: Sequence[Curve]) -> Param
     ValueError
         If one of them could not be derived.
     """
-    told = {each.key: each.value for each in findings}
+    values = {each.key: each.value for each in findings}
 
     def value(key: str) -> float:
-        found = told[key]
+        found = values[key]
         if found is None:
             raise ValueError(f"{key} could not be derived")
         return found
@@ -68,6 +68,6 @@ def parameters_of(findings: Sequence[Finding], curves: Sequence[Curve]) -> Param
     return Parameters(
         interval=interval | {"load": alone["load_hit", False], "store": alone["store", False]}, distance=distance,
         # Without a cache every load is a miss.
-        hit=miss if told["load hit"] is None else value("load hit"), miss=miss, local=value("local load"),
+        hit=miss if values["load hit"] is None else value("load hit"), miss=miss, local=value("local load"),
         line=slopes["load_miss", False] / crowd, issue=slopes["alu", False] / crowd,
     )

@@ -20,7 +20,7 @@ from metronome.hdl.presets import PRESETS
 from metronome.hdl.sm import Sm
 from metronome.sim.program.image import read_words
 
-__all__ = ["Embedded", "LineMemory"]
+__all__ = ["EmbeddedSm", "LineMemory"]
 
 
 class LineMemory(Component):
@@ -103,7 +103,7 @@ def _line(words: dict[int, int], number: int) -> int:
     return sum(words.get(first + place, 0) << 8 * place for place in range(0, LINE_BYTES, 4))
 
 
-class Embedded(Component):
+class EmbeddedSm(Component):
     """An SM with a program in memory. It starts in the cycle after reset.
 
     ``done``: the program has ended with ``exit_code``, or ``fault`` has stopped it; ``cycles`` is how long it ran. An
@@ -170,16 +170,16 @@ def _ranges(config: SmConfig, words: dict[int, int]) -> list[range]:
 def main() -> None:
     """Write the design as Verilog."""
     parser = argparse.ArgumentParser(description="The SM with a program in on-chip memory, as Verilog.")
-    parser.add_argument("image", type=Path, help="what metronome build --image has written")
+    parser.add_argument("image", type=Path, help="a file that metronome build --image wrote")
     parser.add_argument("--preset", choices=PRESETS, default="TINY")
-    parser.add_argument("--latency", type=int, default=4, help="of memory, in cycles; 4")
+    parser.add_argument("--latency", type=int, default=4, help="of memory, in cycles; default 4")
     parser.add_argument("-o", "--output", type=Path, required=True, help="the file of Verilog")
     asked = parser.parse_args()
 
     text = asked.image.read_text()
     facts = {words[1]: words[2:] for line in text.splitlines() if (words := line.split())[0] == "//"}
     config = PRESETS[asked.preset].for_chip(policies=("lrr",))
-    design = Embedded(
+    design = EmbeddedSm(
         config, dict(read_words(text)), int(facts["entry"][0], 0), int(facts["argument"][0], 0), latency=asked.latency
     )
     asked.output.write_text(verilog.convert(design, name="embedded", emit_src=False))

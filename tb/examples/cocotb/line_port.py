@@ -32,7 +32,7 @@ class Image:
                     self.write(address, int(word, 16).to_bytes(4, "little"))
                     address += 4
         if "memory" not in self.facts:
-            raise ValueError(f"{path} is no image of metronome build --image")
+            raise ValueError(f"{path} is not an image of metronome build --image")
 
     def line(self, number: int) -> bytearray:
         """Return the bytes of a line, which may be changed."""

@@ -31,16 +31,17 @@ def use_wheel() -> None:
 def main() -> int:
     """Build, run, print; the status is 1 if the test failed."""
     parser = argparse.ArgumentParser(description="Run a program on an exported SM under cocotb.")
-    parser.add_argument("export", type=Path, help="the folder that metronome verilog has written")
-    parser.add_argument("image", type=Path, help="what metronome build --image has written")
+    parser.add_argument("export", type=Path, help="the folder that metronome verilog wrote")
+    parser.add_argument("image", type=Path, help="a file that metronome build --image wrote")
     parser.add_argument("--sim", choices=BUILD_ARGUMENTS, default="verilator")
     parser.add_argument("--test", help="your own cocotb test, a module in the current folder")
-    parser.add_argument("--latency", type=int, help="of memory on the line port, in cycles; 20")
-    parser.add_argument("--policy", type=int, default=0, help="the strap policy; 0")
-    parser.add_argument("--fetch-policy", type=int, default=0, help="the strap fetch_policy; 0")
+    parser.add_argument("--latency", type=int, help="of memory on the line port, in cycles; default 20")
+    parser.add_argument("--policy", type=int, default=0, help="the strap policy; default 0")
+    parser.add_argument("--fetch-policy", type=int, default=0, help="the strap fetch_policy; default 0")
     parser.add_argument("--max-cycles", type=int, default=10_000_000)
     parser.add_argument("--dump", type=Path, help="write memory after the run, as the image")
-    parser.add_argument("--build", type=Path, default=Path("sim_build"), help="the folder to build in; sim_build")
+    parser.add_argument("--build", type=Path, default=Path("sim_build"), help="the folder to build in; default "
+                                                                              "sim_build")
     asked = parser.parse_args()
     bus = json.loads((asked.export / "metronome_sm.json").read_text())["bus"]
     if bus == "axi" and asked.latency is not None:

@@ -50,7 +50,7 @@ async def run_program(dut: Any) -> None:
         memory.take(cycle)
         if cycle > 0 and dut.busy.value == 0:
             break
-        assert cycle < asked["max_cycles"], f"not ended after {cycle} cycles"
+        assert cycle < asked["max_cycles"], f"the run has not ended after {cycle} cycles"
         await FallingEdge(dut.clk)
         cycle += 1
 

@@ -77,7 +77,7 @@ async def run_program(dut: Any) -> None:
         fetch_policy=asked["fetch_policy"], interrupt_enable=1, control=START,
     )
     limit = ClockCycles(dut.clk, asked["max_cycles"])
-    assert await First(RisingEdge(dut.irq), limit) is not limit, f"not ended after {asked['max_cycles']} cycles"
+    assert await First(RisingEdge(dut.irq), limit) is not limit, f"no end after {asked['max_cycles']} cycles"
 
     result = {
         "exit_code": await host.read("exit_code"), "total_cycles": await host.counter("total_cycles"),
@@ -89,4 +89,4 @@ async def run_program(dut: Any) -> None:
     status, pc = await host.read("status"), await host.read("fault_pc")
     assert not status & FAULT, f"fault {await host.read('fault_cause')}, pc {pc:#010x}"
     assert result["exit_code"] == image.word(image.facts["exit_code"][0]) == 0, f"exit code {result['exit_code']}"
-    assert memory.write_if.aw_channel.empty(), "writes are left that nobody has answered"
+    assert memory.write_if.aw_channel.empty(), "some writes have no answer"

@@ -151,13 +151,13 @@ def contents(image: Image, origin: int, size: int) -> list[int]:
 def main() -> int:
     """Write the SoC and return the exit status."""
     parser = argparse.ArgumentParser(description="Write a LiteX SoC around an exported SM.")
-    parser.add_argument("export", type=Path, help="the folder that metronome verilog --bus axi has written")
-    parser.add_argument("image", type=Path, help="what metronome build --image has written")
+    parser.add_argument("export", type=Path, help="the folder that metronome verilog --bus axi wrote")
+    parser.add_argument("image", type=Path, help="a file that metronome build --image wrote")
     parser.add_argument("--output", type=Path, default=Path("litex_soc"), help="the folder; litex_soc")
     asked = parser.parse_args()
     about = json.loads((asked.export / "metronome_sm.json").read_text())
     if about["bus"] != "axi":
-        parser.error(f"{asked.export} is no export with --bus axi")
+        parser.error(f"{asked.export} is not an export with --bus axi")
     image = Image(asked.image)
     places = [range(origin, origin + size) for _, origin, size in RAMS]
     if outside := [line for line in image.lines if not any(line * LINE_BYTES in place for place in places)]:

@@ -23,7 +23,7 @@ namespace {
 
 constexpr uint64_t kLineBytes = 64;
 constexpr int kResetCycles = 3;
-constexpr const char *kNoImage = " is no image of metronome build --image";
+constexpr const char *kNoImage = " is not an image of metronome build --image";
 
 using Line = std::array<uint8_t, kLineBytes>;
 

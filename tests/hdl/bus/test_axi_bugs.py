@@ -27,7 +27,7 @@ BUGS = {
     ),
     "an answer that waits at the SM blocks the other channel": (
         f"{_MASTER}.elaborate", "axi.bready.eq(1)", "axi.bready.eq(~reads.response.valid | writes.response.valid)",
-        SLOW_SM, "not taken at once",
+        SLOW_SM, "not accepted at once",
     ),
     "reads always go first": (
         f"{_MASTER}._answer", "writes.response.valid & ~(reads.response.valid & last)",
@@ -49,12 +49,12 @@ BUGS = {
     ),
     "an id is used again while it is under way": (
         _SLOTS, "self.slot.eq(encode(lowest_one(~taken)))", "self.slot.eq(0)", USUAL,
-        "id whose (read|write) is under way",
+        "id whose (read|write) is in progress",
     ),
     "a place is free before its answer was taken": (
         _SLOTS, "ended.eq(Mux(self.valid & self.ready, one_hot(self.number, count), 0))",
         "ended.eq(Mux(self.done, one_hot(self.done_slot, count), 0))", SLOW_SM,
-        "read .* not |waits for none|changed before",
+        "read .* not |waits for none|tag without|changed before",
     ),
     "an answer is lost while another waits": (
         _SLOTS, "waiting.w_en.eq(self.done & (waiting.r_rdy | ~load))", "waiting.w_en.eq(self.done & waiting.r_rdy)",
@@ -86,13 +86,14 @@ BUGS = {
     ),
     "bursts of two lines": (
         f"{_MASTER}._address", "8 * line_bytes // self.data_bits - 1", "16 * line_bytes // self.data_bits - 1", USUAL,
-        "border of 4 KiB|whole aligned line",
+        "4 KiB boundary|whole aligned line",
     ),
     "writes may be buffered": (
         f"{_MASTER}._address", "_DEVICE, _NORMAL", "_DEVICE, _NORMAL | 1", USUAL, "bufferable",
     ),
     "an answer carries the tag of the next free place": (
-        _SLOTS, "read.addr.eq(self.number)", "read.addr.eq(self.slot)", USUAL, "waits for none|read .* not |should",
+        _SLOTS, "read.addr.eq(self.number)", "read.addr.eq(self.slot)", USUAL,
+        "waits for none|tag without|read .* not |should",
     ),
     "an answer carries the line that comes in": (
         _COLLECT, "read.addr.eq(slots.number)", "read.addr.eq(self.r_slot)", SLOW_SM, "read .* not |changed before",

@@ -11,7 +11,7 @@ from metronome.sim.machine.memory.store import SparseMemory
 from metronome.sim.program.assembler import asm
 from metronome.sim.run.executed import register_name
 from metronome.sim.run.lockstep import LockStep, Mismatch
-from metronome.sim.run.memcheck import Declared
+from metronome.sim.run.memcheck import DeclaredAreas
 from metronome.sim.run.memcheck.areas import Area
 
 START = TINY.memory_map.start
@@ -275,7 +275,7 @@ def test_the_memory_checker_knows_the_cycle():
     records, _ = machine_run(program)
     checker = LockStep(TINY)
     areas = (Area("the program", START, 4 * len(program), written=True),)
-    memcheck = checker.launch(loaded(program), START, 0, Declared(areas, areas))
+    memcheck = checker.launch(loaded(program), START, 0, DeclaredAreas(areas, areas))
     checker.feed(records)
     (finding,) = memcheck.findings
     assert finding.kind == "outside" and finding.side.pc == START + 12

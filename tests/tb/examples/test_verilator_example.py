@@ -72,7 +72,7 @@ def test_a_strap_selects_the_policy(tmp_path):
         (("{image}", "--latency", "x"), "'x' is no number"),
         (("{image}", "--latency", "0"), "--latency must be at least 1"),
         (("{image}", "--other", "1"), "there is no option --other"),
-        (("{makefile}",), "is no image of metronome build --image"),
+        (("{makefile}",), "is not an image of metronome build --image"),
     ],
 )
 def test_bad_use_is_one_line(words, line, tmp_path):

@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from metronome.tb.formal import properties
-from metronome.tb.formal.broken import BROKEN, Broken, applied, refute
+from metronome.tb.formal.broken import BROKEN, Defect, applied, refute
 from metronome.tb.formal.flow import Case, prove
 from metronome.tb.formal.properties import PROPERTIES
 
@@ -65,6 +65,6 @@ def test_a_lemma_that_is_not_inductive_is_unknown(monkeypatch):
 
 
 def test_a_replacement_that_no_longer_fits_is_an_error():
-    stale = Broken("stale", "P1", "metronome.hdl.frontend.swas:SwasCoordination.elaborate", "no such text", "")
+    stale = Defect("stale", "P1", "metronome.hdl.frontend.swas:SwasCoordination.elaborate", "no such text", "")
     with pytest.raises(LookupError, match="no such text"), applied(stale):
         pass

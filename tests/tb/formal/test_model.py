@@ -7,7 +7,7 @@ from amaranth.lib import data
 
 from metronome.tb.formal.flow import Case, Problem, bounded_check
 from metronome.tb.formal.induction import step_queries, trace_values, unproved
-from metronome.tb.formal.inside import Inside
+from metronome.tb.formal.inside import Internals
 from metronome.tb.formal.model import Model
 from metronome.tb.formal.properties import PROPERTIES
 from tests.support.tiers import long_but, more_but, some_long, some_more
@@ -78,19 +78,19 @@ class Counter(Elaboratable):
 
 
 def test_inside_finds_what_is_there():
-    signal = Inside(Counter()).signal("part", "count")
+    signal = Internals(Counter()).signal("part", "count")
     assert (signal.name, len(signal)) == ("count", 4)
 
 
 @pytest.mark.parametrize(("path", "name"), [("part", "missing"), ("", "count"), ("elsewhere", "count")])
 def test_inside_refuses_what_is_not_there(path, name):
     with pytest.raises(LookupError, match="the proofs look for"):
-        Inside(Counter()).signal(path, name)
+        Internals(Counter()).signal(path, name)
 
 
 def test_inside_looks_only_at_memories():
     with pytest.raises(LookupError, match="a memory"):
-        Inside(Counter()).look_at("part", Signal(2), data.StructLayout({"x": 4}))
+        Internals(Counter()).look_at("part", Signal(2), data.StructLayout({"x": 4}))
 
 
 def test_the_step_asks_for_each_claim():

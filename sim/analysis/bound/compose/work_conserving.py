@@ -38,7 +38,7 @@ _LOAD_PORT = LOAD - 1
 #: more than the queue holds), and those in the stages after it.
 _OLDER = QUEUE + 3
 #: Cycles from the last arrival at a barrier, or the last end of a warp, to the next selection.
-_MEETING = 8
+_RELEASE = 8
 #: From the launch to the first selection, and from the last instruction to the end.
 _LAUNCH = 16
 
@@ -136,13 +136,13 @@ def strict_turns(demand: Demand, memory: MemoryBound) -> Composed:
     # unless warps meet.
     answers = [each.counts.answers for each in demand.pipelines]
     others = min(_OLDER * max(answers), sum(answers) - min(answers))
-    parts["lanes"] += (sum(answers) if demand.shared.meetings else others) * (missed + 1)
+    parts["lanes"] += (sum(answers) if demand.shared.releases else others) * (missed + 1)
     fetches, _ = _fetches(demand)
     # A miss also causes a NOP. The NOP and the end of the miss each take a turn.
     parts["icache"] += 2 * fetches * (missed + 1)
     parts["memory"] += (2 * demand.total("missing") + demand.total("stored_lines") + demand.total("fences")) * missed
     parts["lanes"] += events * missed
-    parts["barriers"] += demand.shared.meetings * demand.shared.active * (demand.shared.active + 1)
+    parts["barriers"] += demand.shared.releases * demand.shared.active * (demand.shared.active + 1)
     if demand.shared.prefix.cycles:
         # After the common beginning, each part at the port and each NOP of a waiting warp may cost a round.
         parts["memory"] += _unfinished_turns(demand) * missed
@@ -175,7 +175,7 @@ def _sum(demand: Demand, memory: MemoryBound, waits: int) -> tuple[dict[str, int
     if memory.places:
         # While memory accepts no request, as many requests as it has places are answered.
         parts["memory"] += served // memory.places * memory.base
-    parts["barriers"] = _MEETING * demand.shared.meetings
+    parts["barriers"] = _RELEASE * demand.shared.releases
     # Under way at the end: stores to one line, one after the other, and operations in the units.
     parts["launch"] = _LAUNCH + max(2 * (STORE + memory.base) + MISS, _longest(config))
     return parts, memory

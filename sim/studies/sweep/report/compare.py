@@ -13,7 +13,7 @@ from . import cells
 from .data import ReportError, Row, Rows, varying
 from .model import Column, Figure, Numbers, Section, Table
 
-__all__ = ["Joined", "compare_section", "join"]
+__all__ = ["PairedRuns", "compare_section", "join"]
 
 #: Columns that follow from others, or only record the origin of a setting.
 _NOT_ASKED = ("config.policies", "config.fetch_policies", "config.coordination", "config.set")
@@ -22,7 +22,7 @@ _MOST_BARS = 600
 
 
 @dataclasses.dataclass(frozen=True)
-class Joined:
+class PairedRuns:
     """Pairs of runs with the same settings except the columns in ``differing``, which differ in every pair."""
 
     pairs: Sequence[tuple[Row, Row]]
@@ -39,7 +39,7 @@ def _values(rows: Sequence[Row], column: str) -> list[Any]:
     return list(dict.fromkeys(_plain(row[column]) for row in rows))
 
 
-def join(first: Rows, second: Rows) -> Joined:
+def join(first: Rows, second: Rows) -> PairedRuns:
     """Find the runs with the same settings in both sets.
 
     A column in which the two sets have no value in common is the subject of the comparison, and is not used to
@@ -72,7 +72,7 @@ def join(first: Rows, second: Rows) -> Joined:
     pairs = [(row, others[key]) for key, row in index.items() if key in others]
     if not pairs:
         raise ReportError(f"{first.folder} and {second.folder} have no run in common")
-    return Joined(pairs, differing, len(index) - len(pairs), len(others) - len(pairs))
+    return PairedRuns(pairs, differing, len(index) - len(pairs), len(others) - len(pairs))
 
 
 def _ambiguous(rows: Rows, row: Row, differing: Mapping[str, Any]) -> str:
@@ -90,7 +90,7 @@ def _listed(values: Sequence[Any]) -> str:
     return ", ".join(texts[:6]) + (" …" if len(texts) > 6 else "")
 
 
-def compare_section(joined: Joined, first: Rows, second: Rows) -> Section:
+def compare_section(joined: PairedRuns, first: Rows, second: Rows) -> Section:
     """The comparison as a section of a page."""
     columns = [Column("what", text=True), Column("A", text=True), Column("B", text=True)]
     names = Table(
@@ -110,7 +110,7 @@ def compare_section(joined: Joined, first: Rows, second: Rows) -> Section:
     ])
 
 
-def _figure(joined: Joined) -> list[Figure]:
+def _figure(joined: PairedRuns) -> list[Figure]:
     if len(joined.pairs) > _MOST_BARS:
         return []
     machines = len({one.machine for one, _ in joined.pairs}) > 1
@@ -133,7 +133,7 @@ def _figure(joined: Joined) -> list[Figure]:
     )]
 
 
-def _table(joined: Joined) -> Table:
+def _table(joined: PairedRuns) -> Table:
     machines = len({one.machine for one, _ in joined.pairs}) > 1
     columns = [Column("workload", text=True), Column("scheme", text=True)]
     columns += [Column("machine of A", text=True)] * machines

@@ -225,7 +225,7 @@ def _conflicts(document: Mapping[str, Any]) -> Figure | str:
     )
 
 
-def _spread(name: str, study: str, told: str, *, piece: str, runs: Sequence[Sequence[int]]) -> Figure:
+def _spread(name: str, study: str, note: str, *, piece: str, runs: Sequence[Sequence[int]]) -> Figure:
     """Minimum, first and maximum value of each warp over all runs."""
     values = []
     for warp, cycles in enumerate(zip(*runs, strict=True)):
@@ -237,7 +237,7 @@ def _spread(name: str, study: str, told: str, *, piece: str, runs: Sequence[Sequ
     return Figure(
         name, f"{piece}, {len(runs)} runs ({study})",
         "Cycles, by the number of the warp: a point is the first run, and a line spans the minimum and the maximum. "
-        f"{told}",
+        f"{note}",
         _SOURCE,
         charts.point_panels(values, series={"first run": SERIES[0]}, legend="point", shapes=None,
                             groups_are="warp", values_are="cycles"),

@@ -51,12 +51,12 @@ def test_another_order_is_seen(listing, right):
     order = np.arange(len(warps))
     order[[at - 1, at]] = at, at - 1
     swapped = Lookups(*(column[order] for column in (right.warp, right.line, right.store, right.missed)))
-    assert (measured(listing, swapped).disorder, measured(listing, swapped).strangers) == (2, 0)
+    assert (measured(listing, swapped).disorder, measured(listing, swapped).unlisted) == (2, 0)
 
 
 def test_what_is_missing_or_not_listed_is_seen(listing, right):
     columns = right.warp, right.line, right.store, right.missed
-    assert measured(listing, Lookups(*(column[:-1] for column in columns))).strangers == 1
+    assert measured(listing, Lookups(*(column[:-1] for column in columns))).unlisted == 1
     lines = right.line.copy()
     lines[-1] += 1
-    assert measured(listing, replace(right, line=lines)).strangers == 2
+    assert measured(listing, replace(right, line=lines)).unlisted == 2
