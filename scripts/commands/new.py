@@ -107,7 +107,9 @@ def _new_policy(name: str) -> int:
     path = _module_path(name)
     stem = path.name
     if stem in sys.stdlib_module_names or stem in sys.builtin_module_names or _is_installed(stem):
-        raise UsageError(f"NAME: {stem} is the name of a Python module, which {stem}.py would hide: choose another name")
+        raise UsageError(
+            f"NAME: {stem} is the name of a Python module, which {stem}.py would hide: choose another name"
+        )
     class_name = "".join(word[:1].upper() + word[1:] for word in stem.split("_")) or stem
     skeletons = Path(tb.__file__).parent / "skeleton"
     if class_name in ("Module", "Mux", "Policy", "State", "Value") or class_name.endswith("Hardware"):
