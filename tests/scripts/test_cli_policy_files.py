@@ -202,7 +202,7 @@ NO_HARDWARE = {
     "too wide": ({"pick": "Cat(inputs.eligible, inputs.active)"}, ": class MineHardware: pick returned a value of"),
     "another clock": ({"domain": "fast"}, ": class MineHardware: DomainError: Domain 'fast' is used but not defined"),
     "a loop": ({"domain": "comb"}, ": class MineHardware: CombinationalCycle: Combinational cycle detected"),
-    "drives an input": ({"driven": "inputs.active"}, ", line 14: class MineHardware: ValueError: Value"),
+    "drives an input": ({"driven": "inputs.active"}, ": class MineHardware: DriverConflict"),
     "reset": ({"reset": "4"}, ": class MineHardware: the reset value of last, 4, has more than 2 bits"),
     "lost": ({"pick": "pick_after(state.last, inputs.eligible & ~inputs.lost)"},
              ": class MineHardware reads lost, which only a build with ccws has"),

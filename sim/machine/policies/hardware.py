@@ -14,6 +14,10 @@ from .files import WITH_LOST, PolicyFileError, line_of, loaded, policy_code, req
 __all__ = ["require_hardware"]
 
 
+#: The most warps of a machine for which a class is checked.
+_WARPS = 8
+
+
 class _NoHardware(Exception):
     """A fault of a class; the text says which."""
 
@@ -47,7 +51,7 @@ def _fault(name: str, config: SmConfig) -> str | None:
     title = f"class {file.class_name}Hardware"
     try:
         with policy_code():
-            text = _elaborated(name, config)
+            text = _elaborated(name, _small(config))
     except KeyboardInterrupt:
         raise
     except _NoHardware as error:
@@ -60,6 +64,16 @@ def _fault(name: str, config: SmConfig) -> str | None:
     return None
 
 
+def _small(config: SmConfig) -> SmConfig:
+    """Return a machine with few warps, because the check of many takes long; ``config`` itself if it needs many."""
+    if config.warps <= _WARPS:
+        return config
+    try:
+        return dataclasses.replace(config, warps=_WARPS, group_warps=0, rates=())
+    except ValueError:
+        return config
+
+
 def _elaborated(name: str, config: SmConfig) -> str:
     """Return the RTLIL of this policy alone; its inputs are ports."""
     from amaranth.back import rtlil  # type: ignore[attr-defined]  # the stubs lack this module
@@ -69,23 +83,24 @@ def _elaborated(name: str, config: SmConfig) -> str:
     from metronome.hdl.policies import POLICIES, PolicyInputs
 
     warps = config.warps
-    sets = {each: Signal(warps, name=each) for each in ("eligible", "active", "waiting", "activated", "lost")}
+    sets: dict[str, Any] = {each: Signal(warps, name=each) for each in ("eligible", "active", "waiting", "activated")}
     shapes = {"lanes": range(config.threads + 1), "fetched": range(config.buffer_depth + 1)}
-    numbers = {each: [Signal(shape, name=f"{each}_{w}") for w in range(warps)] for each, shape in shapes.items()}
-    change: Any = Signal(change_layout(), name="change") if config.policy_csr else None
-    # An operator cannot be assigned to.
-    inputs = PolicyInputs(
-        **{each: signal | 0 for each, signal in sets.items()}, change=change,
-        lanes=[signal | 0 for signal in numbers["lanes"]], fetched=[signal | 0 for signal in numbers["fetched"]],
-    )
-    m, selected = Module(), Signal(warps, name="selected")
+    numbers: dict[str, Any] = {
+        each: [Signal(shape, name=f"{each}_{w}") for w in range(warps)] for each, shape in shapes.items()
+    }
+    lost = Signal(warps, name="lost")
+    change: Any = Signal(change_layout(), name="change")
+    inputs = PolicyInputs(**sets, **numbers, lost=lost, change=change if config.policy_csr else None)
+    m, selected, selects = Module(), Signal(warps, name="selected"), Signal(name="selects")
+    ports: list[Any] = [lost, change.as_value(), selected]
+    m.submodules.inputs = driver = Module()  # so that a class that assigns to an input is a second driver
+    for signal in (*sets.values(), *numbers["lanes"], *numbers["fetched"]):
+        ports.append(Signal.like(signal, name=f"of_{signal.name}"))
+        driver.d.comb += signal.eq(ports[-1])
     policy = POLICIES[name].of(config)
     state = _state(policy)
-    m.d.comb += selected.eq(_pick(policy, state, inputs))
-    policy.update(m, state, dataclasses.replace(inputs, selects=selected.any()), selected=selected)
-    ports = [*sets.values(), *numbers["lanes"], *numbers["fetched"], selected]
-    if change is not None:
-        ports.append(change.as_value())
+    m.d.comb += [selected.eq(_pick(policy, state, inputs)), selects.eq(selected.any())]
+    policy.update(m, state, dataclasses.replace(inputs, selects=selects), selected=selected)
     return str(rtlil.convert(
         m, ports=ports, emit_src=False,
         missing_domain=lambda domain: ClockDomain(domain) if domain == "sync" else None,
