@@ -77,7 +77,7 @@ def test_the_reason(tmp_path, body, reason):
 def test_an_access_of_which_the_schedule_says_whether_it_is_in_the_region(tmp_path):
     main = "spawn_threads(1, &blocks, 0, work, 0); region_end();"
     error = refused(tmp_path, "if (simt_warp_id() == 0) region_begin(); words[blockIdx.x] = 1;", main)
-    assert "the schedule decides" in str(error)
+    assert "the region depend on the schedule" in str(error)
 
 
 def test_no_region(tmp_path):

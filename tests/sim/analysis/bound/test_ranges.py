@@ -153,7 +153,7 @@ def test_ranges_that_cannot_hold(tmp_path):
         ("n=9..3", "9 is above 3: write 3..9"),
         ("real=0.0..1e39", "finite"),
         ("real=-3.4028236e38..1", "finite"),
-        ("real=0.0..-0.0", "0.0 is more than -0.0: write -0.0..0.0"),
+        ("real=0.0..-0.0", "0.0 is above -0.0: write -0.0..0.0"),
         ("n=0..0x1ffffffff", "its range must lie in"),
         ("wide=1..9", "give the range of one of its 32-bit words, such as wide[0]"),
         ("both=1..9", "give the range of one of its 32-bit words, such as both[0]"),

@@ -97,7 +97,7 @@ def test_programs(tmp_path, name, config):
 #: Programs of which nothing can be said, and what is said instead.
 REFUSED = {
     "no bound": ("""WORK { uint32_t x = inputs[0], n = 0;
-        while (x != 1) { x = x & 1 ? 3 * x + 1 : x / 2; n++; } out[0] = n; }""", "a loop whose end depends"),
+        while (x != 1) { x = x & 1 ? 3 * x + 1 : x / 2; n++; } out[0] = n; }""", "the end of this loop depends"),
     "recursion": ("""__attribute__((noinline)) uint32_t down(uint32_t x) {
         return x < 2 ? x : down(x - 1) * 3 + down(x - 2); }
         WORK { out[0] = down(5); }""", "recursion"),

@@ -97,7 +97,7 @@ def test_bound_and_observation(tmp_path):
     request = request_of(_filled(launch, LONG))
     search = Search(config, request, _filled(launch, LONG), 1, check=lambda each: contradicted(config, each, facts))
     what, pc = search.run(1).contradiction
-    assert "against METRONOME_LOOP_BOUND(7)" in what and pc == header
+    assert "contradicts METRONOME_LOOP_BOUND(7)" in what and pc == header
     assert contradicted(config, request_of(_filled(launch, SHORT)), facts) is None
 
 
@@ -265,13 +265,13 @@ def test_two_loops_on_one_line_are_refused(tmp_path):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ('<loop address="12z" maxcount="3"/>', "it must be a number, not '12z'"),
+        ('<loop address="12z" maxcount="3"/>', "address must be a number, not '12z'"),
         ('<loop label="wrok" maxcount="3"/>', "the program has no symbol"),
         ('<loop offset="8" maxcount="3"/>', "the element is in none"),
         ('<loop line="8" maxcount="3"/>', "it has no place"),
         ('<loop address="64" maxcount="-3"/>', "maxcount must be between 0 and"),
         ("<function><loop/></function>", "it names no function"),
-        ("<loop>", "no XML"),
+        ("<loop>", "not XML"),
     ],
 )
 def test_mistakes_in_a_file(tmp_path, text, words):

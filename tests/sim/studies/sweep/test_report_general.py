@@ -226,7 +226,7 @@ mode = "swas"
 """
     page = Page(render(report(invent(tmp_path / "results", text, 1))))
     assert {"crouzet-figure-4", "crouzet-2-figure-4", "general-cycles"} <= page.figures.keys()
-    assert page.text.count("What differs from Crouzet 2024, and why") == 2, "in the contents and as a title"
+    assert page.text.count("Differences from Crouzet 2024, and their causes") == 2, "in the contents and as a title"
     assert {mark.key.split(",")[0] for mark in page.figures["general-cycles"].marks} == {"saxpy"}
     assert "On TINY: instruction cache" in page.text and "On BASE our" in page.text
 
