@@ -190,7 +190,7 @@ def test_the_skeleton_comes_with_the_installation(metronome, tmp_path, own_polic
 
 @pytest.mark.parametrize(("words", "told"), [
     (["a.py"], "a.py already exists: choose another name"), (["a"], "a.py already exists: choose another name"),
-    (["x-y"], "NAME: 'x-y' is no name of a policy: take letters, digits and underscores, as in mine"),
+    (["x-y"], "NAME: 'x-y' is not a valid name for a policy: use letters, digits and underscores, such as mine"),
     (["b", "--policy"], "--policy and --course write different files: take one of them"),
 ])
 def test_a_skeleton_that_cannot_be_written(metronome, tmp_path, words, told):
