@@ -11,7 +11,7 @@ from metronome.hdl.config import SmConfig
 from metronome.hdl.frontend.scheduler import Scheduler
 from metronome.hdl.presets import TINY
 from metronome.scripts.cli import main
-from metronome.scripts.commands.predicting import was_slow
+from metronome.scripts.commands.predicting import slow_policy
 from metronome.scripts.options.schemes import listed_policies
 from metronome.scripts.process.errors import UsageError
 from metronome.sim.build.simulator import BuildError, require_simulated
@@ -66,7 +66,9 @@ def test_a_policy_without_state_is_compared_too(folder):
 ])
 def test_a_note_says_that_a_policy_was_slow(asked, cycles, seconds, slow):
     result = SimpleNamespace(total_cycles=cycles, sim_seconds=seconds, cycles_per_second=cycles / seconds)
-    assert was_slow(SimpleNamespace(asked=asked, result=result)) is slow
+    note = slow_policy(SimpleNamespace(asked=asked, result=result, reason="it reads lanes"), "Mine")
+    assert (note is not None) is slow
+    assert note is None or note.endswith("which is slow: it reads lanes")
 
 
 def test_without_files_there_are_none(metronome, backend):

@@ -9,8 +9,6 @@ from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
-import numpy as np
-
 from .base import Policy
 
 __all__ = ["MODULE", "held_by", "held_by_class", "plain_data"]
@@ -28,8 +26,9 @@ def plain_data(state: Any) -> Any:
         return type(state).__name__, state
     if isinstance(state, float):  # -0.0 equals 0.0
         return type(state).__name__, state.hex()
-    if isinstance(state, np.number | np.bool_):
-        return type(state).__name__, state.tobytes()
+    if isinstance(state, _numpy_scalars()):
+        scalar: Any = state
+        return type(state).__name__, scalar.tobytes()
     if isinstance(state, tuple):
         return type(state).__name__, *map(plain_data, state)
     if type(state) is frozenset:
@@ -39,6 +38,12 @@ def plain_data(state: Any) -> Any:
         values = (getattr(state, field.name) for field in dataclasses.fields(state))
         return type(state).__name__, *map(plain_data, values)
     raise TypeError(f"its state contains a {type(state).__name__}, which may change")
+
+
+def _numpy_scalars() -> tuple[type, ...]:
+    """The types of numpy's scalars, if numpy has been imported: the process of a submission has not."""
+    numpy = sys.modules.get("numpy")
+    return () if numpy is None else (numpy.number, numpy.bool_)
 
 
 def held_by(policy: Policy[Any]) -> dict[str, bytes]:

@@ -72,7 +72,7 @@ class _Inputs(DeclaredInputs):
     """The declared inputs by their names."""
 
     def __init__(self, values: dict[str, Any]) -> None:
-        self.__dict__ = values
+        vars(self).update(values)
 
 
 class _WrongError(Exception):
