@@ -38,7 +38,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "trace": (
         ("metronome trace psort -o psort.csv", "a row an event"),
         ("metronome trace ./mine -o mine.parquet --engine predict", "computed"),
-        ("metronome trace psort -o psort.svg --from 1500 --to 1560", "a figure"),
+        ("metronome trace psort -o f.svg --from 1500 --to 1560", "a figure"),
         ("metronome trace --diff a.html b.html -o both.html", "two runs on one page"),
     ),
     "wcet": (
