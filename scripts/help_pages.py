@@ -39,7 +39,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("metronome trace psort -o psort.csv", "a row an event"),
         ("metronome trace ./mine -o mine.parquet --engine predict", "computed"),
         ("metronome trace psort -o f.svg --from 1500 --to 1560", "a figure"),
-        ("metronome trace --diff a.html b.html -o both.html", "two runs on one page"),
+        ("metronome trace --diff a.html b.html -o both.html", "two runs"),
     ),
     "wcet": (
         ("metronome wcet vecadd", "exact: inputs do not matter"),
