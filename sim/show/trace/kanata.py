@@ -108,7 +108,7 @@ class KanataTrace:
                 if redirect:
                     self._flush(resolved, cycle, 0, "control flow went elsewhere")
                 if turn != NONE:
-                    self._flush(turn, cycle, cycle - _FETCH + 1, "behind a jump")
+                    self._flush(turn, cycle, cycle - _FETCH + 1, "after a jump that was followed at decode")
             self._put(cycle, parts)
         self._sink.write("".join(parts).encode())
 

@@ -18,7 +18,7 @@ class Sign(NamedTuple):
 
 #: By the states of the tracks, group by group.
 LEGEND: Mapping[str, Mapping[str, Sign]] = {
-    "What a warp does, and the SM": {
+    "State of a warp, and of the SM": {
         "issued": Sign("blue-2", "plain", "instruction issued"),
         "nop_start": Sign("green-1", "rising", "NOP: in the buffer at the start"),
         "nop_miss": Sign("orange-1", "rising", "NOP: I-cache miss"),

@@ -85,7 +85,7 @@ def write_fst(source: IO[bytes], path: Path, enumerations: Enumerations) -> None
     reader = lib.fstReaderOpen(str(path).encode())
     if reader == ffi.NULL:
         # The library does not report data that it could not write.
-        raise OSError(errno.ENOSPC, "what was written is not whole: is the disk full?")
+        raise OSError(errno.ENOSPC, "the file is incomplete: is the disk full?")
     lib.fstReaderClose(reader)
 
 
