@@ -37,7 +37,7 @@ class Monitor(Component):
             "sent": Out(stream.Signature(8)),  # the bytes for it
             "valid": Out(1),  # a word is accessed
             "write": Out(1),  # with ``valid``: it is written
-            "space": Out(Space),  # with ``valid``: its address
+            "space": Out(Space),  # with ``valid``: its address space
             "address": Out(30),  # with ``valid``: its byte address divided by 4
             "data": Out(32),  # with ``valid``: the data to write
             "done": In(1),  # the access is done

@@ -61,7 +61,7 @@ class ControlUnit(Component):
             #: that of a join, a fence.i, and the warp's end. A jal that fetch has followed does not resolve.
             "flow": Out(flow_signature(config)),
             "fault_valid": Out(1),  # in X, combinational: the instruction faults and changes nothing
-            "fault": Out(fault_layout(config)),  # in X: its operand
+            "fault": Out(fault_layout(config)),  # in X: the fault; with ``fault_valid``
             "result": Out(32),  # in t+3: the value for rd
             "add_lane": Out(1),  # in t+3: each lane adds its number to ``result``
             "rm": Out(3),  # in X, combinational: the rounding mode of an instruction of the FPU; a reserved one faults
