@@ -103,7 +103,7 @@ def test_what_the_compiler_refuses(tmp_path, monkeypatch, capsys, name):
     Path("kernel.cl").write_text("__kernel void k(__global int *x) { x[0] = 1; }\n")
     Path("host.py").write_text(MADE)
     Path("flagged.c").write_text("int main(void) { return 0; }\n")
-    for flags, part in {**NO_FLAGS, "-E": "-E: with it"}.items():
+    for flags, part in {**NO_FLAGS, "-E": "-E: it makes the compiler write something other than a program"}.items():
         assert main(["run", name, "--preset", "TINY", "--cflags", flags]) == 2
         out, err = capsys.readouterr()
         assert out == "" and part in err.splitlines()[0] and "Traceback" not in err

@@ -71,7 +71,7 @@ class FactFilter:
     def endless(self, header: int) -> RefusedError:
         """Return the error for a loop without a bound."""
         reason = (
-            f"the end of this loop depends on the inputs, and it is not over after {_MOST_TURNS} iterations: give "
+            f"the end of this loop depends on the inputs, and it has not ended after {_MOST_TURNS} iterations: give "
             "its bound with METRONOME_LOOP_BOUND or --flow-facts"
         )
         if self._facts is not None and header in self._facts.unclear:
