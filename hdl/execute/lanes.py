@@ -24,7 +24,7 @@ def unit_ports(config: SmConfig) -> dict[str, Member]:
     """
     return {
         "valid": In(1),  # there is an operation in this cycle
-        "op": In(OP_BITS),  # which, by the unit's enum in hdl.isa.ops; with `valid`, as all other inputs
+        "op": In(OP_BITS),  # the operation, from the unit's enum in hdl.isa.ops; read with `valid`, like all inputs
         "mask": In(config.threads),  # bit i: lane i is active
         "a": In(lane_words(config)),  # first operands
         "b": In(lane_words(config)),  # second operands
