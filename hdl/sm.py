@@ -43,8 +43,8 @@ class Sm(Component):
                 #: A response from memory.
                 "resp": In(stream.Signature(memory_response_layout(config))),
             })),
-            #: High from the cycle after ``start`` until no warp is active (or a fault has stopped the SM) and nothing is in
-            #: flight.
+            #: High from the cycle after ``start`` until no warp is active (or a fault has stopped the SM) and nothing
+            #: is in flight.
             "busy": Out(1),
             "fault_valid": Out(1),  # a fault has stopped the SM; stays high until reset
             "fault": Out(fault_layout(config)),  # the details of the fault

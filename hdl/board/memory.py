@@ -48,7 +48,7 @@ class _Words(Component):
         port = words.write_port(granularity=1)
         place = Signal(range(depth))
         for region, first in self._regions.places():
-            # A region begins at a multiple of its size in the map and here: the low bits agree, the high ones are known.
+            # A region begins at a multiple of its size in the map and here: low bits agree, high bits are constant.
             low = (region.size // MEMORY_WORD_BYTES).bit_length() - 1
             with m.If(self.address[low:] == region.first // region.size):
                 m.d.comb += [

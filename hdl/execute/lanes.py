@@ -23,7 +23,7 @@ def unit_ports(config: SmConfig) -> dict[str, Member]:
     keep their previous values, and none of their logic toggles.
     """
     return {
-        "valid": In(1),  # there is an operation in this cycle
+        "valid": In(1),  # an operation starts in this cycle
         "op": In(OP_BITS),  # the operation, from the unit's enum in hdl.isa.ops; read with `valid`, like all inputs
         "mask": In(config.threads),  # bit i: lane i is active
         "a": In(lane_words(config)),  # first operands

@@ -66,7 +66,7 @@ class Scheduler(Component):
             members["select_kept"] = Out(warps)  # the pick without ``drop``; available earlier
             members["select_dropped"] = Out(warps)  # the pick with ``drop``; available earlier
         if oracles:
-            members["oracle_eligible"] = In(data.ArrayLayout(warps, oracles))  # further sets for which a pick is computed
+            members["oracle_eligible"] = In(data.ArrayLayout(warps, oracles))  # further sets that need a pick
             #: The current policy's pick from each of these sets, with the same state and inputs.
             members["oracle_select"] = Out(data.ArrayLayout(warps, oracles))
         super().__init__(members)

@@ -13,7 +13,7 @@ def resolution_layout(config: SmConfig) -> data.StructLayout:
     """The outcome of a branch or SIMT instruction, R cycles after its selection.
 
     ``redirect``: all instructions of the warp in buffer and flight become NOPs, and its fetch continues at ``target``
-    (which means nothing for a warp that has ended).
+    (undefined for a warp that has ended).
     """
     return data.StructLayout({"valid": 1, "warp": config.warp_bits, "redirect": 1, "target": 32})
 

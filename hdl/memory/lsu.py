@@ -109,7 +109,7 @@ class Lsu(Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         config = self.config
-        #: The coalescer took a store in the previous cycle. Also without a probe: ``idle`` must not depend on the probe.
+        #: The coalescer took a store in the previous cycle. Also without a probe: ``idle`` must not depend on it.
         self._stored = Signal()
         m.submodules.entrance = self._entrance = entrance = Entrance(config, depth=QUEUE_DEPTH)
         m.submodules.coalescer = coalescer = Coalescer(config)

@@ -17,8 +17,8 @@ MAX_SIZE = 512
 PAPER_SIZE = 64
 #: Odd, so that the result is in the other buffer.
 STEPS = 3
-#: rate, along_x, along_y, outside, ambient of kernel.c: a step moves a cell by a large part of what its neighbours
-#: differ, and the sum of the weights keeps the steps from swinging up.
+#: rate, along_x, along_y, outside, ambient of kernel.c: a step moves a cell by a large part of the difference to
+#: its neighbours, and the sum of the weights keeps the steps from oscillating.
 COEFFICIENTS = tuple(map(np.float32, (0.7, 0.2, 0.15, 0.01, 80.0)))
 
 

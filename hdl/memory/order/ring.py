@@ -11,7 +11,7 @@ __all__ = ["Ring"]
 
 
 class Ring(Component):
-    """Counts a warp's accesses, which are stored elsewhere, at ``head`` to ``tail``. One can enter and one leave a cycle.
+    """Counts a warp's accesses, which are stored elsewhere at ``head`` to ``tail``. One enters and one leaves a cycle.
 
     When a load or store is selected, it claims as many places as it may have accesses. It releases the claim when the
     coalescer has finished with it. An access therefore always finds a place. Reset: empty. May never happen: ``push``
