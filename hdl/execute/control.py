@@ -185,7 +185,7 @@ class ControlUnit(Component):
             m.d.comb += self._redirect.eq(taken ^ decoded.predicted)
 
     def _differs(self, bits: Value) -> Value:
-        """Whether two active lanes differ in ``bits``, which has one bit a lane."""
+        """Whether two active lanes differ in ``bits``, which has one bit per lane."""
         return (self.x.mask & bits).any() & (self.x.mask & ~bits).any()
 
     def _finish_simt(self, m: Module, simt: SimtControl) -> None:

@@ -12,7 +12,7 @@ __all__ = ["lane_words", "unit_ports"]
 
 
 def lane_words(config: SmConfig) -> data.ArrayLayout:
-    """One 32-bit word a lane."""
+    """One 32-bit word per lane."""
     return data.ArrayLayout(32, config.threads)
 
 

@@ -1,4 +1,4 @@
-"""The instruction buffers: one ring of d slots a warp; the selection that pops a slot also refills it."""
+"""The instruction buffers: one ring of d slots per warp; the selection that pops a slot also refills it."""
 
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal
 from amaranth.lib import data
@@ -15,10 +15,10 @@ __all__ = ["InstructionBuffers"]
 
 
 class InstructionBuffers(Component):
-    """One ring of d slots a warp, in one of two modes that depend on :class:`hdl.config.Coordination`.
+    """One ring of d slots per warp, in one of two modes that depend on :class:`hdl.config.Coordination`.
 
     ``swas``: buffer + in flight = d for every warp, always (design.md section 3). The slot popped in t is therefore the
-    one that the fetch made in t fills, and one pointer a warp is enough. Reset: d NOPs.
+    one that the fetch made in t fills, and one pointer per warp is enough. Reset: d NOPs.
 
     Else (``baseline``, ``vortex``): a second pointer marks where entries are appended. Reset: empty.
 
@@ -30,7 +30,7 @@ class InstructionBuffers(Component):
         self._replaces = config.coordination is Coordination.SWAS
         every = (1 << config.warps) - 1
         super().__init__({
-            # Masks and arrays have one element a warp. The type stubs have no `init` for a port.
+            # Masks and arrays have one element per warp. The type stubs have no `init` for a port.
             "head_info": Out(data.ArrayLayout(IssueInfo, config.warps)),  # the head of each ring
             #: Registered: the head is a NOP.
             "head_nop": Out(config.warps, init=every if self._replaces else 0),  # type: ignore[call-arg]

@@ -21,7 +21,7 @@ __all__ = ["connect_fetch", "connect_issue", "connect_oracles", "connect_schedul
 def coordination_signature(config: SmConfig) -> wiring.Signature:
     """The ports of a scheme, seen from it; all refer to one cycle and are combinational except for the scheme's state.
 
-    Masks and arrays have one element a warp. At most one warp fetches and at most one issues in a cycle.
+    Masks and arrays have one element per warp. At most one warp fetches and at most one issues in a cycle.
     """
     warps = config.warps
     members: dict[str, Member] = {

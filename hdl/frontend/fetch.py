@@ -41,7 +41,7 @@ class FetchPipeline(Component):
         self._config = config
         counts = data.ArrayLayout(range(config.fetch_latency + 1), config.warps)
         super().__init__({
-            # Masks have one bit a warp.
+            # Masks have one bit per warp.
             #: In t: the warp that fetches; whether this cycle's lookup misses comes late.
             "request": In(choice_signature(config)),
             "request_pc_if_hit": In(32),  # in t: the pc of ``request.if_hit``

@@ -1,4 +1,4 @@
-"""Instruction fetch without a cache: one line a warp."""
+"""Instruction fetch without a cache: one line per warp."""
 
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib.memory import Memory

@@ -13,7 +13,7 @@ __all__ = ["flow_signature", "selection_signature"]
 
 
 def selection_signature(config: SmConfig) -> wiring.Signature:
-    """The selection of an instruction in cycle t, seen from the front end. Masks and arrays have one element a warp."""
+    """Selecting an instruction in cycle t, seen from the front end. Masks and arrays have one element per warp."""
     return wiring.Signature({
         "heads": Out(data.ArrayLayout(IssueInfo, config.warps)),  # in t: the head of each buffer
         #: In t, from the issue stage: the heads that may be selected; undefined for a NOP or an empty buffer.
@@ -27,7 +27,7 @@ def selection_signature(config: SmConfig) -> wiring.Signature:
 
 
 def flow_signature(config: SmConfig) -> wiring.Signature:
-    """Running warps and the outcome of their control flow, seen from the control unit. One element of a mask a warp."""
+    """Running warps and the outcome of their control flow, seen from the control unit. Masks have one bit per warp."""
     members: dict[str, Member] = {
         "masks": Out(data.ArrayLayout(config.threads, config.warps)),  # registers: each warp's thread mask
         "active": Out(config.warps),  # registered: warps that run

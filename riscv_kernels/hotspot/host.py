@@ -13,7 +13,7 @@ ABOUT = "3 steps of heat on a chip of size x size cells, by one group, a barrier
 TYPES = ("float32",)
 DEFAULT_SIZE = 8
 MAX_SIZE = 512
-#: For table I of Crouzet 2024: four cells a thread on PAPER.
+#: For table I of Crouzet 2024: four cells per thread on PAPER.
 PAPER_SIZE = 64
 #: Odd, so that the result is in the other buffer.
 STEPS = 3

@@ -17,7 +17,7 @@ def entry_layout(config: SmConfig) -> data.StructLayout:
 
 
 class DivergenceStack(Component):
-    """One stack a warp, ``stack_depth`` entries deep (isa.md, split and join).
+    """One stack per warp, ``stack_depth`` entries deep (isa.md, split and join).
 
     A warp is peeked at in cycle c, and read and changed in c+1: at most one of ``push``, ``visit`` and ``pop``. A warp
     has at most one SIMT instruction in flight, so a peek never coincides with its own warp's update. Reset: empty.
