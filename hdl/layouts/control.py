@@ -26,6 +26,6 @@ def activation_layout(config: SmConfig) -> data.StructLayout:
 def change_layout() -> data.StructLayout:
     """A change of a policy's parameter, as the word that was written to mpolicy says it.
 
-    ``parameter`` is a :class:`hdl.isa.csrs.PolicyParameter`; any other number, such as 0, is no change.
+    ``parameter`` is a :class:`hdl.isa.csrs.PolicyParameter`; any other number, such as 0, changes nothing.
     """
     return data.StructLayout({"value": 16, "slot": 8, "parameter": 8})

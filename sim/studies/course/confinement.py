@@ -21,7 +21,7 @@ __all__ = ["confine", "place"]
 
 #: Modules that the allowed ones, or the interpreter, import when they are used.
 _WITHIN = frozenset({"_collections_abc", "builtins", "copyreg", "unicodedata", "warnings", "weakref"})
-#: Modules that stay in ``sys.modules``: also those whose names begin so. A configuration is no secret.
+#: Modules that stay in ``sys.modules``: also those whose names begin like this. A configuration is not secret.
 _STAY = ("metronome.hdl", "encodings", "codecs")
 
 
