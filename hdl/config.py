@@ -38,7 +38,7 @@ MAX_BYTES = 1 << 24
 class SmConfig:
     """Sizes, policies and latencies of one SM.
 
-    ``metronome config`` shows what each field means, and its unit.
+    ``metronome config`` shows the meaning and the unit of each field.
 
     Raises
     ------

@@ -54,7 +54,7 @@ class Channels(enum.StrEnum):
 
     #: Nothing: accesses are looked up in the order of issue.
     NONE = "none"
-    #: A queue a warp: an access that waits holds back its own warp.
+    #: One queue per warp: an access that waits holds back its own warp.
     FREE = "free"
-    #: A queue a warp: accesses are looked up in the order that a list in memory gives (memory.md, "Order from a list").
+    #: One queue per warp: accesses are looked up in the order of a list in memory (memory.md, "Order from a list").
     ORDERED = "ordered"

@@ -15,7 +15,7 @@ ULX3S = SmConfig(
     warps=2, threads=2, dcache_mshrs=4, load_parts=8, store_buffer=8, latency_fma=6, latency_fdiv=17,
     icache_bytes=4 * 1024, dcache_bytes=4 * 1024,
 )
-#: The size of Crouzet 2024 (section VI-A2); one place a warp for a waiting load.
+#: The size of Crouzet 2024 (section VI-A2); one place per warp for a waiting load.
 PAPER = SmConfig(warps=32, threads=32, load_parts=32)
 
 PRESETS: dict[str, SmConfig] = {"TINY": TINY, "BASE": BASE, "MID": MID, "PAPER": PAPER, "ULX3S": ULX3S}

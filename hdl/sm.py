@@ -1,4 +1,4 @@
-"""The streaming multiprocessor: instantiates its parts and connects them, no logic."""
+"""The streaming multiprocessor: instantiates its parts and connects them, without logic of its own."""
 
 from amaranth.hdl import Module, Mux
 from amaranth.lib import data, stream, wiring
@@ -26,48 +26,48 @@ __all__ = ["Sm"]
 class Sm(Component):
     """One SIMT streaming multiprocessor (design.md).
 
-    ``start``, one cycle after reset, starts a program. At most one instruction issues a cycle. ``assertions`` shows the
+    A pulse of ``start`` after reset starts a program. At most one instruction issues per cycle. ``assertions`` reports
     conditions that may never occur.
     """
 
     def __init__(self, config: SmConfig) -> None:
         self.config = config
         members = {
-            "start": In(1),  # launch, one cycle: warp 0 starts
-            "start_pc": In(32),  # with ``start``: where
-            "arg": In(32),  # with ``start``: the value of mscratch
-            #: Lines: requests out, responses in any order (:mod:`hdl.layouts.memory`).
+            "start": In(1),  # launch: high for one cycle; starts warp 0
+            "start_pc": In(32),  # with ``start``: the start address
+            "arg": In(32),  # with ``start``: the initial value of mscratch
+            #: The memory port: requests for lines, and responses in any order (:mod:`hdl.layouts.memory`).
             "mem": Out(wiring.Signature({
-                #: The request to memory.
+                #: A request to memory.
                 "req": Out(stream.Signature(memory_request_layout(config))),
-                #: Its answers.
+                #: A response from memory.
                 "resp": In(stream.Signature(memory_response_layout(config))),
             })),
-            #: From the cycle after ``start`` until no warp is active, or a fault has stopped the SM, and nothing is in
-            #: flight.
+            #: High from the cycle after ``start`` until no warp is active (or a fault has stopped the SM) and nothing
+            #: is in flight.
             "busy": Out(1),
-            "fault_valid": Out(1),  # a fault has stopped the SM, until reset
-            "fault": Out(fault_layout(config)),  # which
-            #: A counter, by its place in :func:`hdl.layouts.counters.counter_places`.
+            "fault_valid": Out(1),  # a fault has stopped the SM; stays high until reset
+            "fault": Out(fault_layout(config)),  # the details of the fault
+            #: The counter to read, as an index into :func:`hdl.layouts.counters.counter_places`.
             "counter_index": In(range(len(counter_places()))),
-            #: Combinational: its value; means nothing if there is none such, or without ``counter_valid``.
+            #: Combinational: its value; undefined if there is none, or without ``counter_valid``.
             "counter_value": Out(COUNTER_BITS),
-            "counter_valid": Out(1),  # 0 in a cycle in which the program reads a CSR
+            "counter_valid": Out(1),  # 0 in any cycle in which the program reads a CSR
         }
         if config.all_counters:
-            members["counters"] = Out(counters_layout())  # registers
+            members["counters"] = Out(counters_layout())  # all counters, registered
         if len(config.policies) > 1:
-            #: The issue policy in force, by its place in the configuration; constant while ``busy``.
+            #: The issue policy, as an index into ``policies`` of the configuration; constant while ``busy``.
             members["policy"] = In(range(len(config.policies)))
         if len(config.fetch_policies) > 1:
-            members["fetch_policy"] = In(range(len(config.fetch_policies)))  # the same for the fetch
+            members["fetch_policy"] = In(range(len(config.fetch_policies)))  # the fetch policy, likewise
         if config.assertions:
-            #: Sticky, one bit for each of :data:`hdl.layouts.probe.ASSERTIONS`: may never be 1.
+            #: One sticky bit for each of :data:`hdl.layouts.probe.ASSERTIONS`; may never be 1.
             members["assertions"] = Out(len(ASSERTIONS))
         if config.probe:
             members["probe"] = Out(probe_layout(config))  # the events of this cycle
-            members["hang_pc"] = Out(data.ArrayLayout(32, config.warps))  # the pc that each warp issued last
-            members["passed_over"] = Out(passed_over_layout(config))  # the warps that each scheduler starves
+            members["hang_pc"] = Out(data.ArrayLayout(32, config.warps))  # the pc of each warp's last issue
+            members["passed_over"] = Out(passed_over_layout(config))  # the warps starved by each scheduler
         super().__init__(members)
 
     def elaborate(self, platform: object) -> Module:
@@ -172,7 +172,7 @@ class Sm(Component):
 
     def _observe(self, m: Module, observer: Observer, frontend: FrontEnd, issue: IssueStage, control: ControlUnit,
                  lsu: Lsu) -> None:
-        """Connect the observer, which sees everything and returns only the counters that software reads."""
+        """Connect the observer, which monitors all parts and returns only the counters that software reads."""
         m.d.comb += [
             observer.start.eq(self.start),
             observer.running.eq(self.busy),

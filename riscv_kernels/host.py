@@ -1,4 +1,4 @@
-"""What the host sides of all kernels share: buffers in memory, comparing results, fused multiply-add in numpy."""
+"""Common code for the host side of all kernels: buffers in memory, comparing results, fused multiply-add in numpy."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ __all__ = ["ARGUMENT_BYTES", "Buffers", "KernelError", "Problem", "ReadMemory", 
 #: ``read(address, count) -> bytes``
 ReadMemory = Callable[[int, int], bytes]
 
-#: Room for the argument block, in front of the buffers.
+#: The space for the argument block, before the buffers.
 ARGUMENT_BYTES = 0x1000
 _ALIGNMENT = 64
-#: After each buffer one memory line stays zero; a kernel that writes past the end is caught there.
+#: One memory line after each buffer stays zero, to detect a kernel that writes past the end.
 _GUARD_BYTES = 64
 _MOST_MESSAGES = 8
-#: The initial value of an output: as a float a NaN, as an integer a value that does not occur by chance.
+#: The initial value of an output: as a float a NaN, as an integer a value that is unlikely to occur by chance.
 UNWRITTEN = 0xFFA5A5A5
 
 _FLOAT_BITS = struct.Struct("<f")
@@ -33,7 +33,7 @@ _WORDS = (np.dtype(np.int32), np.dtype(np.uint32), np.dtype(np.float32))
 
 
 class KernelError(ValueError):
-    """A kernel, type or size that cannot be run; one line."""
+    """A kernel, type or size that cannot be run; the message has one line."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,12 +44,12 @@ class Problem:
     arguments: bytes
     #: name -> (address, initial bytes)
     buffers: dict[str, tuple[int, bytes]]
-    #: Mismatches after the run, one line each; empty: passed.
+    #: Returns the mismatches after the run, one line each; an empty list means that the kernel passed.
     check: Callable[[ReadMemory], list[str]]
 
 
 def _require_words(what: str, values: object) -> None:
-    """TypeError unless ``values`` is an array of 32-bit elements: anything else would be placed as other bytes."""
+    """Raise TypeError unless ``values`` is an array of 32-bit elements; others would not be stored as intended."""
     if not isinstance(values, np.ndarray):
         raise TypeError(f"{what} must be a numpy array, not {type(values).__name__}")
     if values.dtype not in _WORDS:
@@ -59,7 +59,7 @@ def _require_words(what: str, values: object) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Reader:
-    """``read`` of a check: it refuses what is not in memory, and knows the buffers."""
+    """The ``read`` function of a check: it refuses addresses outside memory, and knows the buffers."""
 
     read: ReadMemory
     memory_map: MemoryMap
@@ -67,12 +67,12 @@ class Reader:
     buffers: dict[str, tuple[int, bytes]]
 
     def __call__(self, address: int, count: int) -> bytes:
-        """``count`` bytes from ``address``.
+        """Return ``count`` bytes from ``address``.
 
         Raises
         ------
         TypeError, ValueError
-            For what is no whole number, a negative count, and bytes outside memory.
+            If an argument is not a whole number, the count is negative, or a byte is outside memory.
         """
         for what, value in (("address", address), ("count", count)):
             if not hasattr(value, "__index__"):
@@ -87,7 +87,7 @@ class Reader:
         return self.read(first, size)
 
     def require_whole(self, name: str, address: int, size: int) -> None:
-        """ValueError if ``address`` is in a buffer that does not end ``size`` bytes later."""
+        """Raise ValueError if ``address`` is in a buffer that does not end ``size`` bytes later."""
         for buffer, (first, data) in self.buffers.items():
             rest = first + len(data) - address
             if first <= address < first + len(data) and size != rest:
@@ -100,7 +100,7 @@ class Reader:
 
 @dataclass
 class Buffers:
-    """Places a kernel's buffers one after the other behind the argument block."""
+    """Places a kernel's buffers one after the other, after the argument block."""
 
     config: SmConfig
     placed: dict[str, tuple[int, bytes]] = field(default_factory=dict)
@@ -110,16 +110,16 @@ class Buffers:
         self._next = self.config.memory_map.user + ARGUMENT_BYTES
 
     def place(self, name: str, values: np.ndarray) -> int:
-        """Give ``values`` (any shape; int32, uint32 or float32) a place and return its address.
+        """Place ``values`` (any shape; int32, uint32 or float32) in memory and return the address.
 
         Raises
         ------
         TypeError
             For anything but an array of such elements.
         ValueError
-            If there is a buffer of this name.
+            If a buffer of this name exists already.
         KernelError
-            If the buffers would reach into the program.
+            If the buffers would overlap the program.
         """
         _require_words(f"buffer {name!r}", values)
         if name in self.placed:
@@ -130,7 +130,7 @@ class Buffers:
         return address
 
     def _behind(self, name: str, words: int) -> int:
-        """Where the next buffer may begin."""
+        """Return the first address that the next buffer may use."""
         if words == 0:
             raise ValueError(f"buffer {name!r} has no elements")
         behind = self._next + -(-4 * words // _ALIGNMENT) * _ALIGNMENT + _GUARD_BYTES
@@ -143,11 +143,11 @@ class Buffers:
         return behind
 
     def place_output(self, name: str, shape: int | tuple[int, ...]) -> int:
-        """Room for 32-bit results, filled with a pattern that no result has by chance."""
+        """Place a buffer for 32-bit results, filled with a pattern that is unlikely to be a result by chance."""
         sides = shape if isinstance(shape, tuple) else (shape,)
         if any(side < 0 for side in sides):
             raise ValueError(f"buffer {name!r}: {shape} is not a number of elements")
-        self._behind(name, math.prod(sides))  # before the array is made: it may be of any size
+        self._behind(name, math.prod(sides))  # before the array is made: its size may be absurd
         return self.place(name, np.full(shape, UNWRITTEN, np.uint32))
 
 
@@ -158,14 +158,14 @@ def require_size(kernel: str, size: int, most: int) -> None:
 
 
 def value_word(value: int | float | np.generic, dtype: str) -> int:
-    """The 32-bit word of one int32 or float32 value, for an argument block."""
+    """Return one int32 or float32 value as a 32-bit word, for an argument block."""
     if dtype == "float32":
         return int.from_bytes(_FLOAT_BITS.pack(value), "little")
     return int(value) & 0xFFFF_FFFF
 
 
 def random_values(rng: np.random.Generator, dtype: str, shape: int | tuple[int, ...]) -> np.ndarray:
-    """Inputs: int32 over the full range; float32 of both signs over eight orders of magnitude."""
+    """Return random inputs: int32 over the full range; float32 of both signs over eight orders of magnitude."""
     if dtype == "int32":
         return rng.integers(-(1 << 31), 1 << 31, shape, np.int64).astype(np.int32)
     return (rng.standard_normal(shape) * 10.0 ** rng.integers(-4, 5, shape)).astype(np.float32)
@@ -177,7 +177,7 @@ def _text(word: int, dtype: np.dtype) -> str:
 
 
 def compare(read: ReadMemory, name: str, address: int, expected: np.ndarray) -> list[str]:
-    """Compare a buffer with ``expected`` bit by bit, and the guard line behind it with zero.
+    """Compare a buffer with ``expected`` bit by bit, and the guard line after it with zero.
 
     Returns at most eight lines that name the element (and a ninth with the number of further ones). Raises TypeError
     unless ``expected`` is an array of int32, uint32 or float32, and ValueError if the buffer has another length.
@@ -188,7 +188,7 @@ def compare(read: ReadMemory, name: str, address: int, expected: np.ndarray) -> 
 def compare_close(
     read: ReadMemory, name: str, address: int, expected: np.ndarray, relative: float = 1e-5, absolute: float = 0.0
 ) -> list[str]:
-    """As :func:`compare`, for float32 that may differ by ``absolute`` plus ``relative`` of what is expected."""
+    """As :func:`compare`, for float32, with a tolerance of ``absolute`` plus ``relative`` times the expected value."""
     if expected.dtype != np.float32:
         raise TypeError(f"the expected value of {name!r} must have elements of float32, not {expected.dtype}: use "
                         "astype")
@@ -223,10 +223,10 @@ def _compare(
 
 
 def fma32(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
-    """a * b + c of float32 arrays, rounded once to nearest even, as fmadd.s does. No NaN, infinity or overflow.
+    """Compute a * b + c of float32 arrays, rounded once to nearest even, like fmadd.s; no NaN, infinity or overflow.
 
     The product of two float32 is exact in float64. The sum is rounded to float64 *to odd* (Boldo and Melquiond,
-    "Emulation of FMA and correctly rounded sums", 2008), after which the rounding to float32 is the right one.
+    "Emulation of FMA and correctly rounded sums", 2008), after which rounding to float32 gives the correct result.
     """
     product = a.astype(np.float64) * b.astype(np.float64)
     addend = c.astype(np.float64)

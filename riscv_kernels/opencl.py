@@ -1,4 +1,4 @@
-"""What a ``host.py`` beside an OpenCL kernel returns: the kernel's arguments and its range (docs/opencl.md)."""
+"""The return value of ``host.py`` for an OpenCL kernel: the kernel's arguments and its range (docs/opencl.md)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Local", "OpenCl"]
 
 @dataclass(frozen=True)
 class Local:
-    """The argument of a ``__local`` pointer: so many bytes for each work-group."""
+    """The argument for a ``__local`` pointer: the number of bytes for each work-group."""
 
     bytes: int
 
@@ -21,19 +21,19 @@ class Local:
 class OpenCl:
     """One run of a kernel over a range of work-items, and the check of its output."""
 
-    #: In the kernel's order, or by the names of its parameters. A buffer is the return value of ``Buffers.place``; a
-    #: scalar is a number, a vector a sequence of numbers, a struct its bytes; a ``__local`` pointer is a
-    #: :class:`Local`.
+    #: The arguments, in the order of the kernel's parameters or by their names. A buffer is the return value of
+    #: ``Buffers.place``, a scalar a number, a vector a sequence of numbers, and a struct its bytes. A ``__local``
+    #: pointer is a :class:`Local`.
     arguments: Sequence[object] | Mapping[str, object]
-    #: Work-items in one to three dimensions.
+    #: The number of work-items in each of one to three dimensions.
     global_size: int | Sequence[int]
-    #: Work-items of a work-group in as many dimensions; None: a size that suits the kernel and the machine.
+    #: The same for each work-group; None: a size that suits the kernel and the machine.
     local_size: int | Sequence[int] | None = None
     #: name -> (address, initial bytes): ``Buffers.placed``.
     buffers: dict[str, tuple[int, bytes]]
-    #: Mismatches after the run, one line each; empty: passed.
+    #: Returns the mismatches after the run, one line each; an empty list means that the kernel passed.
     check: Callable[[ReadMemory], list[str]]
-    #: The kernel; it may be left out where the source has one.
+    #: The name of the kernel; not needed if the source has only one.
     kernel: str | None = None
-    #: Options of the compiler, as for clBuildProgram: ``"-DTILE=4"``.
+    #: Compiler options, as for clBuildProgram: ``"-DTILE=4"``.
     options: str = ""

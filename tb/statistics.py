@@ -58,7 +58,7 @@ def _agree(config: SmConfig, program: ctypes.CDLL, found: _Numbers) -> None:
     Raises
     ------
     RuntimeError
-        If they differ: the sums would be read under other names.
+        If they differ, so that sums would be read under the wrong names.
     """
     names = program.statistics_access_fields().decode().split()
     numbers = [(name, getattr(found, name)) for name, *_ in _Numbers._fields_]

@@ -29,7 +29,7 @@ def console_layout(config: SmConfig) -> data.StructLayout:
 
 
 class _Words(Component):
-    """The words of all regions; a read takes one cycle. No user reads and writes one word in the same cycle."""
+    """The words of all regions; a read takes one cycle. A word must not be read and written in the same cycle."""
 
     def __init__(self, regions: Regions) -> None:
         self._regions = regions
@@ -37,7 +37,7 @@ class _Words(Component):
             "address": In(_ADDRESS_BITS),  # the byte address divided by the size of a word
             "mask": In(MEMORY_WORD_BYTES),  # the bytes that are written in this cycle
             "write": In(_WORD_BITS),  # with ``mask``: the data to write
-            "there": Out(1),  # combinational: a region has the line of the word
+            "there": Out(1),  # combinational: a region contains the line of the word
             "read": Out(_WORD_BITS),  # the word at the ``address`` of the cycle before
         })
 
@@ -48,7 +48,7 @@ class _Words(Component):
         port = words.write_port(granularity=1)
         place = Signal(range(depth))
         for region, first in self._regions.places():
-            # A region begins at a multiple of its size in the map and here: low bits agree, high ones are known.
+            # A region begins at a multiple of its size in the map and here: low bits agree, high bits are constant.
             low = (region.size // MEMORY_WORD_BYTES).bit_length() - 1
             with m.If(self.address[low:] == region.first // region.size):
                 m.d.comb += [
@@ -65,15 +65,15 @@ class _Words(Component):
 class BoardMemory(Component):
     """On-chip memory for lines of 64 bytes, in words of 8; one line at a time.
 
-    A request of cycle c is taken in c if the memory is idle and the host asks for nothing. It is answered from c+10 on.
-    If no region has its line, or the line lies before the map's first address, it is answered with an error from c+3
-    on. The next request is taken in the cycle after the answer was.
+    A request offered in cycle c is accepted in c if the memory is idle and the host requests nothing. Its response is
+    valid from c+10 on. If no region contains its line, or the line lies before the map's first address, the response is
+    an error, valid from c+3 on. The next request can be accepted in the cycle after the response is.
 
-    Bytes that the SM stores to the console go to memory and, one by one, to ``console``: such a write takes 56 cycles
-    more, and waits while ``console`` does.
+    Bytes that the SM stores to the console go to memory and, one by one, to ``console``. Such a write takes 56 more
+    cycles, and stalls while ``console`` is not ready.
 
-    The host's access is done in the cycle after it was taken, and goes before the SM's. ``host_valid`` and the signals
-    that belong to it stay until ``host_done``. Reset: nothing is under way; the memory keeps its contents.
+    The host's access completes in the cycle after it is accepted, and has priority over the SM's. ``host_valid`` and
+    its signals must stay constant until ``host_done``. Reset: idle; the memory keeps its contents.
     """
 
     def __init__(self, config: SmConfig, regions: Regions) -> None:
@@ -81,12 +81,12 @@ class BoardMemory(Component):
         self._regions = regions
         super().__init__({
             "port": In(memory_port_signature(config)),  # the SM's lines
-            "busy": Out(1),  # a request was taken, and its answer was not
+            "busy": Out(1),  # from accepting a request until its response is accepted
             "host_valid": In(1),  # the host accesses a word of 32 bits
             "host_write": In(1),  # with ``host_valid``: it writes
             "host_address": In(30),  # with ``host_valid``: the word's address divided by 4
             "host_data": In(32),  # with ``host_valid``: the data to write
-            "host_done": Out(1),  # one cycle: the access is done
+            "host_done": Out(1),  # one cycle: the access is complete
             "host_read": Out(32),  # with ``host_done``: the data read
             "host_error": Out(1),  # with ``host_done``: no memory is there
             #: The bytes that the SM has stored to the console.
@@ -136,7 +136,7 @@ class BoardMemory(Component):
                 self._console(m, line, mask, content, beat, step, error)
                 with m.If(error | (step & (beat == _BEATS - 1))):
                     m.next = "LAST"
-            with m.State("LAST"):  # the last word of a read comes
+            with m.State("LAST"):  # the last word of a read arrives
                 m.d.comb += self.busy.eq(1)
                 m.next = "ANSWER"
             with m.State("ANSWER"):
@@ -146,7 +146,7 @@ class BoardMemory(Component):
         return m
 
     def _for_host(self, m: Module, words: _Words) -> None:
-        """While the memory is idle, look up the host's word, else the line of the SM's next request."""
+        """While the memory is idle, look up the host's word, or else the line of the SM's next request."""
         half = self.host_address[0]
         writes = self.host_valid & self.host_write
         first = Cat(Const(0, LINE_OFFSET_BITS - (MEMORY_WORD_BYTES - 1).bit_length()), self.port.request.payload.line)
@@ -158,7 +158,7 @@ class BoardMemory(Component):
 
     def _console(self, m: Module, line: Value, mask: Value, content: Value, beat: Value, step: Signal,
                  error: Value) -> None:
-        """Set ``step`` when a beat is done: at once, except to the console, whose bytes go out first."""
+        """Set ``step`` when a beat is done: at once, except that bytes for the console are sent first."""
         console = self._config.memory_map.console
         low = console % LINE_BYTES
         to_console, byte, offset = Signal(), Signal(range(MEMORY_WORD_BYTES)), Signal(LINE_OFFSET_BITS)

@@ -1,4 +1,4 @@
-"""The protocol of a board's serial line: the one list of numbers that the monitor and the host's program follow.
+"""The protocol of a board's serial line: the constants shared by the monitor and the host program.
 
 docs/board.md describes the frames. All numbers are little-endian except the CRC, whose high byte goes first.
 """
@@ -15,13 +15,13 @@ from ..config import SmConfig
 __all__ = ["CRC_START", "FILL_WORDS", "HEADER_BYTES", "MAX_WORDS", "PROTOCOL_VERSION", "Flag", "Info", "Mark", "Space",
            "crc_step", "machine_digest", "operation"]
 
-#: Raised whenever a frame changes its shape or its meaning.
+#: Incremented whenever the format or the meaning of a frame changes.
 PROTOCOL_VERSION = 1
-#: The most words of a frame, which a count of 0 means.
+#: The maximum number of words in a frame; a count of 0 stands for it.
 MAX_WORDS = 256
 #: Memory is filled in pieces of this many words.
 FILL_WORDS = 256
-#: The bytes of a request after its mark: operation, count, address and CRC.
+#: The number of bytes of a request after its mark: operation, count, address and CRC.
 HEADER_BYTES = 8
 #: CRC-16 with the polynomial 0x1021, the high bit first, no inversion: `binascii.crc_hqx` of Python.
 CRC_START, _CRC_POLYNOMIAL = 0xFFFF, 0x1021
@@ -48,14 +48,14 @@ class Space(enum.IntEnum):
 class Flag(enum.IntFlag):
     """The last byte of an answer, before its CRC."""
 
-    #: A word does not exist: no memory, no register. Its read value means nothing; a written value is lost.
+    #: There is no memory or register at the address of a word: reads return no valid data, writes have no effect.
     NOT_THERE = 1
-    #: The operation is none, or has a count that it cannot have.
+    #: The operation is not defined, or does not allow this count.
     REFUSED = 2
 
 
 class Info(enum.IntEnum):
-    """The words of :attr:`Space.INFO`, by their place; then two for each region: first address and size in bytes."""
+    """Indices of the words of :attr:`Space.INFO`; two words for each region follow: first address and size in bytes."""
 
     VERSION = 0
     CLOCK_HZ = 1

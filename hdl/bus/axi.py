@@ -37,13 +37,13 @@ class AxiMaster(Component):
     """Turns each line request into one INCR burst of 64 bytes, aligned to 64.
 
     A read is answered after its last beat, a write only after the slave has completed it (B). If any beat fails, the
-    answer is an error. Up to ``reads`` and ``writes`` bursts are under way, each in a slot whose number is its unique
+    answer is an error. Up to ``reads`` and ``writes`` bursts are in flight, each in a slot whose number is its unique
     id. A request that finds no free slot waits, and so do those after it.
 
     Takes one request a cycle, but a write every 512 / ``data_bits`` cycles. Adds one cycle on the way out and one on
     the way back. A waiting answer of one kind does not hold back the other kind at the bus; towards the SM they take
-    turns. ``port.response.valid`` and the bus's valids do not depend on any ready. Reset: nothing is under way, so the
-    slave must be reset with it. The data of a write's answer means nothing, and may change while it waits.
+    turns. ``port.response.valid`` and the bus's valids do not depend on any ready. Reset: idle, so the slave must be
+    reset at the same time. The data of a write's answer are undefined, and may change while it waits.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ class AxiMaster(Component):
             reads.response.ready.eq(response.ready & ~write),
             response.payload.tag.eq(Mux(write, writes.response.payload.tag, reads.response.payload.tag)),
             response.payload.error.eq(Mux(write, writes.response.payload.error, reads.response.payload.error)),
-            # The data of a write's answer means nothing.
+            # The data of a write's answer are undefined.
             response.payload.data.eq(reads.response.payload.data),
         ]
         m.d.sync += held.eq(response.valid & ~response.ready)

@@ -18,10 +18,10 @@ __all__ = ["AxiReads"]
 class AxiReads(Component):
     """One burst of a whole line for each request; answers come in the order of their last beats.
 
-    A request that is taken in cycle c is at ``ar`` from c+1 on; one a cycle. An answer is valid in the cycle after its
-    last beat, or after the answers that wait before it. Beats are always taken: each request has room for its line.
-    Beats of different reads may interleave. Reset: nothing is under way. The effect of a beat that was not requested is
-    undefined.
+    A request accepted in cycle c is offered at ``ar`` from c+1 on, one per cycle. An answer is valid in the cycle after
+    its last beat, or after the answers that wait ahead of it. Beats are always accepted, because space is reserved for
+    the line of each request. Beats of different reads may interleave. Reset: idle. The effect of a beat that was not
+    requested is undefined.
     """
 
     def __init__(self, *, line_bytes: int, data_bits: int, tag_bits: int, slots: int) -> None:
@@ -29,19 +29,19 @@ class AxiReads(Component):
         self._beats = 8 * line_bytes // data_bits
         bits = slot_bits(slots)
         super().__init__({
-            #: Lines to be read.
+            #: Lines to read.
             "request": In(stream.Signature(data.StructLayout({"line": LINE_NUMBER_BITS, "tag": tag_bits}))),
-            #: Bursts to be requested: the slot is the id.
+            #: The address of each burst; the slot is its id.
             "ar": Out(stream.Signature(data.StructLayout({"line": LINE_NUMBER_BITS, "slot": bits}))),
-            "r_valid": In(1),  # a beat; it is always taken
-            "r_slot": In(bits),  # with ``r_valid``: of which burst
+            "r_valid": In(1),  # a beat arrives; always accepted
+            "r_slot": In(bits),  # with ``r_valid``: the slot of its burst
             "r_data": In(data_bits),  # with ``r_valid``: its bytes
-            "r_error": In(1),  # with ``r_valid``: it has failed
-            #: Lines that were read; ``error``: a beat has failed.
+            "r_error": In(1),  # with ``r_valid``: the beat failed
+            #: The lines read; with ``error``, a beat failed.
             "response": Out(stream.Signature(data.StructLayout({
                 "tag": tag_bits, "error": 1, "data": 8 * line_bytes,
             }))),
-            "busy": Out(1),  # an answer is not taken yet
+            "busy": Out(1),  # an answer has not been accepted yet
         })
 
     def elaborate(self, platform: object) -> Module:

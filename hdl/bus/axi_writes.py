@@ -16,32 +16,32 @@ __all__ = ["AxiWrites"]
 class AxiWrites(Component):
     """One burst of a whole line for each request; answers come in the order in which the slave completes them.
 
-    A request that is taken in cycle c is at ``aw`` from c+1 on, and its first beat at ``w`` too: neither waits for the
-    other. The next one is taken when both have gone, in the cycle of the last beat at the earliest. An answer is valid
-    in the cycle after the slave's, or after the answers that wait before it; the slave's are always taken. Reset:
-    nothing is under way.
+    A request accepted in cycle c is offered at ``aw`` from c+1 on, and so is its first beat at ``w``. Neither channel
+    waits for the other. The next request is accepted when both channels have finished, at the earliest in the cycle of
+    the last beat. The slave's responses are always accepted. A response is valid in the next cycle, or after the
+    responses that wait ahead of it. Reset: idle.
     """
 
     def __init__(self, *, line_bytes: int, data_bits: int, tag_bits: int, slots: int) -> None:
         self._line_bytes, self._data_bits, self._tag_bits, self._slots = line_bytes, data_bits, tag_bits, slots
         bits = slot_bits(slots)
         super().__init__({
-            #: Lines to be written.
+            #: Lines to write.
             "request": In(stream.Signature(data.StructLayout({
                 "line": LINE_NUMBER_BITS, "tag": tag_bits, "byte_mask": line_bytes, "data": 8 * line_bytes,
             }))),
-            #: Bursts to be announced: the slot is the id.
+            #: The address of each burst; the slot is its id.
             "aw": Out(stream.Signature(data.StructLayout({"line": LINE_NUMBER_BITS, "slot": bits}))),
-            #: Their beats.
+            #: The beats of the bursts.
             "w": Out(stream.Signature(data.StructLayout({
                 "data": data_bits, "strobe": data_bits // 8, "last": 1,
             }))),
-            "b_valid": In(1),  # a burst is done; it is always taken
-            "b_slot": In(bits),  # with ``b_valid``: which
-            "b_error": In(1),  # with ``b_valid``: it has failed
-            #: Lines that were written, or were not: ``error``.
+            "b_valid": In(1),  # a burst is complete; always accepted
+            "b_slot": In(bits),  # with ``b_valid``: its slot
+            "b_error": In(1),  # with ``b_valid``: the burst failed
+            #: The result of each request; with ``error``, the line was not written.
             "response": Out(stream.Signature(data.StructLayout({"tag": tag_bits, "error": 1}))),
-            "busy": Out(1),  # an answer is not taken yet
+            "busy": Out(1),  # a response has not been accepted yet
         })
 
     def elaborate(self, platform: object) -> Module:

@@ -19,10 +19,9 @@ class AxiLiteControl(Component):
     """Forwards accesses over ``axi`` to the registers (:func:`hdl.bus.registers.connect_host`).
 
     A read is answered two cycles after its address, or as soon as its register is ready. A write is answered two cycles
-    after the later one of address and data, which come in any order. At most one of each is under way. An access to no
-    register does nothing and is answered with SLVERR; a write to a read-only register does nothing. Readies and valids
-    come from registers.
-    Reset: nothing is under way.
+    after the later one of address and data, which arrive in any order. At most one of each is in progress. An access to
+    an address without a register has no effect and is answered with SLVERR. A write to a read-only register has no
+    effect. Readies and valids come from registers. Reset: idle.
     """
 
     def __init__(self) -> None:

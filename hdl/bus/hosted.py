@@ -32,7 +32,7 @@ def add_hosted_sm(
     port
         The port of one of the parts: the memory, as the SM's own port sees it.
     idle
-        Whether nothing of the SM is under way beyond ``port``.
+        Whether no access of the SM is in flight beyond ``port``.
 
     Returns
     -------

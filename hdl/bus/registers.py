@@ -24,15 +24,15 @@ def host_ports() -> dict[str, wiring.Member]:
     """The registers as a bus's slave sees them, from their own side; the slave has the same ports, flipped."""
     return {
         "read_address": In(ADDRESS_BITS - 2),  # a register's offset divided by 4
-        "read": In(1),  # it is read: a counter's low half keeps the high half
-        "read_data": Out(32),  # combinational: its value; 0 if there is no register
-        "read_known": Out(1),  # combinational: there is one
-        "read_ready": Out(1),  # combinational: ``read_data`` holds it; ``read`` only then
+        "read": In(1),  # the register is read; reading a counter's low half saves the high half
+        "read_data": Out(32),  # combinational: the value; 0 if there is no register
+        "read_known": Out(1),  # combinational: the register exists
+        "read_ready": Out(1),  # combinational: ``read_data`` is valid; ``read`` only then
         "write_address": In(ADDRESS_BITS - 2),  # a register's offset divided by 4
-        "write": In(1),  # it is written
+        "write": In(1),  # the register is written
         "write_data": In(32),  # with ``write``: the value
-        "write_strobe": In(4),  # with ``write``: which of its bytes
-        "write_known": Out(1),  # combinational: there is one
+        "write_strobe": In(4),  # with ``write``: the bytes to write
+        "write_known": Out(1),  # combinational: the register exists
     }
 
 
@@ -58,16 +58,16 @@ class ControlRegisters(Component):
         super().__init__({
             **host_ports(),
             "sm_reset": Out(1),  # holds the SM in reset; from a register
-            "idle": In(1),  # nothing of the SM is under way on the bus
+            "idle": In(1),  # no access of the SM is in flight on the bus
             "start": Out(1),  # launch, one cycle
-            "start_pc": Out(32),  # where
+            "start_pc": Out(32),  # the start address
             "arg": Out(32),  # the value of mscratch at the start
             "policy": Out(widths["policy"]),  # strap
             "fetch_policy": Out(widths["fetch_policy"]),  # strap
             "busy": In(1),  # the SM's
             "fault_valid": In(1),  # the SM's
             "fault": In(fault_layout(config)),  # the SM's
-            "counter_index": Out(range(len(counter_places()))),  # the counter that is read, if it is one
+            "counter_index": Out(range(len(counter_places()))),  # the counter that is read, if a counter is read
             "counter_value": In(COUNTER_BITS),  # the SM's, of that counter
             "counter_valid": In(1),  # the SM's: the value is that counter's
             "exit_mask": In(4),  # bytes of the exit code that the SM writes in this cycle

@@ -19,11 +19,11 @@ def slot_bits(count: int) -> int:
 
 
 class Slots(Component):
-    """At most ``count`` accesses under way, each with its own number from ``take`` until its answer is taken.
+    """Numbers up to ``count`` accesses in flight: from ``take`` until the answer is accepted.
 
-    Answers go out in the order of ``done``: one that comes in cycle c is ``valid`` from c+1 on, if no other waits. A
-    number is free in the cycle after its answer was taken. Reset: all are free. May never happen: ``take`` while not
-    ``available``, or ``done`` of a number that is free or was done before.
+    Answers leave in the order of ``done``. One that arrives in cycle c is ``valid`` from c+1 on, if no other waits. A
+    number is free in the cycle after its answer is accepted. Reset: all numbers are free. May never happen: ``take``
+    while not ``available``, or ``done`` of a number that is free or was done before.
     """
 
     def __init__(self, *, count: int, tag_bits: int) -> None:
@@ -32,18 +32,18 @@ class Slots(Component):
         bits = slot_bits(count)
         super().__init__({
             "available": Out(1),  # a number is free; from registers
-            "slot": Out(bits),  # which; from registers
-            "take": In(1),  # it is taken
-            "tag": In(tag_bits),  # with ``take``: whose it is
-            "done": In(1),  # the answer to ``done_slot`` has come
-            "done_slot": In(bits),  # with ``done``: a number that was taken
-            "done_error": In(1),  # with ``done``: the access has failed
-            "valid": Out(1),  # there is an answer; it and the signals below are stable until ``ready``
-            "number": Out(bits),  # with ``valid``: to which number
-            "answer_tag": Out(tag_bits),  # with ``valid``: its tag
-            "error": Out(1),  # with ``valid``: it has failed
-            "ready": In(1),  # the answer is taken
-            "busy": Out(1),  # a number is taken
+            "slot": Out(bits),  # the free number; from registers
+            "take": In(1),  # use this number for an access
+            "tag": In(tag_bits),  # with ``take``: the tag of the access
+            "done": In(1),  # the answer for ``done_slot`` arrives
+            "done_slot": In(bits),  # with ``done``: a number in use
+            "done_error": In(1),  # with ``done``: the access failed
+            "valid": Out(1),  # an answer is offered; stable, like the signals below, until ``ready``
+            "number": Out(bits),  # with ``valid``: the number of its access
+            "answer_tag": Out(tag_bits),  # with ``valid``: the tag of its access
+            "error": Out(1),  # with ``valid``: the access failed
+            "ready": In(1),  # the answer is accepted
+            "busy": Out(1),  # a number is in use
         })
 
     def elaborate(self, platform: object) -> Module:

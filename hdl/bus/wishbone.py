@@ -22,18 +22,18 @@ WIDTHS = (32, 64)
 class WishboneMaster(Component):
     """Turns each line request into a burst of words (Wishbone B4, registered feedback), one line at a time.
 
-    For a request that is taken in cycle c, the first word is requested in c+1, and each next one in the cycle after the
-    answer to the word before. The line's answer is valid in the cycle after that of its last word; the next request is
-    taken once it has gone. A write is done when the slave has acknowledged each word. If a word fails, the answer is an
-    error, but the other words are still requested. A slave without bursts sees the same words as single accesses.
-    Reset: nothing is under way.
+    For a request accepted in cycle c, the first word is requested in c+1, and each further word in the cycle after the
+    answer to the previous one. The response for the line is valid in the cycle after the answer to the last word. The
+    next request is accepted once that response is. A write is complete when the slave has acknowledged each word. If a
+    word fails, the response is an error, but the other words are still requested. A slave without bursts sees the same
+    words as single accesses. Reset: idle.
 
     Parameters
     ----------
     data_bits : int
         32 or 64.
     tag_bits : int
-        Width of the port's tags; that of the SM's own port if None.
+        Width of the port's tags; if None, as on the SM's own port.
     """
 
     def __init__(self, config: SmConfig, *, data_bits: int = 32, tag_bits: int | None = None) -> None:
@@ -46,7 +46,7 @@ class WishboneMaster(Component):
             "port": In(memory_port_signature(config, tag_bits=tag_bits)),
             #: The bus (:func:`hdl.bus.signatures.wishbone_wires`).
             "bus": Out(wishbone_signature(data_bits=data_bits, address_bits=32 - (data_bits // 8).bit_length() + 1)),
-            #: A request that was taken is not answered, or its answer not taken.
+            #: From accepting a request until its response is accepted.
             "busy": Out(1),
         })
 
@@ -54,7 +54,7 @@ class WishboneMaster(Component):
         m = Module()
         bus, request, response = self.bus, self.port.request, self.port.response
         words = 8 * self.config.line_bytes // self.data_bits
-        # One shift register for both directions: words that are read enter where words that are written leave.
+        # One shift register for both directions: words read are shifted in while words written are shifted out.
         line = Signal(8 * self.config.line_bytes)
         mask = Signal(self.config.line_bytes)
         word, last = Signal(range(words)), Signal()
@@ -90,7 +90,7 @@ class WishboneControl(Component):
     """Forwards accesses over ``bus`` to the registers (:func:`hdl.bus.registers.connect_host`).
 
     An access is answered in the cycle after its request, with ``err`` if there is no register. Bursts are answered word
-    by word. Reset: nothing is answered.
+    by word. Reset: no answer.
     """
 
     def __init__(self) -> None:

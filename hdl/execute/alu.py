@@ -85,7 +85,7 @@ class AluUnit(Component):
     """:class:`hdl.isa.ops.AluOp` over the lanes; latency 1, a new operation in every cycle.
 
     Ports as in :func:`hdl.execute.lanes.unit_ports`; ``result`` stays until the next operation. Nothing is reset:
-    before the first operation ``result`` means nothing.
+    before the first operation ``result`` is undefined.
     """
 
     def __init__(self, config: SmConfig):

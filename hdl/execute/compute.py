@@ -32,7 +32,7 @@ class ComputeUnits(Component):
 
     An instruction in stage X in t+2 has its result in W = t+2 plus its unit's latency, and only then. Pipelined units
     take one instruction a cycle; DIV and FDIV may get none while they are busy (see their contracts). Reset abandons
-    operations under way. The results of inactive lanes mean nothing.
+    operations in progress. The results of inactive lanes are undefined.
     """
 
     def __init__(self, config: SmConfig) -> None:

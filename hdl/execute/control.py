@@ -51,14 +51,14 @@ class ControlUnit(Component):
             "argument": In(32),  # with ``start``: the value of mscratch
             "peek_warp": In(config.warp_bits),  # in t+1: the warp whose instruction will be in X
             "x": In(operands_layout(config)),  # in X (t+2): the instruction
-            "reads_csr": Out(1),  # in X: there is an access to a CSR
-            "counter_index": Out(range(len(counter_places()))),  # in X: the counter that it reads, if it is one
+            "reads_csr": Out(1),  # in X: the instruction accesses a CSR
+            "counter_index": Out(range(len(counter_places()))),  # in X: the counter that it reads, if it reads one
             "counter_value": In(COUNTER_BITS),  # in X: its value, from the observer
             "raise_valid": In(1),  # in W: an instruction of the FPU raises its flags (:class:`hdl.execute.csr.CsrUnit`)
-            "raised_warp": In(config.warp_bits),  # in W: whose
-            "raised": In(5),  # in W: which flags
-            #: The outcome of a branch or jump comes in t+R = t+3, with a redirect where fetch has gone wrong; so does
-            #: that of a join, a fence.i, and the warp's end. A jal that fetch has followed does not resolve.
+            "raised_warp": In(config.warp_bits),  # in W: the warp of that instruction
+            "raised": In(5),  # in W: the flags raised
+            #: The outcome of a branch or jump is known in t+R = t+3, with a redirect if the fetch was wrong. The same
+            #: applies to a join, a fence.i, and the warp's end. A jal that fetch has followed does not resolve.
             "flow": Out(flow_signature(config)),
             "fault_valid": Out(1),  # in X, combinational: the instruction faults and changes nothing
             "fault": Out(fault_layout(config)),  # in X: the fault; with ``fault_valid``
@@ -185,7 +185,7 @@ class ControlUnit(Component):
             m.d.comb += self._redirect.eq(taken ^ decoded.predicted)
 
     def _differs(self, bits: Value) -> Value:
-        """Whether two active lanes differ in ``bits``, which has one bit a lane."""
+        """Whether two active lanes differ in ``bits``, which has one bit per lane."""
         return (self.x.mask & bits).any() & (self.x.mask & ~bits).any()
 
     def _finish_simt(self, m: Module, simt: SimtControl) -> None:

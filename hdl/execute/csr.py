@@ -43,16 +43,16 @@ class CsrUnit(Component):
             **optional,
             "start": In(1),  # launch, one cycle
             "argument": In(32),  # with ``start``: the value of mscratch
-            "valid": In(1),  # in X: there is an access; without it nothing is written
+            "valid": In(1),  # in X: a CSR is accessed; otherwise nothing is written
             "op": In(5),  # in X: a CsrOp
             "use_imm": In(1),  # in X: the operand is the rs1 field of ``immediate``, not ``rs1``
             "immediate": In(32),  # in X: the decoder's: the number in 11..0, the rs1 field in 16..12
             "rs1": In(32),  # in X: rs1 of lane 0
-            "warp": In(config.warp_bits),  # in X: whose access
+            "warp": In(config.warp_bits),  # in X: the warp of the access
             "mask": In(config.threads),  # in X: its thread mask
             "active": In(config.warps),  # warps that run
             "retired": In(range(config.threads + 1)),  # thread-instructions that are added to minstret in this cycle
-            "counter_index": Out(range(len(counter_places()))),  # in X: the counter that is read, if it is one
+            "counter_index": Out(range(len(counter_places()))),  # in X: the counter that is read, if a counter is read
             "counter_value": In(COUNTER_BITS),  # in X: its value, from the observer
             "value": Out(32),  # in X: the value read
             "add_lane": Out(1),  # in X: each lane adds its number to ``value``
@@ -62,8 +62,8 @@ class CsrUnit(Component):
             "frm": Out(3),  # in X: the rounding mode of ``warp``, as instructions before this cycle have left it
             #: In W: flags are ORed into fflags of ``raised_warp``; not in a cycle in which that warp writes them.
             "raise_valid": In(1),
-            "raised_warp": In(config.warp_bits),  # in W: whose
-            "raised": In(5),  # in W: which flags
+            "raised_warp": In(config.warp_bits),  # in W: the warp that raises the flags
+            "raised": In(5),  # in W: the flags raised
         })
 
     def elaborate(self, platform: object) -> Module:

@@ -98,7 +98,7 @@ class DivUnit(Component):
         self._config = config
         super().__init__({
             **unit_ports(config),
-            "busy": Out(1),  # a division is under way and has no result yet: `valid` may not be 1
+            "busy": Out(1),  # a division is in progress and has no result yet: `valid` must be 0
         })
 
     def elaborate(self, platform: object) -> Module:

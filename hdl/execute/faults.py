@@ -21,10 +21,10 @@ class FaultLatch(Component):
     def __init__(self, config: SmConfig) -> None:
         super().__init__({
             "execute_valid": In(1),  # the instruction in stage X faults in this cycle
-            "execute": In(fault_layout(config)),  # its fault
+            "execute": In(fault_layout(config)),  # the fault of this instruction
             "lsu_valid": In(1),  # the LSU reports a fault in this cycle
             "lsu": In(fault_layout(config)),  # that fault, perhaps of an instruction selected long ago
-            "valid": Out(1),  # there was a fault; from the cycle after it until reset
+            "valid": Out(1),  # a fault has occurred; from the cycle after it until reset
             "fault": Out(fault_layout(config)),  # the one that counts; with `valid`
         })
 

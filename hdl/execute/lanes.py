@@ -12,7 +12,7 @@ __all__ = ["lane_words", "unit_ports"]
 
 
 def lane_words(config: SmConfig) -> data.ArrayLayout:
-    """One 32-bit word a lane."""
+    """One 32-bit word per lane."""
     return data.ArrayLayout(32, config.threads)
 
 
@@ -23,8 +23,8 @@ def unit_ports(config: SmConfig) -> dict[str, Member]:
     keep their previous values, and none of their logic toggles.
     """
     return {
-        "valid": In(1),  # there is an operation in this cycle
-        "op": In(OP_BITS),  # which, by the unit's enum in hdl.isa.ops; with `valid`, as all other inputs
+        "valid": In(1),  # an operation starts in this cycle
+        "op": In(OP_BITS),  # the operation, from the unit's enum in hdl.isa.ops; read with `valid`, like all inputs
         "mask": In(config.threads),  # bit i: lane i is active
         "a": In(lane_words(config)),  # first operands
         "b": In(lane_words(config)),  # second operands

@@ -17,9 +17,9 @@ __all__ = ["MulLane", "MulUnit"]
 class MulLane(Component):
     """One lane of ``stages`` registers: operands, two partial products, their sum (any number of times), the result.
 
-    The 33 x 33 bit signed product is built from two of 33 x 17 bits. A register directly follows the multipliers and
-    none has a reset, so that tools can move them into DSP blocks. (It also keeps simulators within 64-bit arithmetic.)
-    With 3 stages the sum has no register; with 2 the partial products have none either.
+    The 33 x 33 bit signed product is built from two products of 33 x 17 bits. A register directly follows the
+    multipliers and none has a reset, so that tools can move them into DSP blocks. (It also keeps simulators within
+    64-bit arithmetic.) With 3 stages the sum has no register; with 2 the partial products have none either.
 
     Each register keeps its value in a cycle in which its enable is 0. A product enabled in cycle c and advanced by bit
     k in c+1+k is the result in c + ``stages``; one may start in every cycle.
@@ -34,9 +34,9 @@ class MulLane(Component):
             "b": In(32),  # the second factor, in the cycle of `enable`
             "a_signed": In(1),  # `a` is two's complement; with `a`
             "b_signed": In(1),  # `b` is two's complement; with `b`
-            #: Bits 63..32 of the product are the result, else 31..0; in the cycle of the highest bit of ``advance``.
+            #: With the highest bit of ``advance``: the result is bits 63..32 of the product, else bits 31..0.
             "high": In(1),
-            "result": Out(32),  # from the cycle after that, until the next; from a register
+            "result": Out(32),  # registered: set by the highest bit of `advance`, from the next cycle on
         })
 
     def elaborate(self, platform: object) -> Module:

@@ -1,4 +1,4 @@
-"""The instruction buffers: one ring of d slots a warp; the selection that pops a slot also refills it."""
+"""The instruction buffers: one ring of d slots per warp; the selection that pops a slot also refills it."""
 
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal
 from amaranth.lib import data
@@ -15,10 +15,10 @@ __all__ = ["InstructionBuffers"]
 
 
 class InstructionBuffers(Component):
-    """One ring of d slots a warp, in one of two modes that depend on :class:`hdl.config.Coordination`.
+    """One ring of d slots per warp, in one of two modes that depend on :class:`hdl.config.Coordination`.
 
     ``swas``: buffer + in flight = d for every warp, always (design.md section 3). The slot popped in t is therefore the
-    one that the fetch made in t fills, and one pointer a warp is enough. Reset: d NOPs.
+    one that the fetch made in t fills, and one pointer per warp is enough. Reset: d NOPs.
 
     Else (``baseline``, ``vortex``): a second pointer marks where entries are appended. Reset: empty.
 
@@ -30,25 +30,25 @@ class InstructionBuffers(Component):
         self._replaces = config.coordination is Coordination.SWAS
         every = (1 << config.warps) - 1
         super().__init__({
-            # Masks and arrays have one element a warp. The type stubs have no `init` for a port.
+            # Masks and arrays have one element per warp. The type stubs have no `init` for a port.
             "head_info": Out(data.ArrayLayout(IssueInfo, config.warps)),  # the head of each ring
-            #: A register: it is a NOP.
+            #: Registered: the head is a NOP.
             "head_nop": Out(config.warps, init=every if self._replaces else 0),  # type: ignore[call-arg]
-            #: A register: there is none.
+            #: Registered: the ring has no entry.
             "empty": Out(config.warps, init=0 if self._replaces else every),  # type: ignore[call-arg]
             #: Filled slots, before this cycle's pop and fill.
             "occupancy": Out(data.ArrayLayout(range(config.buffer_depth + 1), config.warps)),
-            #: The same, NOPs left out.
+            #: The same, excluding NOPs.
             "instructions": Out(data.ArrayLayout(range(config.buffer_depth + 1), config.warps)),
-            "pop": In(config.warps),  # in t: whose head leaves (one-hot or 0)
+            "pop": In(config.warps),  # in t: the warp whose head leaves (one-hot or 0)
             "pop_warp": In(config.warp_bits),  # in t: the same as a number
-            "pop_slot": Out(slot_bits(config)),  # in t: the slot it leaves, which in ``swas`` the fetch made in t fills
+            "pop_slot": Out(slot_bits(config)),  # in t: the freed slot; in ``swas``, the fetch made in t fills it
             "entry": Out(BufferEntry),  # in t+1: the instruction popped in t
             "fill": In(arrival_signature(config)),  # the instruction for a slot; it can be popped in the next cycle
-            #: The instructions of these warps, one filled in this cycle too, become NOPs in ``swas``, else are dropped.
+            #: The instructions of these warps become NOPs in ``swas``, else are dropped; also one filled in this cycle.
             "flush": In(config.warps),
-            "empty_pop": Out(1),  # the ring that is popped is empty: may never happen
-            "overflow": Out(1),  # the slot that is filled was filled: may never happen
+            "empty_pop": Out(1),  # may never happen: an empty ring is popped
+            "overflow": Out(1),  # may never happen: a slot is filled that is already full
         })
 
     def elaborate(self, platform: object) -> Module:

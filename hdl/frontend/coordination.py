@@ -21,7 +21,7 @@ __all__ = ["connect_fetch", "connect_issue", "connect_oracles", "connect_schedul
 def coordination_signature(config: SmConfig) -> wiring.Signature:
     """The ports of a scheme, seen from it; all refer to one cycle and are combinational except for the scheme's state.
 
-    Masks and arrays have one element a warp. At most one warp fetches and at most one issues in a cycle.
+    Masks and arrays have one element per warp. At most one warp fetches and at most one issues in a cycle.
     """
     warps = config.warps
     members: dict[str, Member] = {
@@ -32,19 +32,19 @@ def coordination_signature(config: SmConfig) -> wiring.Signature:
         "resolved": In(warps),  # control flow resolves, or is released, in this cycle
         "redirected": In(warps),  # its control flow changes: instructions in the buffer and in flight are not executed
         "lookup": In(lookup_signature(config)),  # the fetch in the lookup, and the warps that wait for a line
-        "decoded": In(warps),  # whose fetch reaches decode (one-hot or 0)
+        "decoded": In(warps),  # the warp whose fetch reaches decode (one-hot or 0)
         "decoded_control": In(1),  # the instruction in decode is control flow
         "turn": In(turn_signature(config)),  # the jump that is followed at decode
         "nop": In(warps),  # the head of the buffer is a NOP
-        "ready": In(warps),  # the head may issue; means nothing for a NOP or an empty buffer
+        "ready": In(warps),  # the head may issue; undefined for a NOP or an empty buffer
         "empty": In(warps),  # the buffer is empty
         "room": In(warps),  # buffer + in flight < d
-        "fetched": In(data.ArrayLayout(range(config.buffer_depth + 1), warps)),  # buffer + in flight, NOPs left out
+        "fetched": In(data.ArrayLayout(range(config.buffer_depth + 1), warps)),  # buffer + in flight, excluding NOPs
         "issue": Out(choice_signature(config)),  # the warp that issues
         "fetch": Out(choice_signature(config)),  # the warp that fetches
     }
     if config.watches_locality:
-        members["lost"] = In(warps)  # whose load has missed a line that others have driven out, one cycle ago
+        members["lost"] = In(warps)  # warps whose load missed a line evicted by others, in the previous cycle
     if len(config.policies) > 1:
         members["policy"] = In(range(len(config.policies)))  # the issue policy in force
     if len(config.fetch_policies) > 1:

@@ -110,7 +110,7 @@ def jump_offset(word: Value) -> Value:
 
 
 def _match_rows(m: Module, word: Value) -> dict[str, Value]:
-    """One bit a row, by mnemonic. Each field of the word is compared with each of its values once, for all rows."""
+    """One bit per row, by mnemonic. Each field of the word is compared with each of its values once, for all rows."""
     compared: dict[tuple[int, int, int], Signal] = {}
     match: dict[str, Value] = {}
     for row in INSTRUCTIONS:

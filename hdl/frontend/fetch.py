@@ -34,37 +34,37 @@ class FetchPipeline(Component):
     ``turn`` of an older fetch of its warp; it then comes out as ``done.squashed``, and requests no line if squashed in
     t or t+1. ``squash`` has priority over ``turn``. A warp whose lookup has missed is suspended until its line arrives.
 
-    Reset: nothing under way, no warp suspended. A suspended warp may not request a fetch.
+    Reset: no fetch in flight, no warp suspended. A suspended warp may not request a fetch.
     """
 
     def __init__(self, config: SmConfig) -> None:
         self._config = config
         counts = data.ArrayLayout(range(config.fetch_latency + 1), config.warps)
         super().__init__({
-            # Masks have one bit a warp.
+            # Masks have one bit per warp.
             #: In t: the warp that fetches; whether this cycle's lookup misses comes late.
             "request": In(choice_signature(config)),
             "request_pc_if_hit": In(32),  # in t: the pc of ``request.if_hit``
             "request_pc_if_missed": In(32),  # in t: the pc of ``request.if_missed``
-            "request_slot": In(slot_bits(config)),  # in t: where the instruction will go; comes back as ``done.slot``
-            #: Every fetch of these warps that is under way, or requested in this cycle, is squashed; they are not
-            #: suspended from the next cycle on.
+            "request_slot": In(slot_bits(config)),  # in t: the slot for the instruction; returned as ``done.slot``
+            #: All fetches of these warps that are in flight, or requested in this cycle, are squashed. From the next
+            #: cycle on, these warps are not suspended.
             "squash": In(config.warps),
-            "invalidate": In(1),  # fence.i: lookups from the next cycle on find nothing that is there now
-            #: Each warp's fetch line: after a miss the one that it waits for.
+            "invalidate": In(1),  # fence.i: lookups from the next cycle on miss all lines present now
+            #: Each warp's fetch line; after a miss, the line that it waits for.
             "lines": In(data.ArrayLayout(LINE_NUMBER_BITS, config.warps)),
             "lookup": Out(lookup_signature(config)),  # in t+1: the fetch that is looked up
-            "miss": Out(1),  # in t+1: a lookup misses, and is not squashed in this very cycle
-            "miss_warp": Out(config.warp_bits),  # in t+1: the warp whose fetch is there
+            "miss": Out(1),  # in t+1: a lookup misses, and is not squashed in this cycle
+            "miss_warp": Out(config.warp_bits),  # in t+1: the warp of this fetch
             "done": Out(arrival_signature(config)),  # in t+3: the fetch that comes out
             #: In t+3: the jump that the decoder follows (only with ``Prediction.BTFN``): the fetches of its warp after
             #: it, those requested in t+1 to t+3, are squashed.
             "turn": Out(turn_signature(config)),
             "in_flight": Out(counts),  # fetches of each warp in t+1 to t+3
-            "kept_in_flight": Out(counts),  # those of them that were not squashed before this cycle
-            "refill": Out(1),  # a line comes into the cache
-            #: Of these, the warps that are suspended for ``refill_line`` are released from the next cycle on: all, or
-            #: without an I-cache one.
+            "kept_in_flight": Out(counts),  # those fetches that were not squashed before this cycle
+            "refill": Out(1),  # a line enters the cache
+            #: Among these warps, those suspended for ``refill_line`` are released from the next cycle on. All warps, or
+            #: without an I-cache only one.
             "woken": Out(config.warps),
             "refill_line": Out(LINE_NUMBER_BITS),  # the line of ``refill`` and ``woken``
             "mem": Out(memory_port_signature(config, tag_bits=config.icache_tag_bits)),  # lines of instructions
@@ -146,7 +146,7 @@ class FetchPipeline(Component):
         Which pc that was depends on the lookup before it, which ends the longest path of the design (docs/fpga.md): in
         that cycle the outcome drives only one register, which selects the pc in the next cycle.
         """
-        # Copies have different reset values (no lookup is under way then): synthesis would merge equal registers.
+        # Copies have different reset values (no lookup is in progress then): synthesis would merge equal registers.
         pcs = {
             outcome: Signal(32, name=f"pc_if_{outcome}_{copy}", init=-copy % (1 << 32)) for outcome in ("hit", "missed")
         }

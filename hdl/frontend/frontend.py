@@ -51,12 +51,12 @@ class FrontEnd(Component):
             "mem": Out(memory_port_signature(config, tag_bits=config.icache_tag_bits)),  # lines of instructions
         }
         if config.watches_locality:
-            members["lost"] = In(config.warps)  # from the LSU: warps that lost locality one cycle ago
+            members["lost"] = In(config.warps)  # from the LSU: warps that lost locality in the previous cycle
         if len(config.policies) > 1:
-            #: The issue policy in force, by its place in the configuration; constant while the SM is busy.
+            #: The issue policy, as an index into ``policies`` of the configuration; constant while the SM is busy.
             members["policy"] = In(range(len(config.policies)))
         if len(config.fetch_policies) > 1:
-            members["fetch_policy"] = In(range(len(config.fetch_policies)))  # the same for the fetch
+            members["fetch_policy"] = In(range(len(config.fetch_policies)))  # the fetch policy, likewise
         super().__init__(members)
 
     def elaborate(self, platform: object) -> Module:

@@ -17,9 +17,9 @@ __all__ = ["ICacheStore", "store_ports"]
 def store_ports(config: SmConfig) -> dict[str, wiring.Member]:
     """The ports of the fetch pipeline's instruction store; a fetch made in t is looked up in t+1."""
     return {
-        "lookup_valid": In(1),  # in t+1: there is a lookup
-        "lookup_pc": In(data.ArrayLayout(32, 2)),  # in t+1: twice the same, from registers of their own for the fanout
-        "hit": Out(1),  # in t+1, combinational: the line is there; means nothing without ``lookup_valid``
+        "lookup_valid": In(1),  # in t+1: a lookup takes place
+        "lookup_pc": In(data.ArrayLayout(32, 2)),  # in t+1: two copies, from separate registers to limit the fanout
+        "hit": Out(1),  # in t+1, combinational: the line is present; undefined without ``lookup_valid``
         "instruction": Out(32),  # in t+3: the word, if it hit
         "error": Out(1),  # in t+3: memory answered with an error when its line was fetched, if it hit
         "refill": In(refill_signature(config)),  # in c: a line is written; lookups find it from c+1 on

@@ -1,4 +1,4 @@
-"""Instruction fetch without a cache: one line a warp."""
+"""Instruction fetch without a cache: one line per warp."""
 
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib.memory import Memory
@@ -17,15 +17,15 @@ class LineStore(Component):
 
     Ports and cycles are those of the cache: ``hit`` in t+1, ``instruction`` and ``error`` in t+3, a refill in c counts
     for lookups in c+1. But a lookup of ``lookup_warp`` finds only that warp's own line, and a refill goes only to
-    ``refill.warp`` and replaces its line. Only ``invalidate`` also removes lines, so a warp whose line has come can
-    fetch from it whatever the other warps do. Reset: empty.
+    ``refill.warp`` and replaces its line. Only ``invalidate`` also removes lines, so a warp whose line has arrived
+    can fetch from it regardless of the other warps. Reset: empty.
     """
 
     def __init__(self, config: SmConfig) -> None:
         self._warps = config.warps
         super().__init__({
             **store_ports(config),
-            "lookup_warp": In(config.warp_bits),  # in t+1: whose line is looked up
+            "lookup_warp": In(config.warp_bits),  # in t+1: the warp whose line is looked up
         })
 
     def elaborate(self, platform: object) -> Module:

@@ -36,20 +36,20 @@ class MissUnit(Component):
         self._count = config.fetch_requests
         self._shares = config.icache_bytes > 0
         members = {
-            # Masks have one bit a warp.
-            "lookup": In(config.warps),  # in t+1: whose fetch is looked up (one-hot or 0); not a squashed one
-            "lookup_missed": In(1),  # in t+1, late: it misses
-            "lookup_line": In(LINE_NUMBER_BITS),  # in t+1: its line
+            # Masks have one bit per warp.
+            "lookup": In(config.warps),  # in t+1: the warp whose fetch is looked up (one-hot or 0); 0 if squashed
+            "lookup_missed": In(1),  # in t+1, late: the lookup misses
+            "lookup_line": In(LINE_NUMBER_BITS),  # in t+1: the line looked up
             #: Warps whose fetches are squashed: not suspended from the next cycle on. A miss already signalled keeps
             #: its request, or asks for an MSHR for the last time in this cycle.
             "release": In(config.warps),
             #: fence.i: answers to requests made before it wake their warps but are not stored.
             "invalidate": In(1),
-            #: The line of each suspended warp: of its pc, to which the miss has put it back.
+            #: The line of each suspended warp's pc, which the miss has set back to the missed fetch.
             "pending_line": In(data.ArrayLayout(LINE_NUMBER_BITS, config.warps)),
-            "suspended": Out(config.warps),  # a register: warps that wait for a line
-            "woken": Out(config.warps),  # in c: the warps that an answer is for, also a stale one; all, if it is shared
-            "refill": Out(refill_signature(config)),  # in c: the line that comes into the store
+            "suspended": Out(config.warps),  # registered: warps that wait for a line
+            "woken": Out(config.warps),  # in c: the warps that an answer is for, even a stale one; all if shared
+            "refill": Out(refill_signature(config)),  # in c: the line that enters the store
             "mem": Out(memory_port_signature(config, tag_bits=config.icache_tag_bits)),  # tag: the MSHR
         }
         super().__init__(members)
@@ -72,7 +72,7 @@ class MissUnit(Component):
     def _answer(self, m: Module, *, valid: Signal, stale: Signal, lines: list[Signal]) -> Signal:
         """The MSHR that memory answered in the last cycle, one-hot.
 
-        An answer may cross a whole chip, so no logic depends on it in the cycle in which it comes.
+        An answer may cross a whole chip, so no logic depends on it in the cycle in which it arrives.
         """
         answered = Signal(self._count)
         response = self.mem.response

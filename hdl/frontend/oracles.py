@@ -24,12 +24,12 @@ class OracleSets(Component):
     def __init__(self, config: SmConfig) -> None:
         self._config = config
         super().__init__({
-            # Masks have one bit a warp; all are of this cycle.
+            # Masks have one bit per warp; all refer to the current cycle.
             "may_issue": In(config.warps),  # the issue scheduler only waits for the warp's buffer
-            "head_ready": In(config.warps),  # the head may issue; means nothing for an empty buffer
+            "head_ready": In(config.warps),  # the head may issue; undefined for an empty buffer
             "empty": In(config.warps),  # the buffer is empty
             "suspended": In(config.warps),  # a miss is outstanding
-            "missed": In(config.warps),  # a lookup misses in this very cycle
+            "missed": In(config.warps),  # a lookup misses in this cycle
             "redirected": In(config.warps),  # the warp's control flow changes
             "halt": In(1),  # a fault has stopped the SM: both sets are empty
             "eligible": Out(data.ArrayLayout(config.warps, ORACLES)),  # the sets

@@ -1,4 +1,4 @@
-"""The warp scheduler: the build's policies over one eligible set."""
+"""The warp scheduler: applies the policies of the build to one set of eligible warps."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -19,17 +19,17 @@ __all__ = ["Scheduler"]
 class Scheduler(Component):
     """Selects at most one warp of ``eligible`` in every cycle, combinationally.
 
-    ``policies`` (by default ``config.policies``) are in the build. Every policy follows the actual selection, so the
-    strap may change. In ``swas`` this one scheduler serves fetch and issue (Crouzet 2024, section IV-B2). State after
-    reset: docs/policies.md. An input (:class:`~hdl.policies.PolicyInputs`) that a policy does not read costs no
-    hardware.
+    The build contains ``policies`` (by default ``config.policies``). The state of every policy follows the actual
+    selection, so the strap may change. In ``swas``, one scheduler serves both fetch and issue (Crouzet 2024, section
+    IV-B2). State after reset: docs/policies.md. An input (:class:`~hdl.policies.PolicyInputs`) that no policy reads
+    costs no hardware.
 
-    With ``doubt`` one warp may drop out late in the cycle: both picks are made, and ``drop`` selects one of them.
+    With ``doubt``, one warp may drop out late in the cycle. Both picks are computed, and ``drop`` selects one of them.
 
     Raises
     ------
     ValueError
-        For a policy that hdl.policies does not have.
+        If hdl.policies does not have one of the policies.
     """
 
     def __init__(self, config: SmConfig, *, policies: Sequence[str] | None = None, oracles: int = 0,
@@ -43,31 +43,31 @@ class Scheduler(Component):
             if name not in POLICIES:
                 raise ValueError(f"policies must be among {', '.join(POLICIES)}, not {name!r}")
         members = {
-            # Masks and arrays have one element a warp; all are of this cycle.
-            "eligible": In(warps),  # the set to select from; with ``doubt`` less ``doubtful`` if ``drop``
-            "active": In(warps),  # warps that run
-            "waiting": In(warps),  # those of them that wait at a barrier or in wspawn
-            "activated": In(warps),  # warps that start: active from the next cycle on
+            # Masks and arrays have one element per warp; all refer to the current cycle.
+            "eligible": In(warps),  # the set to select from; with ``drop``, excluding ``doubtful``
+            "active": In(warps),  # warps that are running
+            "waiting": In(warps),  # active warps that wait at a barrier or in wspawn
+            "activated": In(warps),  # warps that start; active from the next cycle on
             "lanes": In(data.ArrayLayout(range(config.threads + 1), warps)),  # active lanes
-            #: Instructions fetched and not issued, NOPs left out.
+            #: Instructions fetched and not issued, excluding NOPs.
             "fetched": In(data.ArrayLayout(range(config.buffer_depth + 1), warps)),
-            "lost": In(warps),  # warps that lost locality in the data cache, one cycle ago
+            "lost": In(warps),  # warps that lost locality in the data cache in the previous cycle
             "select": Out(warps),  # the selected warp (one-hot or 0)
-            "select_valid": Out(1),  # a warp is
-            "select_warp": Out(config.warp_bits),  # its number
+            "select_valid": Out(1),  # a warp is selected
+            "select_warp": Out(config.warp_bits),  # the number of the selected warp
         }
         if config.policy_csr:
-            members["change"] = In(change_layout())  # of the policies' parameters: they hold from the next cycle on
+            members["change"] = In(change_layout())  # a change of policy parameters; in force from the next cycle on
         if len(self._names) > 1:
-            members["policy"] = In(range(len(self._names)))  # the policy in force, by its place in ``policies``
+            members["policy"] = In(range(len(self._names)))  # the policy in force, as an index into ``policies``
         if doubt:
             members["doubtful"] = In(warps)  # the warp that may drop out (one-hot or 0)
-            members["drop"] = In(1)  # late in the cycle: it does
-            members["select_kept"] = Out(warps)  # the pick if it does not: known sooner
-            members["select_dropped"] = Out(warps)  # the pick if it does: known sooner
+            members["drop"] = In(1)  # late in the cycle: the doubtful warp drops out
+            members["select_kept"] = Out(warps)  # the pick without ``drop``; available earlier
+            members["select_dropped"] = Out(warps)  # the pick with ``drop``; available earlier
         if oracles:
-            members["oracle_eligible"] = In(data.ArrayLayout(warps, oracles))  # further sets
-            #: The current policy's pick from each of them, with the same state and inputs. It changes no state.
+            members["oracle_eligible"] = In(data.ArrayLayout(warps, oracles))  # further sets that need a pick
+            #: The current policy's pick from each of these sets, with the same state and inputs.
             members["oracle_select"] = Out(data.ArrayLayout(warps, oracles))
         super().__init__(members)
 
@@ -96,7 +96,7 @@ class Scheduler(Component):
             self._pick(m, f"select_{number}", policies, states, replace(inputs, eligible=each))
             for number, each in enumerate(sets)
         ]
-        # Known sooner than the pick if any eligible warp keeps the scheduler busy.
+        # Available earlier than the pick if every policy selects a warp whenever one is eligible.
         idles = any(policy.idles for policy in policies)
         valid = [pick.any() if idles else each.any() for pick, each in zip(picks, sets, strict=True)]
         if self._doubt:
@@ -118,7 +118,7 @@ class Scheduler(Component):
 
     def _pick(self, m: Module, name: str, policies: Sequence[Policy], states: Sequence[data.View],
               inputs: PolicyInputs) -> Signal:
-        """The pick of the policy in force."""
+        """Return the pick of the policy in force."""
         pick = Signal(self._warps, name=name)
         if len(policies) == 1:
             m.d.comb += pick.eq(policies[0].pick(states[0], inputs))

@@ -1,4 +1,4 @@
-"""Vortex: as baseline, but a warp has one fetch under way and does not go past control flow (design.md, 3)."""
+"""Vortex: as baseline, but a warp has only one fetch in flight, and does not fetch past control flow (design.md, 3)."""
 
 from amaranth.hdl import Module, Mux, Signal
 

@@ -24,7 +24,7 @@ class WarpTable(Component):
     def __init__(self, config: SmConfig) -> None:
         self._config = config
         super().__init__({
-            # Masks and arrays have one element a warp.
+            # Masks and arrays have one element per warp.
             "fetch": In(choice_signature(config)),  # the warp that fetches now
             "fetch_pc_if_hit": Out(32),  # the pc of ``fetch.if_hit``; combinational
             "fetch_pc_if_missed": Out(32),  # the pc of ``fetch.if_missed``

@@ -34,15 +34,15 @@ class IssueStage(Component):
             ordering = {
                 "region": In(1),  # in t: the measured region is open
                 "lsu_room": In(config.warps),  # in t: the warps whose load or store the LSU can take, if it is ready
-                "lsu_idle": In(1),  # in t: nothing is in the LSU; an access to mregion waits for it
+                "lsu_idle": In(1),  # in t: the LSU is empty; an access to mregion waits for this
             }
         super().__init__({
             **ordering,
             "selection": In(selection_signature(config)),  # from the front end
             "flow": In(flow_signature(config)),  # from the control unit: thread masks, read in R (t+1)
-            "reading_warp": Out(config.warp_bits),  # in R: the warp whose instruction is there
+            "reading_warp": Out(config.warp_bits),  # in R: the warp of the instruction
             "operands": Out(operands_layout(config)),  # in X (t+2): the instruction, its sources and its thread mask
-            "kill": In(1),  # in X: the instruction there faults and writes nothing
+            "kill": In(1),  # in X: the instruction faults and writes nothing
             "halt": In(1),  # the SM has stopped at a fault: the instruction in X has no effect
             "lsu_cancel": Out(1),  # in X: `halt` has cancelled a load or store that `lsu_take` announced to the LSU
             "lsu_ready": In(1),  # in t: the LSU can take a load or store that is selected now
@@ -52,12 +52,12 @@ class IssueStage(Component):
             #: Results of the LSU; they are written in cycles that no other result has reserved.
             "load": In(stream.Signature(writeback_layout(config))),
             "write_unit": Out(Unit),  # in W: the unit of the instruction whose result is due
-            "result": In(data.ArrayLayout(32, config.threads)),  # in W: its values, from the unit
+            "result": In(data.ArrayLayout(32, config.threads)),  # in W: the result, from the unit
             "flags_valid": Out(1),  # in W: an instruction of the FPU raises its flags
-            "flags_warp": Out(config.warp_bits),  # in W: whose; with `flags_valid`
+            "flags_warp": Out(config.warp_bits),  # in W: the warp of that instruction; with `flags_valid`
             "event": Out(issue_event_layout(config)),  # this cycle, for observers
             "write_event": Out(write_event_layout(config)),  # the register write of this cycle, for observers
-            "busy": Out(1),  # an instruction, or a result still to be written, is in here
+            "busy": Out(1),  # the stage holds an instruction, or a result still to be written
         })
 
     def elaborate(self, platform: object) -> Module:

@@ -24,9 +24,9 @@ class OperandStage(Component):
         self._config = config
         super().__init__({
             "selected": In(1),  # an instruction, not a NOP, is selected in this cycle (t)
-            "selected_warp": In(config.warp_bits),  # its warp
+            "selected_warp": In(config.warp_bits),  # the warp of this instruction
             "entry": In(BufferEntry),  # the instruction; in R (t+1), from the buffers
-            "reading_warp": Out(config.warp_bits),  # the warp in R; stays when there is none
+            "reading_warp": Out(config.warp_bits),  # the warp in R; unchanged if R is empty
             "masks": In(data.ArrayLayout(config.threads, config.warps)),  # every warp's thread mask; read in R
             #: The register write of this cycle; seen by instructions that are in R in a later one.
             "write": In(write_event_layout(config)),

@@ -29,7 +29,7 @@ class Scoreboard(Component):
     A head is ready if none of its sources nor its destination is pending, its unit is free, its writeback slot is free
     if it needs one, and no fence or fcsr condition holds it back. With ordered channels the LSU also needs room in the
     warp's channel, and an access to mregion waits until the LSU is idle, unless it begins a region that is already
-    open. Any number of instructions that raise flags and write no register may be under way; only an access to fcsr
+    open. Any number of instructions that raise flags and write no register may be in flight; only an access to fcsr
     waits for them.
 
     ``ready`` and ``reason`` are combinational. One claim and one release a cycle; a register that is claimed may not be
@@ -129,7 +129,7 @@ class Scoreboard(Component):
         return waits, loads
 
     def _count(self, m: Module, w: int, released: Value) -> None:
-        """Count a warp's pending registers, and its instructions under way that raise flags and write no register."""
+        """Count a warp's pending registers, and its instructions in flight that raise flags and write no register."""
         # One is selected a cycle, and each of the latter is released within its unit's latency and 2.
         flags = ISSUE_TO_EXECUTE + max(unit_latencies(self._config)[unit] for unit in FLOAT_UNITS)
         count = Signal(range(REGISTERS + flags), name=f"under_way_{w}")

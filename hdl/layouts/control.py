@@ -13,7 +13,7 @@ def resolution_layout(config: SmConfig) -> data.StructLayout:
     """The outcome of a branch or SIMT instruction, R cycles after its selection.
 
     ``redirect``: all instructions of the warp in buffer and flight become NOPs, and its fetch continues at ``target``
-    (which means nothing for a warp that has ended).
+    (undefined for a warp that has ended).
     """
     return data.StructLayout({"valid": 1, "warp": config.warp_bits, "redirect": 1, "target": 32})
 
@@ -26,6 +26,6 @@ def activation_layout(config: SmConfig) -> data.StructLayout:
 def change_layout() -> data.StructLayout:
     """A change of a policy's parameter, as the word that was written to mpolicy says it.
 
-    ``parameter`` is a :class:`hdl.isa.csrs.PolicyParameter`; any other number, such as 0, is no change.
+    ``parameter`` is a :class:`hdl.isa.csrs.PolicyParameter`; any other number, such as 0, changes nothing.
     """
     return data.StructLayout({"value": 16, "slot": 8, "parameter": 8})

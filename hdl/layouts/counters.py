@@ -54,7 +54,7 @@ class Counter:
     about: str  # the events that it counts (docs/counters.md)
     title: str | None = None  # of its row in the table of a run, if it has one
     share: bool = False  # it counts cycles: the row shows their share of the region
-    oracle: bool = False  # it means nothing in a build without oracles
+    oracle: bool = False  # stays 0 in a build without oracles
     by_reason: bool = False  # there is one for each reason
 
     def numbers(self) -> Iterator[tuple[int, StallReason]]:

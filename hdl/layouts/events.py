@@ -22,7 +22,7 @@ ORACLES = 2
 
 
 def front_event_layout(config: SmConfig) -> data.StructLayout:
-    """One cycle of the front end. A mask has one bit a warp."""
+    """One cycle of the front end. A mask has one bit per warp."""
     mask, warp = config.warps, config.warp_bits
     return data.StructLayout({
         # The selection of this cycle: the warps to choose from, and the one chosen (one-hot or 0).
@@ -70,7 +70,7 @@ def write_event_layout(config: SmConfig) -> data.StructLayout:
 
 
 def control_event_layout(config: SmConfig) -> data.StructLayout:
-    """One cycle of the control unit. A mask has one bit a warp."""
+    """One cycle of the control unit. A mask has one bit per warp."""
     return data.StructLayout({
         # Warps that run; those of them that wait at a barrier or in wspawn; those whose wait is over.
         "active": config.warps, "waiting": config.warps, "release": config.warps,

@@ -57,7 +57,7 @@ def writeback_layout(config: SmConfig) -> data.StructLayout:
 def operands_layout(config: SmConfig) -> data.StructLayout:
     """An instruction in stage X, two cycles after its selection. ``valid`` is clear for NOPs.
 
-    Unused sources are 0, except ``rs3``, which then means nothing.
+    Unused sources are 0, except ``rs3``, which is then undefined.
     """
     lanes = data.ArrayLayout(32, config.threads)
     return data.StructLayout({

@@ -86,6 +86,6 @@ def probe_layout(config: SmConfig) -> data.StructLayout:
 
 
 def passed_over_layout(config: SmConfig) -> data.StructLayout:
-    """The warps that each scheduler starves (:class:`hdl.observe.starvation.PassedOver`), by what it selects for."""
+    """The warps that each stage's scheduler starves (:class:`hdl.observe.starvation.PassedOver`)."""
     stages = ("issue",) if config.coordination is Coordination.SWAS else ("issue", "fetch")
     return data.StructLayout(dict.fromkeys(stages, config.warps))

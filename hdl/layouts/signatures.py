@@ -13,10 +13,10 @@ __all__ = ["flow_signature", "selection_signature"]
 
 
 def selection_signature(config: SmConfig) -> wiring.Signature:
-    """The selection of an instruction in cycle t, seen from the front end. Masks and arrays have one element a warp."""
+    """Selecting an instruction in cycle t, seen from the front end. Masks and arrays have one element per warp."""
     return wiring.Signature({
         "heads": Out(data.ArrayLayout(IssueInfo, config.warps)),  # in t: the head of each buffer
-        #: In t, from the issue stage: which heads may be selected; means nothing for a NOP or an empty buffer.
+        #: In t, from the issue stage: the heads that may be selected; undefined for a NOP or an empty buffer.
         "ready": In(config.warps),
         "select": Out(config.warps),  # in t: the warp selected, one-hot or 0; within ``ready`` but for NOPs
         "warp": Out(config.warp_bits),  # in t: the same as a number
@@ -27,11 +27,11 @@ def selection_signature(config: SmConfig) -> wiring.Signature:
 
 
 def flow_signature(config: SmConfig) -> wiring.Signature:
-    """Running warps and the outcome of their control flow, seen from the control unit. One element of a mask a warp."""
+    """Running warps and the outcome of their control flow, seen from the control unit. Masks have one bit per warp."""
     members: dict[str, Member] = {
         "masks": Out(data.ArrayLayout(config.threads, config.warps)),  # registers: each warp's thread mask
-        "active": Out(config.warps),  # a register: warps that run
-        "waiting": Out(config.warps),  # from registers: those of them that wait at a barrier or in wspawn
+        "active": Out(config.warps),  # registered: warps that run
+        "waiting": Out(config.warps),  # from registers: active warps that wait at a barrier or in wspawn
         #: A register, R cycles after its selection: the outcome of control flow; selections see it from the next cycle
         #: on.
         "resolution": Out(resolution_layout(config)),

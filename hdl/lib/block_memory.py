@@ -26,7 +26,7 @@ def registered_read(
 ) -> Signal:
     """The word at ``address``: from the cycle after ``enable`` until the next ``enable``.
 
-    With ``clear`` it is 0 from the cycle after that on, and after a reset. Without, it means nothing after a reset.
+    With ``clear`` it is 0 from the cycle after that on, and after a reset. Without, it is undefined after a reset.
 
     Each call is a read port of its own. In an FPGA that is a copy of the blocks, which have a reset for ``clear``.
     """

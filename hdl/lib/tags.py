@@ -42,15 +42,15 @@ class CacheTags(Component):
             #: The set that is looked up, once for each way, all of one value: where the path is tight, several
             #: registers drive them.
             "set": In(data.ArrayLayout(set_bits, ways)),
-            #: The tag that is looked up in it.
+            #: The tag to look up in the set.
             "tag": In(tag_bits),
-            #: Combinational: a way holds it.
+            #: Combinational: a way holds the tag.
             "hit": Out(1),
-            #: Combinational, one-hot or 0: which; later than ``hit``.
+            #: Combinational, one-hot or 0: the way that holds it; later than ``hit``.
             "hit_ways": Out(ways),
             #: The hit counts as a use of its way, for victims chosen two cycles later or later.
             "use": In(1),
-            #: ``victim`` of ``fill_set`` holds ``fill_tag`` from the next cycle on, which is a use of it.
+            #: ``victim`` of ``fill_set`` holds ``fill_tag`` from the next cycle on; this counts as a use.
             "fill": In(1),
             #: The set of ``victim``, which ``fill`` writes.
             "fill_set": In(set_bits),

@@ -43,27 +43,27 @@ class Channel(Component):
         self._depth = depth
         bits = max(1, (depth - 1).bit_length())
         super().__init__({
-            #: An access that comes, of whichever warp.
+            #: An access of any warp that arrives.
             "claim": In(claim_layout()),
-            #: It comes into this channel, at ``tail``.
+            #: The access enters this channel, at ``tail``.
             "push": In(1),
             #: The oldest access leaves.
             "pop": In(1),
             #: The place of the oldest access. Registered.
             "head": Out(bits),
-            #: The place of the next one. Registered state only.
+            #: The place of the second oldest access. Registered state only.
             "second": Out(bits),
-            #: The place of the next one to come. Registered.
+            #: The place of the next access to arrive. Registered.
             "tail": Out(bits),
-            #: An access is here. Registered state only.
+            #: The channel holds an access. Registered state only.
             "there": Out(1),
-            #: More than one are here. Registered state only.
+            #: The channel holds more than one access. Registered state only.
             "more": Out(1),
-            #: There is a place for one that comes; combinational with ``pop``.
+            #: There is a place for an arriving access; combinational with ``pop``.
             "room": Out(1),
-            #: Combinational: one that stays here conflicts with ``claim``.
+            #: Combinational: an access that stays in the channel conflicts with ``claim``.
             "conflicts": Out(1),
-            #: A store is here. Registered state only.
+            #: The channel holds a store. Registered state only.
             "stores": Out(1),
         })
 
@@ -110,9 +110,9 @@ class ChannelWatch(Component):
     def __init__(self, *, warps: int) -> None:
         self._warps = warps
         super().__init__({
-            #: One-hot or 0: the warp whose access comes.
+            #: One-hot or 0: the warp whose access arrives.
             "incoming": In(warps),
-            #: Its number.
+            #: The number of this access.
             "number": Out(NUMBER_BITS),
             #: The lookup takes an access.
             "given": In(1),
@@ -120,9 +120,9 @@ class ChannelWatch(Component):
             "given_warp": In(max(1, (warps - 1).bit_length())),
             #: With ``given``: its number.
             "given_number": In(NUMBER_BITS),
-            #: The lookup is done with the access given last.
+            #: The lookup has completed the last access given to it.
             "done": In(1),
-            #: One of :attr:`Channels.wrong`.
+            #: See :attr:`Channels.wrong`.
             "wrong": Out(1),
         })
 

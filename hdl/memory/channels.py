@@ -44,15 +44,15 @@ class Channels(Component):
             "taken": In(stream.Signature(access_layout(config))),
             #: The access that is looked up in the next cycle, if the lookup takes it.
             "given": Out(stream.Signature(access_layout(config))),
-            #: With ``given``: it is another warp's than the one that is looked up now, which may be given again later.
+            #: With ``given``: it replaces an access of another warp in the lookup, which may be given again later.
             "swap": Out(1),
-            #: The access in the lookup is done in this cycle. From the lookup.
+            #: The access in the lookup is completed in this cycle. From the lookup.
             "done": In(1),
-            #: One bit a warp: it has stores in here, those in the lookup included. Registered state only.
+            #: The warps with stores in the channels, including those in the lookup. Registered state only.
             "stores": Out(config.warps),
-            #: An access is in here. Registered state only.
+            #: The channels hold an access. Registered state only.
             "busy": Out(1),
-            #: May never happen: the lookup is done with an access that is not its warp's oldest, or with none.
+            #: May never happen: the lookup completes an access that is not its warp's oldest, or completes none.
             #: 0 without ``config.assertions``.
             "wrong": Out(1),
         })

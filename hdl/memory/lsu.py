@@ -29,32 +29,31 @@ from .seam import loads_under_way
 
 __all__ = ["HIT_LATENCY", "LOCAL_LATENCY", "MISS_OVERHEAD", "QUEUE_DEPTH", "Lsu"]
 
-#: Cycles from stage X to ``wb``: of a hit, of a local load without conflicts, and of a miss without memory's own.
+#: Cycles from stage X to ``wb``: for a hit, for a local load without conflicts, and for a miss, excluding memory.
 HIT_LATENCY, LOCAL_LATENCY, MISS_OVERHEAD = 4, 3, 5
 
-#: Loads and stores that may be taken and not yet through the coalescer.
+#: The maximum number of loads and stores between the take and the end of their coalescing.
 QUEUE_DEPTH = 8
 
 
 class Lsu(Component):
-    """Loads and stores of all warps, in order of issue, coalesced into lines; local memory; access faults.
+    """Performs loads and stores of all warps in issue order, coalesced into lines; local memory; access faults.
 
-    Cycles, for a request in stage X in cycle c and nothing in the way:
+    Timing, if a request is in stage X in cycle c and nothing delays it:
 
-    - c+1 head of the queue: the coalescer makes one line access (or one access to local memory) a cycle, lowest
+    - c+1, head of the queue: the coalescer makes one line access (or one access to local memory) per cycle, lowest
       remaining lane first, global memory before local;
-    - c+2 lookup: a load that hits the data cache is at ``wb`` in c+4 (:data:`HIT_LATENCY` cycles after X);
-    - a load that misses is at ``mem`` in c+3; with the line there in cycle r, it is at ``wb`` in r+2. So its fixed
-      overhead from X to ``wb`` is 5 cycles (:data:`MISS_OVERHEAD`), plus those from ``mem.request`` to
-      ``mem.response``;
+    - c+2, lookup: a load that hits the data cache is at ``wb`` in c+4 (:data:`HIT_LATENCY` cycles after X);
+    - a load that misses is at ``mem`` in c+3. If the line arrives in cycle r, the load is at ``wb`` in r+2. From X to
+      ``wb``, it takes 5 cycles (:data:`MISS_OVERHEAD`) plus those from ``mem.request`` to ``mem.response``;
     - a store is at ``mem`` in c+4;
     - local memory: the values of an access without bank conflict are at ``wb`` in c+3 (:data:`LOCAL_LATENCY`);
-      k conflicts take k cycles more, each step being a writeback of its own.
+      k conflicts take k cycles more, with a separate writeback for each step.
 
     One instruction leaves the queue every cycle if each coalesces into one line and nothing blocks. Hits do not wait
-    for misses: :class:`LookupStage` defines what waits.
+    for misses. :class:`LookupStage` lists the conditions for waiting.
 
-    A load that issues after a store, in whichever warp, sees that store, although memory may answer in any order: the
+    A load that issues after a store of any warp sees that store, although memory may answer in any order, because the
     accesses to a line are made one after the other (:class:`WriteBuffer`). Below ``memory_map.user`` nothing is cached
     or merged, and all accesses are made one after the other.
 
@@ -68,49 +67,49 @@ class Lsu(Component):
         members: dict[str, Member] = {}
         if config.ordered:
             members |= {
-                #: A list begins or ends: of :class:`OrderUnit`. Only while ``idle`` two cycles before. From stage X.
+                #: Begins or ends a list (:class:`OrderUnit`); only if ``idle`` two cycles earlier. From stage X.
                 "order": In(order_layout()),
                 #: An instruction or NOP is selected in this cycle.
                 "selects": In(1),
-                #: The warps whose load or store may be selected, if there is a slot. Registered state only.
+                #: The warps whose loads or stores may be selected if a slot is free. Registered state only.
                 "room": Out(config.warps),
             }
         if config.watches_locality:
-            #: One bit a warp: it has lost locality (:class:`VictimTags`). Registered.
+            #: The warps that have lost locality (:class:`VictimTags`). Registered.
             members["lost"] = Out(config.warps)
         super().__init__({
             **take_ports(config),
             **members,
-            #: Lines, with the unit's own tags.
+            #: The memory port, with the unit's own tags.
             "mem": Out(memory_port_signature(config, tag_bits=config.lsu_tag_bits)),
             #: Lane values of loads that write a register. Parts of several loads may alternate; ``last`` marks each
             #: load's final part. Other loads access memory and do not appear here.
             "wb": Out(stream.Signature(writeback_layout(config))),
-            #: One-cycle pulse, registered. A misaligned instruction does nothing else: no access, no writeback. A line
-            #: that memory refuses faults at its lowest lane; a load then has a part with mask 0. Of several stores
-            #: that memory gets as one, the first is the one that faults.
+            #: One-cycle pulse, registered. A misaligned instruction has no other effect: no access, no writeback. If
+            #: memory answers a line with an error, its lowest lane faults; a load then has a part with mask 0. If the
+            #: line merges several stores, the first one faults.
             "fault_valid": Out(1),
             #: With ``fault_valid``: cause, warp, pc and address.
             "fault": Out(fault_layout(config)),
-            #: One bit a warp: from the cycle after a store's take to the cycle of memory's last answer for it.
+            #: For each warp: high from the cycle after a store's take to the cycle of memory's last answer for it.
             "stores_pending": Out(config.warps),
-            #: Nothing is in the unit. From the cycle after a take on it is 0.
+            #: The unit is empty. 0 from the cycle after a take on.
             "idle": Out(1),
             #: One-cycle pulse for each store that is not misaligned, in the order of processing, two cycles after the
             #: request at the earliest. ``data`` as in the request: its low 1 << size bytes count. 0 without a probe.
             "store_event": Out(probe_layout(config)["store"].shape),
             #: The actions of the lookup (:func:`hdl.layouts.probe.lookup_layout`). 0 without a probe.
             "lookup_event": Out(lookup_layout(config)),
-            #: May never happen: a take without ``ready``, a request without its take, or without room.
+            #: May never happen: a take without ``ready``, or a request without its take or without a free place.
             "overflow": Out(1),
-            #: May never happen: an access has left a channel out of turn (:attr:`Channels.wrong`).
+            #: May never happen: an access leaves a channel out of turn (:attr:`Channels.wrong`).
             "disorder": Out(1),
         })
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         config = self.config
-        #: A store was taken up in the cycle before (kept without a probe too, so that ``idle`` does not depend on it).
+        #: The coalescer took a store in the previous cycle. Also without a probe: ``idle`` must not depend on it.
         self._stored = Signal()
         m.submodules.entrance = self._entrance = entrance = Entrance(config, depth=QUEUE_DEPTH)
         m.submodules.coalescer = coalescer = Coalescer(config)
@@ -147,9 +146,9 @@ class Lsu(Component):
         return m
 
     def _seam(self, m: Module, coalescer: Coalescer, l1: L1) -> tuple[Value, Value]:
-        """The seam for line accesses from the lanes to the L1: the one place for a unit between them.
+        """Connect the line accesses from the lanes to the L1. A unit between the two is inserted only here.
 
-        Returns the warps with stores beyond the coalescer, and whether anything is there, in the L1 or in such a unit.
+        Return the warps with stores past the coalescer, and whether any access is past it, in the L1 or in such a unit.
         The loads that such a unit holds need numbers (:func:`loads_under_way`).
         """
         if self.config.channels is ChannelKind.NONE:
@@ -164,7 +163,7 @@ class Lsu(Component):
         return l1.stores_pending | channels.stores, l1.busy | channels.busy
 
     def _order(self, m: Module, coalescer: Coalescer, l1: L1) -> tuple[Value, Value]:
-        """The reordering unit between the coalescer and the L1, and its reads beside the L1's lines."""
+        """Insert the reordering unit between the coalescer and the L1, and merge its reads with the L1's requests."""
         warps, entrance = self.config.warps, self._entrance
         m.submodules.order = self._order_unit = order = OrderUnit(self.config)
         m.submodules.list_port = port = ListPort(self.config)
@@ -184,7 +183,7 @@ class Lsu(Component):
         return l1.stores_pending | order.stores, l1.busy | order.busy
 
     def _count(self, m: Module, coalescer: Coalescer, responses: ResponseStage) -> None:
-        """Count parts where they are made and where they are written back."""
+        """Count parts when they are created and when they are written back."""
         m.submodules.counts = counts = PartCounts(loads=loads_under_way(self.config), parts=self.config.threads)
         m.d.comb += [
             counts.made.eq(coalescer.made),
@@ -199,7 +198,7 @@ class Lsu(Component):
         ]
 
     def _local(self, m: Module, head: data.View, coalescer: Coalescer, responses: ResponseStage) -> None:
-        """Accesses to local memory: they complete at once, a load when the response stage has room."""
+        """Access local memory. Accesses complete at once, but a load only if the response stage has space."""
         config = self.config
         banks = bank_bits(config)
         m.submodules.scratchpad = pad = Scratchpad(threads=config.threads, words=config.local_bytes // 4)
@@ -230,7 +229,7 @@ class Lsu(Component):
     def _faults(
         self, m: Module, head: data.View, coalescer: Coalescer, l1: L1, responses: ResponseStage
     ) -> None:
-        """The fault register. Within a cycle a load's access fault goes first, a misaligned address last."""
+        """The fault register. In each cycle, access faults of loads have priority; misaligned addresses come last."""
         told = responses.fault_valid | l1.fault_valid
         m.d.comb += l1.fault_ready.eq(~responses.fault_valid)
         if self.config.ordered:

@@ -16,7 +16,7 @@ __all__ = ["access_layout", "answers_signature", "load_bits", "loads_under_way",
 
 
 def loads_under_way(config: SmConfig) -> int:
-    """Loads that write registers and may be under way at once, each with a number (:class:`PartCounts`).
+    """The number of loads that write registers and may be in flight at once, each with a number (:class:`PartCounts`).
 
     Enough that no load ever waits for a number: one in the coalescer, one in the lookup, ``load_parts`` that wait for
     memory, three in the slots of the response stage, and one number that is chosen ahead. Channels add the accesses
@@ -33,7 +33,7 @@ def load_bits(config: SmConfig) -> int:
 def part_layout(config: SmConfig) -> data.StructLayout:
     """A part of a load or store: its lanes, ``mask``, that access one ``line``.
 
-    ``offset``: each lane's byte in the line. ``load``: the load's number; means nothing unless ``writes_rd``.
+    ``offset``: each lane's byte in the line. ``load``: the load's number; undefined unless ``writes_rd``.
     """
     return data.StructLayout({
         "warp": config.warp_bits,

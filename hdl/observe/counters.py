@@ -83,7 +83,7 @@ class Counters(Component):
             "control": In(control_event_layout(config)),  # this cycle of the control unit
             "stall": In(REASON_BITS),  # the SM's StallReason in this cycle
             "reason": In(data.ArrayLayout(REASON_BITS, config.warps)),  # each warp's
-            "index": In(range(len(counter_places()))),  # a counter, by its place in ``counter_places``
+            "index": In(range(len(counter_places()))),  # a counter, as an index into ``counter_places``
             "value": Out(COUNTER_BITS),  # its value, from registers
             **({"values": Out(counters_layout())} if config.all_counters else {}),  # of all, registers
         })

@@ -24,7 +24,7 @@ class PolicyInputs:
 
     eligible: Value  # the set to pick from; comes late in the cycle
     active: Value  # the warps that have started and not ended
-    waiting: Value  # those of them that wait for other warps (at a barrier, or in wspawn)
+    waiting: Value  # active warps that wait for other warps (at a barrier, or in wspawn)
     activated: Value  # the warps that start now: they are active from the next cycle on
     lanes: Sequence[Value]  # how many lanes are active
     fetched: Sequence[Value]  # how many instructions are fetched and not issued, inserted NOPs left out

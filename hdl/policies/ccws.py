@@ -28,7 +28,7 @@ class CacheConscious(LastWarpPolicy):
     State: ``last``; ``held``, the warps that are held back, computed in the cycle before; ``score``; ``owed``, the
     warps that have lost locality and have yet to get a score; the totals ``losses`` and ``selections``; the division,
     one bit a cycle: the cycles ``left``, of which the last one hands out the result, ``rest`` and ``digits`` (the
-    remaining dividend above the quotient so far), ``divisor``; these are 0 while no division is under way.
+    remaining dividend above the quotient so far), ``divisor``; these are 0 while no division is in progress.
 
     ``writable``: a program may choose ``base`` and ``throttle``; the given ones are the greatest and the initial
     values. Both are then state, too, and a new base becomes every warp's score.

@@ -14,7 +14,7 @@ ABOUT = "Black-Scholes prices of size European options, by one group"
 TYPES = ("float32",)
 DEFAULT_SIZE = 16
 MAX_SIZE = 1 << 18
-#: For table I of Crouzet 2024: 13 options a thread on PAPER.
+#: For table I of Crouzet 2024: 13 options per thread on PAPER.
 PAPER_SIZE = 13312
 #: Interest a year without risk, and how much prices vary in a year.
 RATE, VOLATILITY = np.float32(0.02), np.float32(0.3)

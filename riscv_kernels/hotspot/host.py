@@ -13,12 +13,12 @@ ABOUT = "3 steps of heat on a chip of size x size cells, by one group, a barrier
 TYPES = ("float32",)
 DEFAULT_SIZE = 8
 MAX_SIZE = 512
-#: For table I of Crouzet 2024: four cells a thread on PAPER.
+#: For table I of Crouzet 2024: four cells per thread on PAPER.
 PAPER_SIZE = 64
 #: Odd, so that the result is in the other buffer.
 STEPS = 3
-#: rate, along_x, along_y, outside, ambient of kernel.c: a step moves a cell by a large part of what its neighbours
-#: differ, and the sum of the weights keeps the steps from swinging up.
+#: rate, along_x, along_y, outside, ambient of kernel.c: a step moves a cell by a large part of the difference to
+#: its neighbours, and the sum of the weights keeps the steps from oscillating.
 COEFFICIENTS = tuple(map(np.float32, (0.7, 0.2, 0.15, 0.01, 80.0)))
 
 

@@ -13,7 +13,7 @@ ABOUT = "the nearest of 5 centres for each of size points of 34 features, by one
 TYPES = ("float32",)
 DEFAULT_SIZE = 32
 MAX_SIZE = 1 << 16
-#: For table I of Crouzet 2024: three points a thread on PAPER.
+#: For table I of Crouzet 2024: three points per thread on PAPER.
 PAPER_SIZE = 3072
 #: As Rodinia's usual run: the features of its data set, and the clusters that it begins with.
 FEATURES = 34

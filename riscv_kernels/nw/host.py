@@ -9,7 +9,7 @@ import numpy as np
 from metronome.hdl.config import SmConfig
 from metronome.riscv_kernels.host import Buffers, Problem, compare, require_size
 
-ABOUT = "alignment of two sequences of size elements (Needleman-Wunsch), by one group, a barrier a diagonal"
+ABOUT = "alignment of two sequences of size elements (Needleman-Wunsch), by one group, with a barrier for each diagonal"
 TYPES = ("int32",)
 DEFAULT_SIZE = 12
 MAX_SIZE = 512
@@ -17,7 +17,7 @@ PENALTY = 3
 
 
 def reference(likeness: np.ndarray) -> np.ndarray:
-    """The whole table of scores."""
+    """Return the complete table of scores."""
     size = len(likeness)
     scores = start(size)
     for row in range(size):
@@ -28,14 +28,14 @@ def reference(likeness: np.ndarray) -> np.ndarray:
 
 
 def start(size: int) -> np.ndarray:
-    """The table with its first row and column: what costs it to leave out the beginning of one sequence."""
+    """Return the table with its first row and column: the cost of skipping the beginning of one sequence."""
     scores = np.zeros((size + 1, size + 1), np.int32)
     scores[0] = scores[:, 0] = -PENALTY * np.arange(size + 1, dtype=np.int32)
     return scores
 
 
 def make(dtype: str, size: int, seed: int, config: SmConfig) -> Problem:
-    """Two sequences of ``size`` elements. Raises KernelError for a size out of range."""
+    """Make two sequences of ``size`` elements. Raises KernelError for a size out of range."""
     require_size("nw", size, MAX_SIZE)
     likeness = np.random.default_rng(seed).integers(-4, 11, (size, size), np.int32)
     expected = reference(likeness)

@@ -14,7 +14,7 @@ ABOUT = "sort size elements by rank in one group, with && and ||"
 TYPES = ("int32", "float32")
 DEFAULT_SIZE = 32
 MAX_SIZE = 1 << 16
-#: For table I of Crouzet 2024: one element a thread on PAPER.
+#: For table I of Crouzet 2024: one element per thread on PAPER.
 PAPER_SIZE = 1024
 
 

@@ -14,7 +14,7 @@ ABOUT = "C = A * B by one group, C of size x size, inner dimension 2"
 TYPES = ("int32", "float32")
 DEFAULT_SIZE = 8
 MAX_SIZE = 512
-#: For table I of Crouzet 2024: one element a thread on PAPER.
+#: For table I of Crouzet 2024: one element per thread on PAPER.
 PAPER_SIZE = 32
 #: Columns of A and rows of B: this few for the table's count of instructions.
 INNER = 2

@@ -19,7 +19,7 @@ MAX_SIZE = 1 << 16
 
 
 def reference(factor: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """What kernel.c computes, with the same operations: `a * b + c` of floats is one fused operation there."""
+    """The result of kernel.c, with the same operations: `a * b + c` of floats is one fused operation there."""
     numbers = np.arange(len(values)).astype(values.dtype)
     if values.dtype == np.float32:
         return fma32(factor, values, numbers)

@@ -42,10 +42,10 @@ def sweep(
 ) -> int:
     """Run a kernel on every combination of fields, front ends, policies and predictions, and compare them.
 
-    Without a list it compares baseline and swas; with a list in --set, only what that varies.
+    Without a list it compares baseline and swas; with a list in --set, only the listed fields vary.
 
     An experiment (docs/experiments.md) has its axes in a file. Its runs use all cores, and each result is kept at
-    once: a sweep that was interrupted goes on where it was. So does a kernel's sweep with --output.
+    once: an interrupted sweep continues where it stopped. So does a kernel's sweep with --output.
     """
     target = json_target(json_file)
     keeps = kept.output is not None or kept.dry_run

@@ -47,8 +47,8 @@ def verilog(
 ) -> int:
     """Write the SM as synthesizable Verilog; with --issue it has one policy, without it straps that select one.
 
-    A folder gets one port a field, lists for the tools, and what the ports mean. One file, and standard output, has
-    packed ports and nothing else.
+    A folder gets one port per field, file lists for tools, and a description of the ports. A single file, or standard
+    output, has packed ports and nothing else.
     """
     asked = machine_of(machine)
     found = check_scheme(asked.config, scheme)

@@ -69,7 +69,7 @@ def check_scheme(config: SmConfig, options: SchemeOptions) -> Scheme:
 
 
 def require_hardware(config: SmConfig) -> None:
-    """See :func:`sim.machine.policies.hardware.require_hardware`; what it refuses is a UsageError."""
+    """See :func:`sim.machine.policies.hardware.require_hardware`; a refusal is a UsageError."""
     try:
         hardware.require_hardware(config)
     except PolicyFileError as error:

@@ -81,7 +81,7 @@ def print_console(line: str) -> None:
         sys.stderr.flush()
         return
     stream = sys.stderr.rich_proxied_file
-    # Restores bytes that are no character in the terminal's encoding when the text is written.
+    # Restores bytes that are not characters in the terminal's encoding when the text is written.
     stream.reconfigure(errors="surrogateescape")
     text = data.decode(getattr(stream, "encoding", None) or "utf-8", "surrogateescape")
     _shown[-1].print(_RawText(text), end="", soft_wrap=True)

@@ -18,11 +18,11 @@ MINIMUM_PYTHON = (3, 11)
 #: The newest for which PyPI has all dependencies, and on which the tests have run (pyproject.toml says the same).
 NEWEST_PYTHON = (3, 13)
 
-#: Program, its purpose, Debian package.
+#: Program, its purpose, its Debian package.
 _BUILD_TOOLS = (
     ("make", "runs the builds of Verilator", "make"),
     ("perl", "starts Verilator", "perl"),
-    ("g++", "compiles what Verilator writes", "g++"),
+    ("g++", "compiles Verilator's output", "g++"),
 )
 
 
@@ -43,8 +43,8 @@ def _library_name() -> str:
 def libpython() -> str | None:
     """The path of this Python's shared library, which runs cocotb inside a simulation; None if there is none.
 
-    Python's own settings cannot be trusted here: Debian's name a library that is in a separate package, and uv's a
-    folder of the machine that compiled them.
+    Python's own settings are not reliable here. On Debian, they name a library that comes in a separate package. With
+    uv, they name a folder of the machine that compiled Python.
     """
     name = _library_name()
     folders = [sysconfig.get_config_var("LIBDIR"), os.path.join(sys.base_prefix, "lib"),
@@ -58,7 +58,7 @@ def libpython() -> str | None:
 
 
 def _loaded(name: str) -> str | None:
-    """The path from which the dynamic linker loads the library ``name``, if it is of this very version of Python."""
+    """The path from which the dynamic linker loads the library ``name``, if it has exactly this Python's version."""
     try:
         import ctypes
 
@@ -79,7 +79,7 @@ def _without_library() -> str:
     purpose = "runs cocotb inside the simulation"
     if sys.base_prefix == "/usr":
         return _message(what, purpose, f"libpython{_version()}")
-    return (f"{what} is missing below {sys.base_prefix} (it {purpose}): take another Python, as in make"
+    return (f"{what} is missing below {sys.base_prefix} (it {purpose}): use another Python, as in make"
             " PYTHON=/usr/bin/python3, or build this one with --enable-shared (pyenv: PYTHON_CONFIGURE_OPTS="
             f"--enable-shared pyenv install --force {sys.version.split()[0]})")
 
@@ -99,15 +99,15 @@ def _has_module(name: str) -> bool:
 
 
 def missing_for_setup() -> list[str]:
-    """As :func:`missing_for_simulation`, with the virtual environment's requirements of this Python."""
+    """As :func:`missing_for_simulation`, and also the requirements for a virtual environment with this Python."""
     if not MINIMUM_PYTHON <= sys.version_info[:2] <= NEWEST_PYTHON:
         wrong = "old" if sys.version_info[:2] < MINIMUM_PYTHON else "new"
         oldest, newest = (".".join(map(str, version)) for version in (MINIMUM_PYTHON, NEWEST_PYTHON))
-        name_it = "or name it: make PYTHON=/path/to/python"
+        name_it = "or specify one: make PYTHON=/path/to/python"
         return [f"Python {_version()} is too {wrong}: install one from {oldest} to {newest}, {name_it}"]
     lines = missing_for_simulation()
     if not (_has_module("venv") and _has_module("ensurepip")):
-        lines.append(_message("Python's venv module", "makes the virtual environment", f"python{_version()}-venv"))
+        lines.append(_message("Python's venv module", "creates the virtual environment", f"python{_version()}-venv"))
     return lines
 
 

@@ -1,4 +1,4 @@
-"""A policy in Python in place of those of the model: asked for its pick, and told what it may see."""
+"""A policy in Python in place of those of the model: called for its pick, with the inputs that it may see."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ from .model.records import Machine
 
 __all__ = ["Chooser", "PickError"]
 
-#: Choices that are compared when the policy is asked again, and states that have numbers.
+#: Choices that are compared when the policy is called again, and states that have numbers.
 _MOST = 1 << 20
 #: Numbers and texts in all states that are kept.
 _MOST_PARTS = 1 << 24
 
 
 class PickError(ValueError):
-    """The pick is no eligible warp, or not the one of the same state and inputs before."""
+    """The pick is not an eligible warp, or differs from an earlier pick for the same state and inputs."""
 
 
 class _WrongPickError(ValueError):
-    """The pick is no eligible warp."""
+    """The pick is not an eligible warp."""
 
 
 class Chooser:
     """Asks ``policy`` for the choices of a machine, from its first cycle on, and keeps its state.
 
-    With ``keeps`` the machine remembers the choices (:mod:`.model.choices`), so that the policy is asked once for each
+    With ``keeps`` the machine remembers the choices (:mod:`.model.choices`), so that the policy is called once for each
     state and inputs. This needs states of plain data (:func:`.plain_data`), and inputs without ``lanes`` and
-    ``fetched``. Otherwise the policy is asked in every cycle. A policy with a ``title`` comes from a file: it sees the
-    inputs that it declares alone, and its errors become PickErrors that begin with the title.
+    ``fetched``. Otherwise the policy is called in every cycle. A policy with a ``title`` comes from a file: it sees
+    only the inputs that it declares, and its errors become PickErrors that begin with the title.
     """
 
     def __init__(self, config: SmConfig, policy: Policy[Any], *, keeps: bool = False, title: str = "") -> None:
@@ -53,7 +53,7 @@ class Chooser:
         self._held: dict[str, bytes] = {}
         reads = getattr(policy, "reads", ("eligible",))
         self._lanes, self._fetched = "lanes" in reads, "fetched" in reads
-        #: The bits of what it reads, as :data:`.model.choices.INPUTS` has them.
+        #: The inputs that the policy reads, as bits in the order of :data:`.model.choices.INPUTS`.
         self.reads = sum(1 << number for number, name in enumerate(INPUTS) if name in reads)
         self._reads = tuple(dict.fromkeys(("eligible", *reads)))
         self._keeps = keeps and not self._lanes and not self._fetched
@@ -61,9 +61,9 @@ class Chooser:
         self._numbers: dict[Any, int] = {}
         self._states: list[Any] = [None]
         self._known: dict[tuple, tuple[int | None, Any]] = {}
-        #: How many more parts of states may be kept.
+        #: The number of further parts of states that may be cached.
         self._room = _MOST_PARTS
-        #: How often the policy was asked, and why it is asked after the first cycles.
+        #: The number of calls of the policy, and why it is called after the first cycles.
         self.asked = 0
         self.reason = "these cycles have a new state or new inputs"
         if self._lanes or self._fetched:
@@ -120,7 +120,7 @@ class Chooser:
 
     def _asked(self, inputs: PolicyInputs) -> tuple[int | None, Any]:
         """Return the pick and the state after it. Raises _WrongPickError, and whatever the policy raises."""
-        # The choices that are kept are those of what it declares.
+        # Cached choices depend only on the inputs that the policy declares.
         if not self._title:
             return self._answers(inputs, inputs.eligible)
         with policy_code():

@@ -137,7 +137,7 @@ def predict(
     policy
         A policy in Python that chooses in every cycle in place of the one that the request names. The named policy must
         still be in ``config``, and the machine keeps the hardware for it, such as victim tags. If it has an attribute
-        ``keeps`` that is true, it is asked only once for each state and inputs it reads. By default, if the model
+        ``keeps`` that is true, it is called only once for each state and inputs it reads. By default, if the model
         has no rule for the named policy, its class in ``sim.machine.policies`` is used, which takes longer.
 
     Raises

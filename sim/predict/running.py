@@ -1,4 +1,4 @@
-"""One prediction under way: the machine of :mod:`.model`, a memory model at its port, the golden model beside it."""
+"""A prediction in progress: the machine of :mod:`.model`, a memory model at its port, and the golden model."""
 
 from __future__ import annotations
 
@@ -30,26 +30,27 @@ __all__ = ["OrderMattersError", "PredictionRun", "StoppedError"]
 
 _NO_LINE = bytes(LINE_BYTES)
 _NEVER = (1 << 62) - 1
-#: The most cycles until the memory model is next polled, as in a simulation.
+#: The maximum number of cycles between polls of the memory model, as in a simulation.
 _MOST_CYCLES = 1 << 16
 _EVENTS = 1 << 12
-#: The number of choices that are kept of a policy in Python.
+#: The number of cached choices of a policy in Python.
 _CHOICES = 1 << 18
 
 
 class OrderMattersError(Exception):
-    """What the program does depends on the order of issue."""
+    """The behaviour of the program depends on the order of issue."""
 
 
 class StoppedError(Exception):
-    """The machine stops at a fault that the golden model does not know: a wrong list of accesses."""
+    """The machine stopped at a fault that the golden model does not have: a wrong list of accesses."""
 
 
 class PredictionRun:
-    """One prediction under way; with ``streams`` every warp's instructions are known, else they come one by one.
+    """A prediction in progress.
 
-    ``supplied``: nothing is fetched, and no heed is paid to what loads find: every warp executes its ``streams``.
-    ``policy``: who issues, in place of the policy that the request names.
+    With ``streams``, the instructions of every warp are known in advance. Otherwise, the golden model executes them one
+    by one. With ``supplied``, nothing is fetched and the values of loads are ignored: every warp executes its
+    ``streams``. ``policy``: the issue policy, instead of the one that the request names.
     """
 
     def __init__(
@@ -71,7 +72,7 @@ class PredictionRun:
         self.codes = CodeTable(config)
         source: Any = streams or self.stepper
         self.supplied = supplied
-        #: A policy in Python that makes the choices, if there is one.
+        #: The policy in Python that selects the warps, if there is one.
         self.chooser = None
         keeps = getattr(policy, "keeps", False)
         if policy is not None:
@@ -103,19 +104,19 @@ class PredictionRun:
         self.source, self.kind = (int(settings[name][0]) for name in ("source_bit", "kind_bit"))
 
     def console_text(self) -> list[str]:
-        """The lines that the program has printed; the last one need not have ended."""
+        """Return the lines that the program has printed; the last one may be incomplete."""
         self._console.flush()
         return self._printed
 
     def run(self, tell: Callable[[int], None]) -> None:
-        """To the end; ``tell`` is called with the cycle once in a while.
+        """Run to the end, and call ``tell`` with the current cycle from time to time.
 
         Raises
         ------
         OrderMattersError
-            If the instructions that were known are not those of this schedule.
+            If the instructions known in advance are not those of this schedule.
         StoppedError
-            If they were known, and not all of them are executed.
+            If instructions were known in advance, and not all of them were executed.
         """
         self._attend(0)
         while True:
@@ -133,12 +134,12 @@ class PredictionRun:
                 self.sums["issues"] = 0
             if self.watcher is not None and (finished or self.sums["events"] == _EVENTS):
                 events = self.machine.events[: int(self.sums["events"])]
-                # In swas they see what the scheduler sees (docs/policies.md, "The oracles").
+                # In swas, the oracles select from the same warps as the scheduler (docs/policies.md, "The oracles").
                 events["osched1"] = events["osched2"] = events["selected"] if self.config.oracles else NONE
                 self.watcher.take(tidy(events))
                 self.sums["events"] = 0
             if finished or reason == machine.SERVE:
-                # The machine is past a cycle that has ended, but not past the one in which it stops.
+                # The port has the number of the next cycle, except at the end: then it has that of the last one.
                 cycle = int(self.box["cycle"]) - (not finished)
                 self._serve(cycle)
                 tell(cycle)
@@ -148,14 +149,14 @@ class PredictionRun:
             self._require_all(self.streams)
 
     def _require_all(self, streams: Streams) -> None:
-        """What was known has been executed, and has left what it was to leave."""
+        """Check that all known instructions were executed, with the recorded last store to each shared byte."""
         if self.control["halted"]:
             raise StoppedError
         if not np.array_equal(self.machine.writers, streams.writers):
             raise OrderMattersError
 
     def _step(self, stepper: Stepper, reason: int) -> bool:
-        """What the golden model has to do with it; whether the machine is in the middle of a cycle."""
+        """Let the golden model do its part; return whether the machine is in the middle of a cycle."""
         if reason == machine.STEP:
             code = self.machine.code[self.front["selected_code"]]
             stepper.step(int(self.front["selected"]), code, int(self.front["selected_pc"]))
@@ -170,7 +171,7 @@ class PredictionRun:
         return False
 
     def _poke(self, stepper: Stepper) -> None:
-        """The instruction in stage X reads what counts time: the golden model gets the machine's value."""
+        """Copy a counter read by the instruction in stage X from the machine to the golden model."""
         w = int(self.issue["warp_x"])
         code = self.machine.code[self.issue["code_x"]]
         mcycle = int(self.box["cycle"]) - 1
@@ -181,7 +182,7 @@ class PredictionRun:
             stepper.iss.poke(w, int(code["register"]), int(step["mask"]), values)
 
     def _keep(self, stepper: Stepper) -> None:
-        """The bytes of a store that goes into the write buffer in this cycle."""
+        """Record the bytes of a store that enters the write buffer in this cycle."""
         entry, stored = int(self.lsu["entry"]), stepper.stored[int(self.lsu["event_row"])]
         assert stored is not None
         addresses, data, size = stored
@@ -194,7 +195,7 @@ class PredictionRun:
                 self.entries[entry][at : at + size] = int(data[lane]).to_bytes(4, "little")[:size]
 
     def _serve(self, cycle: int) -> None:
-        """Pass on what was requested and what the model completes, as tb/mailbox.py does for the hardware."""
+        """Pass requests to the memory model and its answers back, as tb/mailbox.py does for the hardware."""
         box, model = self.box, self.model
         for number in range(int(box["taken"]), int(box["given"])):
             at = number % RING
@@ -222,7 +223,7 @@ class PredictionRun:
         self._attend(cycle)
 
     def _attend(self, cycle: int) -> None:
-        """When the model has to be looked at again, and what it accepts until then."""
+        """Set when the memory model is next polled, and how many requests it accepts until then."""
         box, model = self.box, self.model
         due = model.next_due
         box["lookahead"] = min(model.lookahead, model.room)

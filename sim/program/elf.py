@@ -232,7 +232,7 @@ def load_elf(path: str | Path, memory_map: MemoryMap | None = None) -> ElfImage:
     Raises
     ------
     ImageError
-        For a file that is missing, is no ELF, is not for this machine (64 bit, big endian, another processor,
+        For a file that is missing, is not ELF, is not for this machine (64 bit, big endian, another processor,
         compressed instructions, double-precision ABI), is not linked, is damaged, or does not fit into ``memory_map``.
     """
     path = Path(path)

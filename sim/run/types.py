@@ -99,8 +99,8 @@ class WarpState:
     """The state of one warp when a program was cut off; ``pc`` is that of the instruction it issued last.
 
     ``starved``: the stages (``issue``, ``fetch``) whose policy, by its name, has passed the warp over for
-    :data:`hdl.layouts.probe.STARVATION_CYCLES` cycles or more although it was eligible. ``wait``: what the warp waits
-    for, in words, or that it jumps to itself for ever; empty if the reason says it all.
+    :data:`hdl.layouts.probe.STARVATION_CYCLES` cycles or more although it was eligible. ``wait``: the reason
+    for which the warp waits, in words, or that it jumps to itself forever; empty if ``reason`` is sufficient.
     """
 
     warp: int

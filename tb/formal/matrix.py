@@ -15,7 +15,7 @@ from .tables import fits
 
 __all__ = ["USUAL_POLICY", "USUAL_WARPS", "cases", "quick_cases"]
 
-#: For properties that do not depend on the policy, and the sizes, unless others are requested.
+#: The default policy for properties that do not depend on it, and the default numbers of warps.
 USUAL_POLICY, USUAL_WARPS = "lrr", (2, 4, 8)
 #: A policy whose pick depends on whether the lookup hits: lrr picks a warp twice in a row only if it is alone.
 GREEDY_POLICY = "gtlrr"
@@ -62,7 +62,7 @@ def cases(
 
 
 def quick_cases() -> list[Case]:
-    """The short half: every property at two warps with both predictions, every policy, and four warps with btfn."""
+    """Return a quick subset: every property at 2 warps with both predictions, every policy, and 4 warps with btfn."""
     swas = [Coordination.SWAS.value]
     others = [name for name in PROPERTIES if name not in {"P3", "P4"}]
     return [

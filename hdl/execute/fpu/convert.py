@@ -25,8 +25,8 @@ class Convert(Component):
 
     def __init__(self) -> None:
         super().__init__({
-            "enable": In(1),  # there is an operation
-            "op": In(FcvtOp),  # which
+            "enable": In(1),  # an operation is present
+            "op": In(FcvtOp),  # the operation
             "rm": In(Rounding),  # rounding mode
             "a": In(32),  # the integer or the encoding
             "product": Out(Product),  # zero, or nothing in a product's place

@@ -14,7 +14,7 @@ __all__ = ["Divide", "Quotient"]
 
 
 class Quotient(data.Struct):
-    """(-1)**sign * (root + less than 1 if ``rest``) / 2**25 * 2**(exponent - 126), or what ``special`` says.
+    """(-1)**sign * (root + less than 1 if ``rest``) / 2**25 * 2**(exponent - 126), unless ``special`` gives the result.
 
     ``exponent`` is never negative: a smaller number has leading zeros instead.
     """
@@ -41,8 +41,8 @@ class Divide(Component):
             "start": In(1),  # begin; in the cycle of `load` unless the operands are registered
             "step": In(1),  # two bits of the result
             "passed": In(range(2 * STEPS)),  # with `step`: the number of bits up to the first of the two
-            "finish": In(1),  # give `quotient`
-            "square_root": In(1),  # the root of `a` is wanted; in the cycle of `load`
+            "finish": In(1),  # output `quotient`
+            "square_root": In(1),  # compute the root of `a`; in the cycle of `load`
             "a": In(32),  # dividend or radicand, in the cycle of `load`
             "b": In(32),  # divisor, in the cycle of `load`
             "quotient": Out(Quotient),  # the result, combinational; 0 without `finish`
@@ -57,8 +57,8 @@ class Divide(Component):
         square_root = Signal(reset_less=True)
         sign = Signal(reset_less=True)
         special = Signal(Special, reset_less=True)
-        # The exponent of a, and 127 less that of b: the encoded exponent of the quotient is one more than their sum.
-        # (The complement of seven bits is 127 less their value.)
+        # The exponent of a, and 127 minus that of b: the encoded exponent of the quotient is one more than their sum.
+        # (The complement of seven bits is 127 minus their value.)
         first, second = Signal(signed(10), reset_less=True), Signal(signed(10), reset_less=True)
         radix = Cat(~b.exponent[:7], b.exponent[7].replicate(2)).as_signed()
         with m.If(self.start):
@@ -74,7 +74,7 @@ class Divide(Component):
                 m.d.sync += second.eq(126)
         total = Signal(signed(10))
         exponent = Signal(signed(10))
-        # Not negative once the step's second bit belongs to the result; then 0 if its first bit does not.
+        # Not negative once the step's second bit belongs to the result, and 0 in the step whose first bit does not.
         reached = Signal(signed(10))
         m.d.comb += [
             total.eq(first + second),
@@ -103,7 +103,7 @@ class Divide(Component):
         return m
 
     def _inputs(self, m: Module) -> list[Value]:
-        """Operands and operation: from registers, or else 0 except in the cycle of ``load``."""
+        """Operands and operation: registered, or else 0 except in the cycle of ``load``."""
         ports = (self.a, self.b, self.square_root)
         if not self._registered:
             return [Mux(self.load, port, 0) for port in ports]
@@ -117,7 +117,7 @@ class Divide(Component):
 
 
 def _operand(m: Module, name: str, bits: Value) -> tuple[data.View, Signal, Signal]:
-    """The operand, its significand with the leading one at the left end, and the distance of that shift."""
+    """The operand, its significand shifted so that the leading one is at the left end, and the shift distance."""
     m.submodules[f"unpack_{name}"] = unpack = Unpack()
     m.submodules[f"normalise_{name}"] = normalise = Normalise(width=24)
     m.d.comb += [

@@ -199,7 +199,7 @@ class FloatLane(Component):
 
 
 class _Registers:
-    """Inserts registers between the steps of a lane. ``enables`` has one bit a register, the first one's lowest."""
+    """Inserts registers between the steps of a lane. ``enables`` has one bit per register, the first one's lowest."""
 
     def __init__(self, m: Module, enables: Value, latency: int):
         self._m, self._enables, self._latency = m, enables, latency

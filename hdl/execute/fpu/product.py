@@ -14,7 +14,7 @@ _ONE = 0x3F80_0000
 
 
 class Product(data.Struct):
-    """(-1)**sign * significand / 2**47 * 2**(exponent - 127); or ``zero``, in which case ``exponent`` means nothing.
+    """(-1)**sign * significand / 2**47 * 2**(exponent - 127); or ``zero``, in which case ``exponent`` is undefined.
 
     The product of two normal numbers has a one in one of its two highest bits, that of a normal and a subnormal number
     in one of its 25 highest.
@@ -35,8 +35,8 @@ class SelectTerms(Component):
 
     def __init__(self) -> None:
         super().__init__({
-            "enable": In(1),  # there is an operation; else the terms are 0
-            "op": In(FmaOp),  # which operation
+            "enable": In(1),  # an operation is present; otherwise the terms are 0
+            "op": In(FmaOp),  # the operation
             "a": In(32),  # rs1
             "b": In(32),  # rs2
             "c": In(32),  # rs3; only the fused operations have one
@@ -81,7 +81,7 @@ class Multiply(Component):
             "y": In(Unpacked),  # the second factor
             #: The addend; needed here only because the result is special if it is infinite or not a number.
             "z": In(Unpacked),
-            "product": Out(Product),  # x * y; means nothing where `special` is a result
+            "product": Out(Product),  # x * y; undefined if `special` is a result
             "special": Out(Special),  # the result of x * y + z if it is not a rounded number, with its flags
         })
 

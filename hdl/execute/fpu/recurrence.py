@@ -32,7 +32,7 @@ class Recurrence(Component):
             "odd": In(1),  # the root is that of 2 * `a`; in the cycle of `load`, only with `square_root`
             "zero": In(1),  # the result is 0; in the cycle of `load`
             "a": In(24),  # dividend or radicand, in the cycle of `load`; bit 23 is set unless it is 0
-            "b": In(24),  # divisor, in the cycle of `load`; bit 23 is set unless the result means nothing
+            "b": In(24),  # divisor, in the cycle of `load`; bit 23 is set unless the result is undefined
             #: The result's 26 bits, 25 of them after the point, from the cycle after the last step on.
             "root": Out(ROOT_BITS),
             "remainder": Out(1),  # `root` is not all of the result; in the same cycles

@@ -59,7 +59,7 @@ class Normalise(Component):
 def shift_right_sticky(m: Module, value: Value, distance: Value) -> tuple[Value, Value]:
     """``value >> distance``, and whether a one was shifted out.
 
-    Step by step, the longest first: each step's lost ones are detected while the next step is under way.
+    Step by step, the longest first: each step's lost ones are detected during the next step.
     """
     dropped = []
     for k in reversed(range(len(distance))):

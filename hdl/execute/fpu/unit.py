@@ -26,7 +26,7 @@ class FloatUnit(Component):
     Ports as in :func:`hdl.execute.fpu.ports.fpu_ports`, a third operand, and the choice of unit. The latency of each is
     that of the config. FMA and FCVT take an operation in every cycle. FDIV operations arrive at least ``latency_fdiv``
     cycles apart (a new one at the earliest in the cycle of the previous result), for all operands. Two operations may
-    never be due in the same cycle, as only one result can be written. Reset abandons all operations under way.
+    never be due in the same cycle, as only one result can be written. Reset abandons all operations in progress.
     """
 
     def __init__(self, config: SmConfig):
@@ -35,7 +35,7 @@ class FloatUnit(Component):
             **fpu_ports(config),
             "op_unit": In(Unit),  # with `valid`: FMA, FCVT or FDIV
             "c": In(lane_words(config)),  # third operands, with `valid`
-            "busy": Out(1),  # an FDIV is under way and has no result yet: none may arrive
+            "busy": Out(1),  # an FDIV is in progress and has no result yet: no other may arrive
         })
 
     def elaborate(self, platform: object) -> Module:

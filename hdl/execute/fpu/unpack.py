@@ -28,7 +28,7 @@ class Unpack(Component):
         m.d.comb += [
             value.sign.eq(bits.sign),
             value.significand.eq(Cat(bits.fraction, ~smallest)),
-            # A subnormal number has exponent field 0 and the exponent of field 1.
+            # A subnormal number has exponent field 0, but the same exponent as with field 1.
             value.exponent.eq(bits.exponent | smallest),
             value.zero.eq(smallest & no_fraction),
             value.infinite.eq(largest & no_fraction),

@@ -27,15 +27,15 @@ class SimtControl(Component):
         self._config = config
         super().__init__({
             "start": In(1),  # launch: warp 0 starts in this cycle
-            "start_pc": In(32),  # where; with `start`
+            "start_pc": In(32),  # the start address; with `start`
             "peek_warp": In(config.warp_bits),  # the warp of the instruction that is in stage X in the next cycle
             "valid": In(1),  # a SIMT instruction is in stage X; the state changes at the end of this cycle
             "op": In(OP_BITS),  # a SimtOp; with `valid`, as all inputs below
             "warp": In(config.warp_bits),  # its warp: `peek_warp` of the cycle before
             "mask": In(config.threads),  # the warp's thread mask
-            "pc": In(32),  # its address
+            "pc": In(32),  # the address of the instruction
             "predicate": In(config.threads),  # bit i: bit 0 of rs1 of lane i (split, pred)
-            "negate": In(1),  # the predicate counts the other way round (split, pred)
+            "negate": In(1),  # the predicate is inverted (split, pred)
             "leader_rs1": In(32),  # rs1 of the highest active lane: mask, pointer, barrier or number of warps
             "leader_rs2": In(32),  # rs2 of the highest active lane: mask, count or pc
             "masks": Out(data.ArrayLayout(config.threads, config.warps)),  # every warp's thread mask; from registers
@@ -43,9 +43,9 @@ class SimtControl(Component):
             "waiting": Out(config.warps),  # the warps at a barrier or in wspawn; from registers
             "result": Out(32),  # the value for split's rd: the stack pointer before it
             "redirect": Out(1),  # the warp continues at `target` (join), or has ended
-            "target": Out(32),  # the next pc; means nothing when the warp has ended
-            "waits": Out(1),  # the instruction has not resolved yet (bar, wspawn): `release` comes later
-            "ended": Out(1),  # the warp's mask becomes 0: it has ended
+            "target": Out(32),  # the next pc; undefined if the warp has ended
+            "waits": Out(1),  # the instruction does not resolve yet (bar, wspawn); `release` follows later
+            "ended": Out(1),  # the warp's mask becomes 0, so the warp has ended
             "release": Out(config.warps),  # the warps whose bar or wspawn is over in this cycle
             #: The warps that start in this cycle, and where: by ``start`` or wspawn.
             "activation": Out(activation_layout(config)),

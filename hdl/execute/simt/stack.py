@@ -17,7 +17,7 @@ def entry_layout(config: SmConfig) -> data.StructLayout:
 
 
 class DivergenceStack(Component):
-    """One stack a warp, ``stack_depth`` entries deep (isa.md, split and join).
+    """One stack per warp, ``stack_depth`` entries deep (isa.md, split and join).
 
     A warp is peeked at in cycle c, and read and changed in c+1: at most one of ``push``, ``visit`` and ``pop``. A warp
     has at most one SIMT instruction in flight, so a peek never coincides with its own warp's update. Reset: empty.
@@ -27,15 +27,15 @@ class DivergenceStack(Component):
         self._config = config
         layout = entry_layout(config)
         super().__init__({
-            #: Whose stack is looked at; one cycle before the other ports mean this warp.
+            #: The warp whose stack is peeked at; in the next cycle, the other ports refer to this warp.
             "peek_warp": In(config.warp_bits),
             "pointer": Out(config.stack_pointer_bits),  # entries on the stack of the warp peeked at in the cycle before
-            "top": Out(layout),  # its highest entry; means nothing at pointer 0
-            "push": In(1),  # put `pushed` on that stack; may not come at pointer `stack_depth`
-            "pushed": In(layout),  # the new entry; its `visited` is ignored, a new one is not visited
+            "top": Out(layout),  # the top entry of this stack; undefined at pointer 0
+            "push": In(1),  # push `pushed` on this stack; not allowed at pointer `stack_depth`
+            "pushed": In(layout),  # the new entry; `visited` is ignored: a new entry is not visited
             "visit": In(1),  # mark the top entry as visited
-            "pop": In(1),  # take the top entry off; may not come at pointer 0
-            "clear": In(config.warps),  # one bit a warp: its stack is empty for a peek from the next cycle on
+            "pop": In(1),  # pop the top entry; not allowed at pointer 0
+            "clear": In(config.warps),  # warps whose stacks are empty for a peek from the next cycle on
         })
 
     def elaborate(self, platform: object) -> Module:

@@ -37,32 +37,32 @@ class L1(Component):
         self.config = config
         members: dict[str, Member] = {}
         if config.ordered:
-            #: The cache is empty from the next cycle on. Only while nothing is in here.
+            #: The cache is empty from the next cycle on. Only while not ``busy``.
             members["invalidate"] = In(1)
         if config.watches_locality:
-            #: One bit a warp: it has lost locality (:class:`VictimTags`). Registered.
+            #: The warps that have lost locality (:class:`VictimTags`). Registered.
             members["lost"] = Out(config.warps)
         super().__init__({
             **members,
             #: Line accesses, from the lanes.
             "access": In(stream.Signature(access_layout(config))),
-            #: The access in the lookup makes room for the next one (:class:`LookupStage`): it will come again.
+            #: The access in the lookup gives way to the next one (:class:`LookupStage`), and will be offered again.
             "swap": In(1),
-            #: The access in the lookup is done in this cycle.
+            #: The access in the lookup is completed in this cycle.
             "done": Out(1),
             #: The data of the loads' parts, to the response stage.
             "answers": Out(answers_signature(config)),
             #: Lines, with the LSU's tags.
             "mem": Out(memory_port_signature(config, tag_bits=config.l1_tag_bits)),
-            #: Memory has refused a line of stores: from the cycle after its answer until ``fault_ready``.
+            #: Memory answered a line of stores with an error: from the cycle after the answer until ``fault_ready``.
             "fault_valid": Out(1),
-            #: With ``fault_valid``: the fault, laid to the first store of the line.
+            #: With ``fault_valid``: the fault, attributed to the first store of the line.
             "fault": Out(fault_layout(config)),
-            #: The fault is taken.
+            #: The fault is accepted.
             "fault_ready": In(1),
-            #: One bit a warp: it has stores in here.
+            #: The warps with stores in the L1.
             "stores_pending": Out(config.warps),
-            #: Something is in here.
+            #: The L1 is not empty.
             "busy": Out(1),
             #: The actions of the lookup: :func:`lookup_layout` except for completed loads.
             "event": Out(lookup_layout(config)),

@@ -30,24 +30,24 @@ def lookup_signature(config: SmConfig) -> wiring.Signature:
         "write": Out(1),  # the store goes into the write buffer, and into the cache if it hits
     }
     if config.ordered:
-        members["place"] = Out(1)  # with ``allocate``: the line gets its place in the cache now
+        members["place"] = Out(1)  # with ``allocate``: the line gets its place in the cache in this cycle
     return wiring.Signature(members)
 
 
 def fill_signature(config: SmConfig) -> wiring.Signature:
-    """Memory's answers: the one that comes, and the line in the register (:class:`FillStage`)."""
+    """Memory's answers: the one that arrives, and the line in the register (:class:`FillStage`)."""
     return wiring.Signature({
         "accepts": Out(1),  # a line of a load is accepted in this cycle
         "asked": Out(mshr_bits(config)),  # the MSHR of the line that memory offers
-        "here": Out(1),  # a register: a line is there, until its MSHR is done
+        "here": Out(1),  # registered: a line is present, until its MSHR has finished
         "line": Out(LINE_NUMBER_BITS),  # the number of the line in the register
-        "filled": Out(mshr_bits(config)),  # its MSHR
-        "release": Out(1),  # the MSHR ``filled`` is done: it is free from the next cycle on
-        "take": Out(1),  # a part leaves the table: one that waits for ``asked``, or for ``filled``
-        "take_filled": Out(1),  # with ``take``: one that waits for ``filled``
-        "install": Out(1),  # the line goes into the cache, if there is one: a lookup in the next cycle hits
-        "install_data": Out(8 * config.line_bytes),  # with ``install``: with the write buffer's bytes laid over it
-        "completed": Out(1),  # memory has completed an entry of the write buffer: it is free from the next cycle on
+        "filled": Out(mshr_bits(config)),  # the MSHR of that line
+        "release": Out(1),  # the MSHR ``filled`` has finished, and is free from the next cycle on
+        "take": Out(1),  # a part that waits for ``asked`` or for ``filled`` leaves the table
+        "take_filled": Out(1),  # with ``take``: a part that waits for ``filled``
+        "install": Out(1),  # the line enters the cache, if any: a lookup in the next cycle hits
+        "install_data": Out(8 * config.line_bytes),  # with ``install``: the line, with the write buffer's bytes merged
+        "completed": Out(1),  # memory has completed a write buffer entry, which is free from the next cycle on
         "completed_number": Out(entry_bits(config)),  # with ``completed``: the entry's number
     })
 
@@ -55,13 +55,13 @@ def fill_signature(config: SmConfig) -> wiring.Signature:
 def mshrs_signature(config: SmConfig) -> wiring.Signature:
     """The state of the MSHRs for the line in the lookup, and for the one that memory answers (:class:`Mshrs`)."""
     return wiring.Signature({
-        #: Combinational, one bit an MSHR: those that hold the line; if it is uncached, all with an uncached line.
+        #: Combinational: the MSHRs that hold the line; if it is uncached, all MSHRs with an uncached line.
         "same": Out(config.line_requests),
-        "same_number": Out(mshr_bits(config)),  # the number of one of them; 0 if there is none
-        "requested": Out(1),  # there is one
-        "full": Out(1),  # registered state only: all are taken
-        "number": Out(mshr_bits(config)),  # the lowest free one
-        "joined": Out(mshr_bits(config)),  # the one that a part waits for: ``number`` if it is allocated, or the same
+        "same_number": Out(mshr_bits(config)),  # the number of one of these; 0 if there is none
+        "requested": Out(1),  # an MSHR holds the line
+        "full": Out(1),  # registered state only: all MSHRs are in use
+        "number": Out(mshr_bits(config)),  # the lowest free MSHR
+        "joined": Out(mshr_bits(config)),  # the MSHR that a part waits for: ``number`` if allocated, or the same
         "asked_line": Out(LINE_NUMBER_BITS),  # combinational: the line of the MSHR that memory answers
     })
 
@@ -71,9 +71,9 @@ def write_buffer_signature(config: SmConfig) -> wiring.Signature:
     return wiring.Signature({
         "holds": Out(1),  # combinational: an entry has the line
         "covers": Out(1),  # combinational: the youngest such entry has all bytes that the access touches
-        "ready": Out(1),  # combinational: there is room for a store of the line
+        "ready": Out(1),  # combinational: there is space for a store to the line
         "joins": Out(1),  # combinational: such a store would join an entry
-        #: In the cycle after a line was accepted: the bytes of it that an entry has, 0 if there is none.
+        #: In the cycle after a line was accepted: the bytes of the line that an entry has; 0 if there is none.
         "peek_mask": Out(config.line_bytes),
-        "peek_data": Out(8 * config.line_bytes),  # in that cycle: those bytes
+        "peek_data": Out(8 * config.line_bytes),  # in the same cycle: the values of these bytes
     })

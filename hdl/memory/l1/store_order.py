@@ -20,11 +20,11 @@ class StoreOrder(Component):
     """The entries of the write buffer that may not be sent yet, as an older entry of their line or loads must complete.
 
     At most one entry waits for another one: a cached line has at most two, and each uncached one waits for the one
-    before it. So an older entry's number identifies the one that waits for it, and with a data cache, where a line has
-    at most one request, an MSHR's number does too. Without a data cache an entry may wait for several requests.
+    before it. An older entry's number therefore identifies the one that waits for it. With a data cache, a line has at
+    most one request, so an MSHR's number does, too. Without a data cache an entry may wait for several requests.
 
     An entry made in cycle c waits from c+1 on, at most until the cycle in which ``fill`` reports that the entry or
-    request it waits for is over. Reset: nothing waits.
+    request it waits for is complete. Reset: no entry waits.
     """
 
     def __init__(self, config: SmConfig) -> None:
@@ -34,15 +34,15 @@ class StoreOrder(Component):
             "made": In(config.store_buffer),
             #: With ``made``: its line has an entry already.
             "behind": In(1),
-            #: With ``behind``: the number of the youngest one.
+            #: With ``behind``: the number of the youngest such entry.
             "youngest": In(entry_bits(config)),
-            #: The MSHRs whose lines must come before an entry that is made; ignored with ``behind``, as the older
-            #: entry waits for them.
+            #: The MSHRs whose lines must arrive before the new entry may be sent; ignored with ``behind``, because the
+            #: older entry waits for them.
             "mshrs": In(mshrs_signature(config)),
-            "fill": In(fill_signature(config)),  # the entry and the MSHR that are over, and the MSHR that is answered
-            #: Registers: the entries that must wait.
+            "fill": In(fill_signature(config)),  # the completed entry and MSHR, and the MSHR that is answered
+            #: Registered: the entries that must wait.
             "held_back": Out(config.store_buffer),
-            #: Combinational: those that wait for the MSHR that is answered.
+            #: Combinational: the entries that wait for the MSHR that is answered.
             "filling": Out(config.store_buffer),
         })
 

@@ -34,7 +34,7 @@ class VictimTags(Component):
             "fill": In(fill_signature(config)),  # the line that goes into the cache, at ``place``
             #: Where in the cache it goes: another line may be there, which then goes.
             "place": In(range(self.places)),
-            #: One bit a warp: it has lost locality in the cycle before. Registered.
+            #: The warps that lost locality in the previous cycle. Registered.
             "lost": Out(config.warps),
         })
 

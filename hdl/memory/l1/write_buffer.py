@@ -21,41 +21,41 @@ __all__ = ["WriteBuffer"]
 class WriteBuffer(Component):
     """One entry for a line with stores: its bytes, and the warps that wrote them, until memory has completed it.
 
-    A store joins the entry of its line that has not been sent. If there is none it makes one, which is sent when all
-    earlier accesses that it may not overtake are over: entries of the same line, and loads' requests of that line. So
-    memory, which may reorder, sees the accesses to a line one after the other. Uncached stores never join, and all
-    uncached lines count as one line.
+    A store joins the entry of its line that has not been sent. If there is none, it creates a new entry. This entry is
+    sent when all earlier accesses that it may not overtake are complete: entries of the same line, and loads' requests
+    of that line. Memory, which may reorder, therefore sees the accesses to a line one after the other. Uncached stores
+    never join, and all uncached lines count as one line.
 
-    A store that comes in cycle c is at ``request`` in c+2 if nothing is in the way, one line a cycle; entries that may
-    be sent take turns. One store comes, one entry goes and one is completed a cycle. Reset: empty. May never happen: a
-    store without ``ready``.
+    A store that arrives in cycle c is at ``request`` in c+2 if nothing delays it, one line per cycle. Entries that may
+    be sent take turns. In each cycle, one store can arrive, one entry can be sent, and one can be completed. Reset:
+    empty. May never happen: a store without ``ready``.
     """
 
     def __init__(self, config: SmConfig) -> None:
         self.config = config
         super().__init__({
-            #: The access that is looked up: a store that comes in, only while ``ready``, or a load that reads the
-            #: youngest entry of its line. No read sees a store that comes in the same cycle.
+            #: The access that is looked up: a store that enters, only while ``ready``, or a load that reads the
+            #: youngest entry of its line. No read sees a store that enters in the same cycle.
             "lookup": In(lookup_signature(config)),
             #: With a new store: the warp to which a fault is attributed.
             "store": In(store_layout(config)),
-            #: The MSHRs of its line: they must come before a new entry is sent; of those of a line that an entry has,
-            #: that entry must be the first to wait.
+            #: The MSHRs of its line: their answers must arrive before a new entry is sent. If an entry has the line, it
+            #: must be the first to wait for them.
             "mshrs": In(mshrs_signature(config)),
-            #: The MSHR of a line that comes, which an entry may wait for, the one that is done, and the entry that is
-            #: completed.
+            #: The MSHR of an arriving line, which an entry may wait for, the MSHR that has finished, and the completed
+            #: entry.
             "fill": In(fill_signature(config)),
-            "out": Out(write_buffer_signature(config)),  # of the access and of the line that has come
+            "out": Out(write_buffer_signature(config)),  # for the access and for the line that has arrived
             #: The bytes of the entry that a load has read, from the next cycle on; 0 from the cycle after a load has
             #: read the cache.
             "forward_data": Out(8 * config.line_bytes),
-            #: Lines to be written to memory. Stable until taken.
+            #: Lines to write to memory. Stable until taken.
             "request": Out(stream.Signature(store_request_layout(config))),
-            #: The first store of the entry that was completed, from the next cycle on until the next one is.
+            #: The first store of the last completed entry, from the cycle after its completion.
             "completed_store": Out(store_layout(config)),
-            #: One bit a warp: it has stores in here.
+            #: The warps with stores in the write buffer.
             "pending": Out(config.warps),
-            #: An entry is taken.
+            #: An entry is in use.
             "busy": Out(1),
         })
 

@@ -20,21 +20,21 @@ _TAKE_TO_REQUEST = 2
 
 
 def take_ports(config: SmConfig) -> dict[str, wiring.Member]:
-    """The ports through which loads and stores come in: of the entrance, and so of the whole unit."""
+    """The ports through which loads and stores enter: those of the entrance, and of the whole load/store unit."""
     return {
         #: A load or store is selected in this cycle; only while ``ready``. From the issue stage.
         "take": In(1),
         #: With ``take``: its warp.
         "take_warp": In(config.warp_bits),
-        #: With the take: it is a store.
+        #: With ``take``: it is a store.
         "take_store": In(1),
         #: A slot is free. Registered state only.
         "ready": Out(1),
-        #: The request of the take two cycles ago, or ``cancel``, comes. From stage X.
+        #: The request of the take two cycles ago arrives; otherwise ``cancel`` does. From stage X.
         "request_valid": In(1),
-        #: With ``request_valid``.
+        #: With ``request_valid``: the request.
         "request": In(lsu_request_layout(config)),
-        #: Two cycles after a take: its request does not come.
+        #: Two cycles after a take: the load or store is cancelled, and sends no request.
         "cancel": In(1),
     }
 
@@ -42,9 +42,9 @@ def take_ports(config: SmConfig) -> dict[str, wiring.Member]:
 class Entrance(Component):
     """Accepts loads and stores, computes their addresses and passes them on in order.
 
-    A slot of the queue belongs to an instruction from its ``take`` until ``pop`` or ``cancel``. ``ready`` comes from
-    the count of slots in use and allows one instruction every cycle if each leaves the queue in the
-    cycle after its arrival. A request that arrives in cycle c is at ``head`` in c+1 at the earliest. Reset: empty.
+    A slot of the queue belongs to an instruction from its ``take`` until ``pop`` or ``cancel``. ``ready`` is derived
+    from the number of slots in use. It allows one instruction per cycle if each leaves the queue in the cycle after its
+    arrival. A request that arrives in cycle c is at ``head`` in c+1 at the earliest. Reset: empty.
 
     Parameters
     ----------
@@ -59,19 +59,19 @@ class Entrance(Component):
         self.depth = depth
         super().__init__({
             **take_ports(config),
-            #: With ``cancel``: the instruction that does not come is a store.
+            #: With ``cancel``: the cancelled instruction is a store.
             "cancelled_store": Out(1),
-            #: Its warp.
+            #: With ``cancel``: the warp of the cancelled instruction.
             "cancelled_warp": Out(config.warp_bits),
-            #: There is a request in the queue.
+            #: The queue holds a request.
             "head_valid": Out(1),
-            #: The oldest one; stays until ``pop``.
+            #: The oldest request; stable until ``pop``.
             "head": Out(entry_layout(config)),
-            #: The coalescer is done with the head.
+            #: The coalescer has finished with the head.
             "pop": In(1),
             #: A slot is in use. From the cycle after a take.
             "busy": Out(1),
-            #: May never happen: a take without ``ready``, a request or cancel without its take, no room for a request.
+            #: May never happen: a take without ``ready``, a request or cancel without its take, no space for a request.
             "overflow": Out(1),
         })
 

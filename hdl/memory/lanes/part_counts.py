@@ -1,4 +1,4 @@
-"""The number of parts of each load that are under way."""
+"""The number of parts in flight of each load."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["PartCounts"]
 
 
 class PartCounts(Component):
-    """Numbers each load that has parts under way, counts the parts, and identifies the last.
+    """Numbers each load that has parts in flight, counts the parts, and identifies the last one.
 
     A load has its number from the cycle in which its first part is made to the one in which its last part is answered.
     One part may be made and one answered a cycle. The number of the next load is chosen ahead: with two more numbers
@@ -24,9 +24,9 @@ class PartCounts(Component):
     Parameters
     ----------
     loads
-        Numbers; at least 2.
+        How many numbers there are; at least 2.
     parts
-        The most parts that a load can have.
+        The maximum number of parts of a load.
     """
 
     def __init__(self, *, loads: int, parts: int) -> None:
@@ -40,18 +40,18 @@ class PartCounts(Component):
             "made": In(1),
             #: No part of the load at the head has been made yet: the next one is its first.
             "first": In(1),
-            #: With ``made``: it is the load's last to be made.
+            #: With ``made``: it is the last part of the load.
             "ended": In(1),
-            #: There is a number for a load that begins. Registered; stays until a load begins.
+            #: A number is available for a new load. Registered; stays set until a load begins.
             "ready": Out(1),
             #: The number of the load at the head; if ``first``, valid only while ``ready``. Registered, but for
             #: ``first``.
             "number": Out(bits),
             #: A part becomes the next writeback. From the response stage.
             "answered": In(1),
-            #: The number of its load.
+            #: The number of the load of this part.
             "answered_number": In(bits),
-            #: Combinational, of ``answered_number``: no other part of this load is under way or still to be made.
+            #: Combinational, for ``answered_number``: no other part of this load is in flight or still to be made.
             "last": Out(1),
         })
 

@@ -1,4 +1,4 @@
-"""Local memory: one bank a lane."""
+"""Local memory: one bank per lane."""
 
 from __future__ import annotations
 

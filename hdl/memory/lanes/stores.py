@@ -13,7 +13,7 @@ __all__ = ["StoreTracker"]
 class StoreTracker(Component):
     """Counts, per warp, the stores in the entrance and the coalescer.
 
-    A store counts from ``taken`` to ``finished`` or ``cancelled``; all three may come in one cycle. Reset: no stores.
+    A store counts from ``taken`` to ``finished`` or ``cancelled``; all three may happen in one cycle. Reset: no stores.
     May never happen: more than ``limit`` stores of a warp, or the end of a store that was not taken.
 
     Parameters
@@ -31,17 +31,17 @@ class StoreTracker(Component):
         super().__init__({
             #: A store is selected: its slot in the queue is taken.
             "taken": In(1),
-            #: Its warp.
+            #: The warp of the taken store.
             "taken_warp": In(warp_bits),
             #: The coalescer has served the last lane of a store.
             "finished": In(1),
-            #: Its warp.
+            #: The warp of the finished store.
             "finished_warp": In(warp_bits),
-            #: A store that was taken does not come.
+            #: A taken store is cancelled.
             "cancelled": In(1),
-            #: Its warp.
+            #: The warp of the cancelled store.
             "cancelled_warp": In(warp_bits),
-            #: One bit a warp, registered: from the cycle after a store's take to the cycle of its end.
+            #: For each warp, registered: high from the cycle after a store's take to the cycle of its end.
             "pending": Out(warps),
         })
 

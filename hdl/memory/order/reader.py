@@ -31,10 +31,10 @@ def entry_layout() -> data.StructLayout:
 class ListReader(Component):
     """Hands out a list's entries in order, and reads up to ``ahead`` lines of it ahead, in bursts of ``burst``.
 
-    The first line is requested in the cycle after ``start``; one a cycle. A burst begins when there is room for all of
-    it. Nothing more is requested once a line has come that contains an end entry, or that memory has refused. An entry
-    of a line answered in cycle c is there from c+1 on. Lines past the end that were requested by then are not used.
-    Reset: no list.
+    The first line is requested in the cycle after ``start``, then one per cycle. A burst begins when there is space for
+    all its lines. Requests stop once a line has arrived that contains an end entry, or that memory answered with an
+    error. An entry of a line answered in cycle c is available from c+1 on. Lines past the end that were requested by
+    then are not used. Reset: no list.
 
     Raises
     ------
@@ -50,27 +50,27 @@ class ListReader(Component):
         super().__init__({
             #: A list begins, at ``address``; only while not ``busy``.
             "start": In(1),
-            #: With ``start``: where, a multiple of the line size; lower bits are ignored.
+            #: With ``start``: the address of the list, a multiple of the line size; lower bits are ignored.
             "address": In(32),
             #: Forget the list; only while not ``busy``.
             "stop": In(1),
-            #: From the next cycle on only the offered request is made, and no other. Stays until there is another list.
+            #: From the next cycle on, no request is made except one already offered. Stays so until the next list.
             "quit": In(1),
-            #: There is an entry. Registered state only.
+            #: An entry is available. Registered state only.
             "valid": Out(1),
             #: The next entry.
             "entry": Out(entry_layout()),
-            #: With ``valid``: it is the end.
+            #: With ``valid``: the entry is the end.
             "end": Out(1),
-            #: With ``valid``: memory has refused its line.
+            #: With ``valid``: memory answered the entry's line with an error.
             "error": Out(1),
             #: The address of the entry.
             "place": Out(32),
-            #: The entry is done; only while ``valid`` and not ``end``.
+            #: Advance to the next entry; only while ``valid`` and not ``end``.
             "next": In(1),
             #: Lines of the list; reads only. A tag is one of ``ahead`` slots.
             "mem": Out(memory_port_signature(config, tag_bits=config.l1_tag_bits)),
-            #: A request is offered or under way.
+            #: A request is offered or in flight.
             "busy": Out(1),
         })
         self._slot_bits = (ahead - 1).bit_length()

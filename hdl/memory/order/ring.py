@@ -1,4 +1,4 @@
-"""One warp's channel in the order unit: its places, and how many of them are claimed."""
+"""One warp's channel in the order unit: its places, and the number of claimed places."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ __all__ = ["Ring"]
 
 
 class Ring(Component):
-    """Counts a warp's accesses, which are kept elsewhere by ``head`` and ``tail``. One comes and one leaves a cycle.
+    """Counts a warp's accesses, which are stored elsewhere at ``head`` to ``tail``. One enters and one leaves a cycle.
 
-    When selected, a load or store claims as many places as it may have accesses, and it gives the claim up when the
-    coalescer is done with it. So an access always finds a place. Reset: empty. May never happen: ``push`` into a full
-    ring, ``pop`` of an empty one.
+    When a load or store is selected, it claims as many places as it may have accesses. It releases the claim when the
+    coalescer has finished with it. An access therefore always finds a place. Reset: empty. May never happen: ``push``
+    into a full ring, or ``pop`` of an empty one.
 
     Parameters
     ----------
     depth
-        Places.
+        Number of places.
     most
-        Accesses of one load or store, at most; no more than ``depth``.
+        Maximum number of accesses of one load or store; at most ``depth``.
     """
 
     def __init__(self, *, depth: int, most: int) -> None:
@@ -31,27 +31,27 @@ class Ring(Component):
         super().__init__({
             #: A load or store of the warp is selected; only with ``room``.
             "take": In(1),
-            #: The coalescer is done with one.
+            #: The coalescer has finished with a load or store.
             "leave": In(1),
-            #: One that was selected does not come.
+            #: A selected load or store is cancelled.
             "cancel": In(1),
-            #: One may be selected. Registered state only.
+            #: A load or store may be selected. Registered state only.
             "room": Out(1),
-            #: An access comes, to ``tail``.
+            #: An access arrives, at ``tail``.
             "push": In(1),
             #: With ``push``: it is a store.
             "push_store": In(1),
-            #: The oldest one leaves.
+            #: The oldest access leaves.
             "pop": In(1),
             #: With ``pop``: it is a store.
             "pop_store": In(1),
             #: The place of the oldest access. Registered.
             "head": Out(bits),
-            #: The place of the next one to come. Registered.
+            #: The place of the next access to arrive. Registered.
             "tail": Out(bits),
-            #: There is an access. Registered state only.
+            #: The channel holds an access. Registered state only.
             "there": Out(1),
-            #: There is a store. Registered state only.
+            #: The channel holds a store. Registered state only.
             "stores": Out(1),
             #: An event that may never happen has happened.
             "wrong": Out(1),

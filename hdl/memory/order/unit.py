@@ -19,7 +19,7 @@ from .ring import Ring
 
 __all__ = ["PATIENCE", "OrderUnit"]
 
-#: Cycles without any selection after which an access that does not come is a fault.
+#: The number of cycles without any selection after which a missing access is a fault.
 PATIENCE = (1 << 16) - 1
 
 
@@ -27,20 +27,20 @@ class OrderUnit(Component):
     """Puts line accesses into their warps' channels (:class:`Ring`), and passes them to the lookup in the list's order.
 
     Without a list, accesses pass straight through in issue order. ``start`` begins a list. From then on an access waits
-    in its warp's channel until the list reaches its entry. One whose channel is empty and whose entry is already next
-    passes in the cycle in which it comes. All accesses of an entry go one after the other. ``stop`` ends the list.
+    in its warp's channel until the list reaches its entry. If its channel is empty and its entry is already next, it
+    passes in the cycle in which it arrives. All accesses of an entry pass one after the other. ``stop`` ends the list.
 
     The unit compares each access with its entry. The fault UNEXPECTED_ACCESS means that the pc, the kind or the number
     of lines of its load or store differs, or that no entry is left for it. The fault MISSING_ACCESS means that an entry
     is left at ``stop``, or that nothing has been selected for :data:`PATIENCE` cycles and the next entry's access has
-    not come. After a fault everything passes, the lowest warp first: the SM has stopped.
+    not arrived. After a fault everything passes, the lowest warp first, because the SM has stopped.
 
     Reset: no list. May never happen: ``wrong``.
 
     Parameters
     ----------
     config
-        Warps, threads and depth of a channel are used.
+        The fields used are those for warps, threads and the channel depth.
     ahead, burst
         Lines of the list that are read ahead, and those of a burst (:class:`.reader.ListReader`).
     """
@@ -50,33 +50,33 @@ class OrderUnit(Component):
         self._ahead, self._burst = ahead, burst
         warps = config.warps
         super().__init__({
-            #: A list begins, at ``address``; from the next cycle on. Only while nothing is in the load/store unit.
+            #: A list begins, at ``address``; from the next cycle on. Only while the load/store unit is empty.
             "start": In(1),
-            #: With ``start``.
+            #: With ``start``: the address of the list.
             "address": In(32),
-            #: The list ends. Only while nothing is in the load/store unit.
+            #: The list ends. Only while the load/store unit is empty.
             "stop": In(1),
             #: A warp's instruction or NOP is selected in this cycle.
             "selects": In(1),
-            #: One-hot or 0: the warp of which a load or store is selected; only with its ``room``.
+            #: One-hot or 0: the warp whose load or store is selected; only with its ``room``.
             "take": In(warps),
-            #: One-hot or 0: the warp whose load or store the coalescer is done with.
+            #: One-hot or 0: the warp whose load or store has left the coalescer.
             "leave": In(warps),
-            #: One-hot or 0: the warp whose load or store does not come.
+            #: One-hot or 0: the warp whose selected load or store is cancelled.
             "cancel": In(warps),
-            #: The warps of which a load or store may be selected. Registered state only.
+            #: The warps whose loads or stores may be selected. Registered state only.
             "room": Out(warps),
             #: Line accesses in order of issue. From the coalescer.
             "taken": In(stream.Signature(access_layout(config))),
             #: Line accesses in order of the list. To the lookup.
             "given": Out(stream.Signature(access_layout(config))),
-            #: One bit a warp: it has stores in here. Registered state only.
+            #: The warps with stores in the unit. Registered state only.
             "stores": Out(warps),
-            #: An access is in here, or a line of the list is requested. Registered state only.
+            #: The unit holds an access, or a line of the list is requested. Registered state only.
             "busy": Out(1),
             #: Lines of the list.
             "mem": Out(memory_port_signature(config, tag_bits=config.l1_tag_bits)),
-            #: There is a fault, until ``fault_ready``.
+            #: A fault is pending, until ``fault_ready``.
             "fault_valid": Out(1),
             #: With ``fault_valid``: of an access that came, its warp and pc, and the pc of the entry (0: the end); of
             #: one that did not, the warp and pc of the entry, and where the entry lies.

@@ -36,7 +36,7 @@ class WarpCounts:
     - ``nops``: NOPs after jumps. ``started``: NOPs in its buffer when it was started.
     - ``excess``: the cycles that accesses take in the load/store unit, each beyond its first cycle.
     - ``answers``: the parts of loads. ``missing``: the parts that may wait for memory. ``parts``: the most of them
-      under way at once. ``uncached``: accesses to uncached lines.
+      in flight at once. ``uncached``: accesses to uncached lines.
     - ``results``: the number of instructions that write in a fixed cycle, by latency.
     """
 

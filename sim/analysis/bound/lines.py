@@ -10,7 +10,7 @@ from .counts import SharedState, WarpCounts, few_lines
 
 __all__ = ["UNTRACKED", "LoadedLines"]
 
-#: The number of parts under way of a load whose end is unknown.
+#: The number of parts in flight of a load whose end is unknown.
 UNTRACKED = 1 << 20
 
 
@@ -26,7 +26,7 @@ class LoadedLines:
         self._present = {line for line in present if shared.stays(line)}
         #: Line -> the cycle in which an instruction that depends on its arrival can issue.
         self._comes: dict[int, int] = {}
-        #: Register -> the lines of the load that it waits for, and the most parts of the load under way.
+        #: Register -> the lines of the load that it waits for, and the maximum number of its parts in flight.
         self._loads: dict[int, tuple[frozenset[int], int]] = {}
         #: The first and last line of loads from unknown places -> the most lines that they access.
         self._ranged: dict[tuple[int, int], int] = {}
@@ -46,7 +46,7 @@ class LoadedLines:
         self._comes = {line: max(self._comes[line], other._comes[line]) for line in comes}
         for register, (lines, parts) in other._loads.items():
             mine = self._loads.get(register)
-            # If the load is not under way on one path, its lines are unknown there.
+            # If the load is not in flight on one path, its lines are unknown there.
             self._loads[register] = (frozenset(), parts) if mine is None else (mine[0] & lines, max(mine[1], parts))
         for register in self._loads.keys() - other._loads.keys():
             self._loads[register] = frozenset(), self._loads[register][1]
@@ -65,7 +65,7 @@ class LoadedLines:
                 self._present |= load[0]
 
     def drained(self) -> None:
-        """Record that no load is under way."""
+        """Record that no load is in flight."""
         self.read(list(self._loads))
 
     def load(self, register: int | None, time: int, access: Access, excess: int) -> int:

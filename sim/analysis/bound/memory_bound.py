@@ -23,7 +23,7 @@ class MemoryBound:
 
     - ``base``: for a request that waits for no other. ``service``: the extra cycles for each request served before it.
     - ``stolen``: the share of cycles in which memory serves no request (refreshes). ``pause``: the longest such time.
-    - ``latency``: for any request, with every tag of the port under way.
+    - ``latency``: for any request, with every tag of the port in use.
     - ``places``: the most requests accepted before one is answered; 0 if unlimited.
     """
 

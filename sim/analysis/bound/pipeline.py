@@ -252,7 +252,7 @@ class Pipeline:
         self.starts = [following] if following >= 0 else []
 
     def _anew(self) -> None:
-        """Restart all counts. Nothing is under way, and all slots in the buffer may be NOPs."""
+        """Restart all counts. Nothing is in flight, and all slots in the buffer may be NOPs."""
         self.counts = WarpCounts(started=DEPTH)
         self.lines = LoadedLines(self._shared, self.counts, self._shared.prefix.data)
         self._ready, self._units, self._written = [0] * 64, {}, 0

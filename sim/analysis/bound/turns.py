@@ -53,7 +53,7 @@ class Turns:
         self.active = active
 
     def clear(self) -> None:
-        """Record that no load is under way."""
+        """Record that no load is in flight."""
         self._loads.clear()
 
     def copy(self) -> Turns:

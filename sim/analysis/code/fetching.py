@@ -10,19 +10,19 @@ from .loops import target_of
 
 __all__ = ["fetched", "followed"]
 
-#: The first returns the instruction at a place; the second, whether the front end follows an instruction at decode.
+#: Return the instruction at an address, and whether the front end follows an instruction at decode.
 _Look = Callable[[int], Decoded | None]
 _Follows = Callable[[Decoded], bool]
 
 
 def fetched(pc: int, look: _Look, follows: _Follows) -> set[int]:
-    """Return the places fetched while the instruction at ``pc`` is in its warp's buffer."""
+    """Return the addresses fetched while the instruction at ``pc`` is in its warp's buffer."""
     # Each of the d slots is a fetch, squashed or not. Twice as many are assumed.
     return _reached(pc, look, follows, 2 * DEPTH)
 
 
 def followed(pc: int, look: _Look, follows: _Follows) -> set[int]:
-    """Return the places whose words decide what is fetched: those of all but the last of the d slots."""
+    """Return the addresses whose words determine later fetches: those of all but the last of the d slots."""
     return _reached(pc, look, follows, DEPTH - 1)
 
 
@@ -38,7 +38,7 @@ def _reached(pc: int, look: _Look, follows: _Follows, steps: int) -> set[int]:
 
 
 def _after(place: int, look: _Look, follows: _Follows) -> list[int]:
-    """Return the places that may be fetched after a place."""
+    """Return the addresses that may be fetched after an address."""
     decoded = look(place)
     target = None if decoded is None else target_of(decoded, place)
     following = place + 4 & 0xFFFF_FFFF

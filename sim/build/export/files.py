@@ -118,7 +118,7 @@ def export_files(
 def changed_files(folder: Path, index: str = INDEX) -> list[str] | None:
     """Return the files of ``folder``, an earlier export, that differ from those written, and so should not be replaced.
 
-    ``index`` is the file that lists the others. None if it is no export. An empty folder has nothing to lose.
+    ``index`` is the file that lists the others. None if it is not an export. An empty folder has nothing to lose.
     """
     present = {path.name: path for path in folder.iterdir()}
     if not present:

@@ -88,7 +88,7 @@ class PolicyFile:
 _LOADED: dict[str, PolicyFile] = {}
 #: The data in the module and class of each policy at the time it was loaded.
 _AS_LOADED: dict[str, dict[str, bytes]] = {}
-#: How many calls of a policy's code are under way.
+#: The number of calls of policy code in progress.
 _calls = 0
 
 
@@ -112,7 +112,7 @@ def _watching() -> None:
 
 @contextlib.contextmanager
 def policy_code() -> Iterator[None]:
-    """Within the block the code of a policy runs: it may open no file, and what it prints goes to standard error."""
+    """Run the code of a policy within the block: it may not open files, and its output goes to standard error."""
     global _calls
     _watching()
     _calls += 1
@@ -165,7 +165,7 @@ def loaded(names: Iterable[str]) -> dict[str, PolicyFile]:
 
 
 def files_of(names: Iterable[str | None]) -> dict[str, dict[str, str]]:
-    """``policy_files`` of a result: what is known of those policies that come from files."""
+    """Return ``policy_files`` of a result: the files of those policies that come from files."""
     return {name: file.as_json() for name, file in loaded(name for name in names if name is not None).items()}
 
 
@@ -235,7 +235,7 @@ def _module(path: Path, content: bytes, digest: str) -> ModuleType:
     except KeyboardInterrupt:
         del sys.modules[name]
         raise
-    except BaseException as error:  # SystemExit, too: a file that ends Python is no policy
+    except BaseException as error:  # also SystemExit: a file that ends Python is not a policy
         del sys.modules[name]
         raise PolicyFileError(f"{path}{line_of(error, path)}: {text_of(error)}") from None
     return module
@@ -283,7 +283,7 @@ def _pairs(module: ModuleType, path: Path) -> dict[str, _Pair]:
 
 
 def _chosen(path: Path, asked: str | None, names: list[str]) -> str:
-    """The policy that is asked for; without a name the only one."""
+    """The requested policy; without a name, the only one."""
     if not names:
         raise PolicyFileError(f"{path} has no policy: metronome new --policy mine writes a file that has one")
     if asked is None and len(names) == 1:

@@ -1,4 +1,4 @@
-"""Earlier choices of a policy in Python: in the same state and with the same inputs, it is not asked again."""
+"""Earlier choices of a policy in Python: in the same state and with the same inputs, it is not called again."""
 
 import numpy as np
 

@@ -22,7 +22,7 @@ BEGINS, ENDS = 1, 2
 
 @inlined
 def room(config, lsu, w):
-    """Whether a load or store of a warp may be selected: its channel has room for one line a lane."""
+    """Whether a load or store of a warp may be selected: its channel has room for one line per lane."""
     return lsu.channel_count[w] + lsu.claimed[w] + config.threads <= config.ordered
 
 

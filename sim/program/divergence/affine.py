@@ -1,7 +1,7 @@
 """Sums of multiples of values, modulo 2^32: the common part of two values with a constant distance.
 
 A pointer that starts at a different place in each lane and advances by the same step is `4 * lane + something uniform`.
-So is the pointer at which it ends, and whether the two are equal is therefore the same in all lanes.
+So is the end pointer. Comparing the two for equality therefore gives the same result in all lanes.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ class _Product(tuple[Hashable, ...]):
     __slots__ = ()
 
 
-#: A sum with more terms counts as a value of its own.
+#: A sum with more terms is treated as a single value.
 _MOST_PARTS = 12
 _CONSTANTS = {"li", "lui", "la", "lla"}
-#: Operations that add at most a constant.
+#: Operations whose result differs from the operand by at most a constant.
 _KEEPS = {"addi", "mv", "fmv.s", "fmv.x.w", "fmv.w.x", "fmv.x.s", "fmv.s.x"}
 
 
 def alone(value: Hashable) -> Affine:
-    """Return a value that is not a sum, as a sum."""
+    """Return the sum whose only term is ``value``."""
     return frozenset([(value, 1)])
 
 
 def computed(op: str, operands: Sequence[Affine | str]) -> Affine | None:
-    """The result of an operation on registers (sums) and constants (text); None if it is no sum or too long."""
+    """The result of an operation on registers (sums) and constants (text); None if not a sum, or too long."""
     known = [operand for operand in operands if not isinstance(operand, str)]
     result: Affine | None = None
     if op in _CONSTANTS:

@@ -134,8 +134,8 @@ def write_difference(paths: tuple[Path, Path], file: IO[bytes]) -> list[dict[str
 def _differences(one: _Page, other: _Page) -> dict[str, Any]:
     """Find the first differences in the three alignments; ``start`` names the one with which the page begins.
 
-    What matters most is another order of instructions in the measured region, then other cycles there. Differences
-    before the region, and of NOPs alone, matter least.
+    A different order of instructions in the measured region matters most, then different cycles there. Differences
+    before the region, and differences of NOPs alone, matter least.
     """
     begins = [page.run["regions"][0][0] if page.run["regions"] else 0 for page in (one, other)]
     found = {

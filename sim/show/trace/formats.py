@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FIGURES", "FORMATS", "MOST_CYCLES", "WAVEFORMS", "Window", "WindowError", "writer_of"]
 
-#: The most cycles of a figure: a cell is then two points wide.
+#: The maximum number of cycles in a figure: a cell is then two points wide.
 MOST_CYCLES = 200
 
 
@@ -25,19 +25,18 @@ class Window(NamedTuple):
 
 
 class WindowError(ValueError):
-    """The figure cannot be drawn: the run was over before the end of its window."""
+    """The figure cannot be drawn: the run ended before the end of the window."""
 
 
 class Format(NamedTuple):
     """A format: a description of its files, and the module in this package and the class that write it.
 
-    The class is called with the configuration, the binary file and the facts about the run
-    (:class:`sim.show.trace.about.About`), and is a :class:`sim.show.trace.cycles.Sink`. That of a figure is also called
-    with its :class:`Window`.
+    The class is a :class:`sim.show.trace.cycles.Sink`. Its arguments are the configuration, the binary file and the
+    facts about the run (:class:`sim.show.trace.about.About`), and for a figure also the :class:`Window`.
     """
 
     about: str
-    module: str = ""  # none: it is made from the simulation's dump
+    module: str = ""  # empty: made from the simulation's dump
     kind: str = ""
 
 
@@ -52,7 +51,7 @@ FORMATS = {
     ".pdf": Format("the same figure as PDF", "figure", "PdfFigure"),
     ".vcd": Format("all signals"),
     ".fst": Format("all signals, compact"),
-    ".gtkw": Format("how GTKWave shows them"),
+    ".gtkw": Format("display settings for GTKWave"),
 }
 #: Formats made from the simulation's dump.
 WAVEFORMS = tuple(name for name, each in FORMATS.items() if not each.module)

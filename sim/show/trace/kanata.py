@@ -1,8 +1,9 @@
 """Kanata 0004, the format of the viewer Konata: one line for each fetch, with the stages that it passed.
 
 Source: docs/kanata-log-format.md of Konata. Its threads are warps. Lane 0 has the stages: F fetch, D decode, B in the
-instruction buffer, I issue, R operand read, X execution, W write of the register. Lane 1 shows what the warp's next
-instruction waits for. A fetch that never becomes an instruction is flushed: a NOP in its place, or a wrong path.
+instruction buffer, I issue, R operand read, X execution, W write of the register. Lane 1 shows the reason
+for which the warp's next instruction waits. A fetch that never becomes an instruction is flushed: a NOP in its place,
+or a wrong path.
 """
 
 from __future__ import annotations

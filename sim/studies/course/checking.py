@@ -38,7 +38,7 @@ class Outcome:
 
 
 class _Worker:
-    """What a process keeps from one submission to the next."""
+    """The data that a process keeps from one submission to the next."""
 
     def __init__(self) -> None:
         self.sandbox = Sandbox()
@@ -84,7 +84,7 @@ def _outcome(path: Path, kit: Kit, case: Case, seconds: float) -> Outcome:
     statistic = TASKS[case.task].statistic
     difference = None
     if statistics is None or statistics.value(statistic) != reference.value(statistic):
-        # It had no error before; one that it has now is of a policy that does not do the same twice.
+        # There was no error before. An error now means that the policy does not behave the same way twice.
         with contextlib.suppress(SubmissionError, CaseError, PickError):
             with _worker.sandbox.execute(path, kind, config, seconds) as policy:
                 difference = first_difference(case, kit.folder, policy, most_cycles=most, recordings=recordings)

@@ -21,7 +21,7 @@ __all__ = ["confine", "place"]
 
 #: Modules that the allowed ones, or the interpreter, import when they are used.
 _WITHIN = frozenset({"_collections_abc", "builtins", "copyreg", "unicodedata", "warnings", "weakref"})
-#: Modules that stay in ``sys.modules``: also those whose names begin so. A configuration is no secret.
+#: Modules that stay in ``sys.modules``: also those whose names begin like this. A configuration is not secret.
 _STAY = ("metronome.hdl", "encodings", "codecs")
 
 
@@ -58,7 +58,7 @@ def confine(path: str) -> list[str]:
         refuse("it loads a module of the interpreter")
 
     def hook(event: str, arguments: tuple[Any, ...]) -> None:
-        # Constants alone decide: a submission that changes a variable of this module still comes to an exception.
+        # Uses only constants, so a submission that changes variables of this module still gets an exception.
         if event in {
             "array.__new__", "builtins.id", "code.__new__", "compile", "exec", "function.__new__", "object.__delattr__",
             "object.__getattr__", "sys._getframe", "sys._getframemodulename", "sys.unraisablehook",

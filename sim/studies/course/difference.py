@@ -21,7 +21,7 @@ _INPUTS = ("eligible", "active", "waiting", "activated", "lost")
 
 @dataclass(frozen=True, kw_only=True)
 class Difference:
-    """Both picks in this cycle, and what they depend on; ``state``: that of the submission before the cycle."""
+    """Both picks in this cycle, and their inputs; ``state``: the state of the submission before the cycle."""
 
     cycle: int
     inputs: dict[str, list[int]]

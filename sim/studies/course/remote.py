@@ -24,7 +24,7 @@ from .submission import SubmissionError
 
 __all__ = ["RemotePolicy", "Sandbox"]
 
-#: The process limits its own processor time. It is killed after so many times the limit, and so many seconds.
+#: The process limits its own processor time. It is killed after this many times the limit, plus these seconds.
 _TIMES, _MORE_SECONDS = 10, 5
 #: struct timeval
 _TIMEVAL = struct.Struct("@ll")
@@ -72,7 +72,7 @@ class Sandbox:
 
 
 class _Shown:
-    """A pick that is no warp, by the text that represents it."""
+    """A pick that is not a warp, by the text that represents it."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -116,7 +116,7 @@ class RemotePolicy(Policy[float]):
             return cast(int, _Shown(_printable(self._read(answer, "pick"))))
         picked, self._next = ANSWER.unpack(answer)
         if self._next < 0:
-            # The predictor keeps no choices of states that are no plain data.
+            # The predictor keeps no choices for states that are not plain data.
             self._next = float(-1 - self._next)
         return None if picked == -1 else picked
 
@@ -145,7 +145,7 @@ class RemotePolicy(Policy[float]):
         return answer
 
     def _read(self, answer: bytes, key: str) -> Any:
-        """The entry of an answer. Raises SubmissionError for an error, and for what no answer can be."""
+        """Return an entry of an answer. Raises SubmissionError for an error, and for an invalid answer."""
         try:
             read = json.loads(answer)
             error, value = read.get("error"), read.get(key)

@@ -51,14 +51,14 @@ ANSWER = struct.Struct("<2q")
 STATE = struct.Struct("<Q")
 #: The maximum number of bytes of a message, and of characters of a state or a pick that is shown.
 LARGEST, _SHOWN = 1 << 16, 400
-#: The policy's data outside its state are compared after each of the first calls, and then after every so many.
+#: The policy's data outside its state are compared after each of the first calls, and then at this interval.
 _FIRST, _EVERY = 64, 512
 #: The descriptor of the socket in the process of a submission.
 _SOCKET = 3
 _DESCRIPTORS = 1 << 12
 #: The memory that a submission may use.
 _BYTES = 2 << 30
-#: A submission that goes on after the alarm ends after this many more seconds.
+#: A submission that continues after the alarm is ended after this many more seconds.
 _GRACE_SECONDS = 1
 #: States are compared only if fewer than half of the first ones were new.
 _COMPARED = 1024
@@ -96,7 +96,7 @@ def main() -> None:
             finally:
                 os._exit(0)
         os.close(descriptors[0])
-        control.recv(1)  # the run has ended, or lasts too long, or nobody waits for it any more
+        control.recv(1)  # the run has ended, or lasts too long, or no process waits for it any more
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
         control.send(b"0")
@@ -120,7 +120,7 @@ def _limit(descriptor: int, seconds: float) -> None:
     """Keep the socket only, beside the three descriptors of /dev/null, and limit time, memory and files."""
     os.dup2(descriptor, _SOCKET)
     os.closerange(_SOCKET + 1, _DESCRIPTORS)
-    # Of processor time: it does not depend on what else the machine does.
+    # Counts processor time, which does not depend on other work of the machine.
     signal.setitimer(signal.ITIMER_PROF, seconds, _GRACE_SECONDS)
     cpu = int(seconds + _GRACE_SECONDS) + 2
     for what, most in (("AS", _BYTES), ("CORE", 0), ("CPU", cpu), ("FSIZE", 0), ("NPROC", 0)):
@@ -139,7 +139,7 @@ def _send(message: dict[str, Any]) -> None:
 
 
 class _Server:
-    """Executes the submission at ``path``; ``refused``: the lines of what it was refused."""
+    """Executes the submission at ``path``; ``refused``: one line for each refusal."""
 
     def __init__(self, path: Path, refused: list[str], seconds: float) -> None:
         self._path, self._refused = path, refused

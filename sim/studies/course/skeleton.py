@@ -11,7 +11,7 @@ from metronome.sim.machine.policies.base import Policy, PolicyInputs, after, mem
 
 @dataclass(frozen=True)
 class GreedyState:
-    """TODO, task 1: what the policy remembers from one cycle to the next."""
+    """TODO, task 1: the data that the policy keeps from one cycle to the next."""
 
     last: int
 
@@ -37,7 +37,7 @@ class GreedyThenOldest(Policy):
 
 @dataclass(frozen=True)
 class LocalityState:
-    """TODO, task 2: scores, who is held back, totals, the division."""
+    """TODO, task 2: scores, warps held back, totals, the division."""
 
     last: int
 
@@ -69,7 +69,7 @@ class CacheConscious(Policy):
         return members(inputs.active & ~inputs.waiting)
 
     def pick(self, state: LocalityState, inputs: PolicyInputs) -> int | None:
-        """A warp of ``inputs.eligible``, or None. TODO: nobody is held back."""
+        """A warp of ``inputs.eligible``, or None. TODO: no warp is held back yet."""
         return after(state.last, inputs.eligible)
 
     def update(self, state: LocalityState, inputs: PolicyInputs, picked: int | None) -> LocalityState:

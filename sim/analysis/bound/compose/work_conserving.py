@@ -176,7 +176,7 @@ def _sum(demand: Demand, memory: MemoryBound, waits: int) -> tuple[dict[str, int
         # While memory accepts no request, as many requests as it has places are answered.
         parts["memory"] += served // memory.places * memory.base
     parts["barriers"] = _RELEASE * demand.shared.releases
-    # Under way at the end: stores to one line, one after the other, and operations in the units.
+    # In flight at the end: stores to one line, one after the other, and operations in the units.
     parts["launch"] = _LAUNCH + max(2 * (STORE + memory.base) + MISS, _longest(config))
     return parts, memory
 
@@ -236,7 +236,7 @@ def _data(demand: Demand, memory: MemoryBound, parts: dict[str, int]) -> int:
 
 
 def _unfinished(demand: Demand, memory: MemoryBound, entry: int) -> int:
-    """Return the cycles after the common beginning until all operations under way have ended."""
+    """Return the cycles after the common beginning until all operations in flight have ended."""
     config = demand.config
     accesses, loads = _unfinished_accesses(demand)
     lines = accesses * config.threads
@@ -250,7 +250,7 @@ def _unfinished(demand: Demand, memory: MemoryBound, entry: int) -> int:
         # A load may wait for stores to its line, and then delays the accesses after it.
         waits = one + loads * config.threads * entry
     else:
-        # There may be no free place for the operations under way.
+        # There may be no free place for the operations in flight.
         waits = (1 + lines) * one
     fetches = min(config.fetch_requests, config.warps)
     queued = (under_way + fetches) * (memory.service + 1)
@@ -258,7 +258,7 @@ def _unfinished(demand: Demand, memory: MemoryBound, entry: int) -> int:
 
 
 def _under_way(demand: Demand) -> int:
-    """Return the requests and line accesses that may be under way when the common beginning ends."""
+    """Return the requests and line accesses that may be in flight when the common beginning ends."""
     prefix = demand.shared.prefix
     return prefix.requests + _unfinished_accesses(demand)[0] * demand.config.threads if prefix.cycles else 0
 

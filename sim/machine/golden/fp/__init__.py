@@ -2,14 +2,14 @@
 
 Operands are uint32 arrays of one shape (0-d included) that hold binary32 encodings; `rm` is one int 0..4 (RNE, RTZ,
 RDN, RUP, RMM; `Rounding`) for the whole call. Every operation returns `(result, flags)`: uint32 and uint8 arrays of
-that shape, the flags those this element raised (NX 1, UF 2, OF 4, DZ 8, NV 16). Operands are never written.
+that shape, the flags those this element raised (NX 1, UF 2, OF 4, DZ 8, NV 16). Operands are never modified.
 
 NaN results are the canonical 0x7FC00000, tininess is detected after rounding, and conversions to integer saturate
 (RISC-V unprivileged ISA, chapter "F" standard extension). Errors: TypeError for another dtype, ValueError for
 operands of different shapes or another rm.
 
 The host computes in float64 and in its default environment (round to nearest, no flush to zero), which every platform
-numpy supports provides; rounding.py says why the binary32 results are exact.
+numpy supports provides; rounding.py explains why the binary32 results are exact.
 """
 
 from .arithmetic import add, div, fma, mul, sqrt, sub

@@ -87,7 +87,7 @@ class Scheduler:
         return (self._choice or self._choose())[2]
 
     def advance(self, horizon: int) -> None:
-        """Issue every command before clock ``horizon``; a refresh due before it is completed."""
+        """Issue every command before clock ``horizon``, and complete a refresh that is due before then."""
         while True:
             clock, entry, _ = self._choice or self._choose() if self.waiting else (NEVER, None, NEVER)
             if self._refresh_due <= clock:
