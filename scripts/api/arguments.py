@@ -28,6 +28,8 @@ Name = str | os.PathLike[str]
 class Options(TypedDict, total=False):
     """The further arguments of all four functions: the options of ``metronome run`` with these names.
 
+    None stands for the default, where the type allows it.
+
     - ``settings``: fields of the machine by name, as in ``{"dcache_bytes": 1024, "memory_map.user": 0x20000}``, in
       place of the preset's or the file's (``--set``). Not with an ``SmConfig``.
     - ``mode``, ``fetch``, ``prediction``: the front end, its fetch policy, and its branch prediction.
@@ -42,21 +44,21 @@ class Options(TypedDict, total=False):
     """
 
     settings: Mapping[str, Any]
-    mode: str
-    fetch: Name
-    prediction: str
-    dtype: str
+    mode: str | None
+    fetch: Name | None
+    prediction: str | None
+    dtype: str | None
     memory: str
-    latency: int
-    timing: str
-    memory_clock: str
-    bank_hash: str
-    cflags: str
+    latency: int | None
+    timing: str | None
+    memory_clock: str | None
+    bank_hash: str | None
+    cflags: str | None
     simt: bool
-    function: str
-    argument: Name
+    function: str | None
+    argument: Name | None
     load: Mapping[int, Name]
-    region: str
+    region: str | None
     max_cycles: int
 
 
@@ -72,20 +74,18 @@ class BoundOptions(Options, total=False):
     """
 
     ranges: Mapping[str, tuple[float, float]]
-    flow_facts: Name
-    memory_bound: int
+    flow_facts: Name | None
+    memory_bound: int | None
     observe: int
     hardware: bool
     compose: bool
 
 
 def asked_by(
-    program: Name, machine: str | SmConfig, policy: Name | None, inputs: tuple[int | None, int],
+    program: Name, machine: Name | SmConfig, policy: Name | None, inputs: tuple[int | None, int],
     given: Mapping[str, Any], watch: WatchOptions | None = None, outputs: Sequence[tuple[str, Path]] = (),
 ) -> tuple[AskedRun, list[str]]:
     """Return the run that the arguments describe, and the warnings on it. ``inputs``: size and seed."""
-    if unknown := given.keys() - Options.__annotations__.keys():
-        raise TypeError(f"unexpected keyword argument {sorted(unknown)[0]!r}: see Options")
     origin.begin(None)
     option = given.get
     named = ProgramOptions(
@@ -121,15 +121,15 @@ def text_of(name: Name | None) -> str | None:
     return text if os.path.isabs(text) else os.path.join(".", text)
 
 
-def _machine_options(machine: str | SmConfig, settings: Mapping[str, Any]) -> MachineOptions:
+def _machine_options(machine: Name | SmConfig, settings: Mapping[str, Any]) -> MachineOptions:
     if isinstance(machine, SmConfig):
         if settings:
             raise UsageError("settings are for a preset or a file: change an SmConfig with dataclasses.replace")
         return MachineOptions()
     texts = [f"{name}={value if isinstance(value, str) or name not in FIELDS else as_text(name, value)}"
              for name, value in settings.items()]
-    if machine.endswith(".toml"):
-        return MachineOptions(config_file=machine, settings=texts)
+    if not isinstance(machine, str) or machine.endswith(".toml"):
+        return MachineOptions(config_file=text_of(machine), settings=texts)
     return MachineOptions(preset=machine, settings=texts)
 
 

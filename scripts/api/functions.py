@@ -14,17 +14,18 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from metronome.hdl.config import SmConfig
 from metronome.sim.machine.engines import Engine
-from metronome.sim.show.trace.formats import WAVEFORMS
+from metronome.sim.show.trace.formats import FIGURES, MOST_CYCLES, WAVEFORMS
 
 from ..commands.asking import AskedRun, WatchOptions
 from ..commands.predicting import finishes_of, slow_policy
-from ..commands.tracing import about, trace_files, traced
+from ..commands.tracing import about, trace_files, traced, window_of
 from ..commands.waving import check_waveforms, waved
 from ..commands.wcet import BoundOptions as CommandBounds
 from ..commands.wcet import bounded, check_bounds
 from ..process.backend import backend_of
 from ..process.errors import UsageError
 from .arguments import BoundOptions, Name, Options, asked_by, text_of
+from .checking import checked
 from .results import BoundResult, Prediction, Result
 
 if TYPE_CHECKING:
@@ -35,8 +36,9 @@ __all__ = ["BoundOptions", "BoundResult", "Options", "Prediction", "Result", "Us
            "wcet"]
 
 
+@checked
 def run(
-    program: Name, *, machine: str | SmConfig = "BASE", policy: Name | None = None, size: int | None = None,
+    program: Name, *, machine: Name | SmConfig = "BASE", policy: Name | None = None, size: int | None = None,
     seed: int = 1, check: bool = False, memcheck: bool | None = None, **options: Unpack[Options],
 ) -> Result:
     """Run a program on the simulated SM and check its result, as ``metronome run`` does.
@@ -72,8 +74,9 @@ def run(
     return _result(asked, backend.run(asked.config, asked.request, _ignore, _ignore), warnings)
 
 
+@checked
 def predict(
-    program: Name, *, machine: str | SmConfig = "BASE", policy: Name | None = None, size: int | None = None,
+    program: Name, *, machine: Name | SmConfig = "BASE", policy: Name | None = None, size: int | None = None,
     seed: int = 1, **options: Unpack[Options],
 ) -> Prediction:
     """Compute a run exactly, without the hardware, as ``metronome predict`` does. Arguments and errors: :func:`run`.
@@ -84,22 +87,27 @@ def predict(
     return _prediction(asked, backend_of(None).predict(asked.config, asked.request, _ignore, None), warnings)
 
 
+@checked
 def trace(
-    program: Name, output: Name, *, machine: str | SmConfig = "BASE", policy: Name | None = None,
-    size: int | None = None, seed: int = 1, engine: Literal["rtl", "predict"] = "rtl", **options: Unpack[Options],
+    program: Name, output: Name, *, machine: Name | SmConfig = "BASE", policy: Name | None = None,
+    size: int | None = None, seed: int = 1, engine: Literal["rtl", "predict"] = "rtl", first: int | None = None,
+    last: int | None = None, **options: Unpack[Options],
 ) -> Result:
     """Run a program, and write every cycle to the file ``output``, as ``metronome trace`` does.
 
     The end of the file's name selects the format: ``.html``, ``.csv``, ``.parquet`` and others (docs/looking.md).
-    ``engine="predict"`` computes the run instead. Other arguments, and errors: :func:`run`.
+    ``engine="predict"`` computes the run instead. ``first`` and ``last`` are the cycles of a figure (.svg, .pdf), which
+    needs both, or of a waveform (``--from`` and ``--to``). Other arguments, and errors: :func:`run`.
     """
     files = trace_files([os.fspath(output)], "output")
     waveforms = [file for file in files if file.kind in WAVEFORMS]
-    if engine not in list(Engine):
-        raise UsageError(f"engine must be rtl or predict, not {engine!r}")
     if waveforms and engine == Engine.PREDICT:
         raise UsageError("a waveform is that of the hardware: leave out engine='predict'")
-    check_waveforms(waveforms, None, None)
+    figure = next((file.path.name for file in files if file.kind in FIGURES), None)
+    if figure is not None and (first is None or last is None):
+        raise UsageError(f"{figure}: a figure shows at most {MOST_CYCLES} cycles: add first=CYCLE and last=CYCLE")
+    window = window_of(files, "--output", first, last)
+    check_waveforms(waveforms, first, last, also=window is not None)
     written = [("output", file.path) for file in files]
     asked, warnings = asked_by(program, machine, policy, (size, seed), options, outputs=written)
     backend, config = backend_of(None), asked.config
@@ -107,18 +115,19 @@ def trace(
     if seen and not config.probe:
         raise UsageError("a trace needs the probe: leave out probe=False")
     if engine == Engine.PREDICT:
-        with traced(seen, config, about(asked)) as watcher:
+        with traced(seen, config, about(asked), window=window) as watcher:
             predicted = backend.predict(config, asked.request, _ignore, None, watcher)
         return _prediction(asked, predicted, warnings)
     backend.require_tools([config], waves=bool(waveforms))
-    with traced(seen, config, about(asked)) as watcher, waved(waveforms, config) as waves:
+    with traced(seen, config, about(asked), window=window) as watcher, waved(waveforms, config, first, last) as waves:
         request = dataclasses.replace(asked.request, waves=waves)
         result = backend.run(config, request, _ignore, _ignore, watcher)
     return _result(asked, result, warnings)
 
 
+@checked
 def wcet(
-    program: Name, *, machine: str | SmConfig = "BASE", policy: Name | None = None, size: int | None = None,
+    program: Name, *, machine: Name | SmConfig = "BASE", policy: Name | None = None, size: int | None = None,
     seed: int = 1, **options: Unpack[BoundOptions],
 ) -> BoundResult:
     """Bound the cycles of a program for all inputs, as ``metronome wcet`` does. Arguments and errors: :func:`run`.
@@ -133,6 +142,9 @@ def wcet(
     )
     check_bounds(bounds)
     asked, warnings = asked_by(program, machine, policy, (size, seed), given)
+    for name, ends in options.get("ranges", {}).items():
+        if asked.launch.dtype == "int32" and name in asked.launch.buffers and float in map(type, ends):
+            raise UsageError(f"ranges[{name!r}] must be integers, not {ends}: elements of {asked.launch.name} are int32")
     found = bounded(None, asked, bounds, _ignore, warnings.append)
     bound, observed = found.bound, found.observed
     return BoundResult(

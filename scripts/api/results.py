@@ -6,9 +6,12 @@ import dataclasses
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from metronome.sim.machine.settings import near
+
 from ..commands.predicting import fields_of
 from ..commands.result import Outcome, notes_on
 from ..commands.wcet import Bounded
+from .checking import checked
 
 if TYPE_CHECKING:
     import numpy as np
@@ -50,6 +53,7 @@ class Result:
             console=outcome.result.console, outcome=outcome, **more,
         )
 
+    @checked
     def read(self, name: str) -> bytes:
         """Return the bytes of a kernel's buffer, or of a symbol of the program, after the run.
 
@@ -58,11 +62,21 @@ class Result:
         KeyError
             If the program has no such name.
         """
+        places = self._places()
+        if name not in places:
+            names = list(self.outcome.launch.buffers) or list(places)
+            shown = ", ".join(names[:12]) + ", ..." * (len(names) > 12)
+            raise KeyError(f"no buffer or symbol {name!r}{near(name, places)}: use {shown}, or see names()")
+        return self.outcome.result.memory.read(*places[name])
+
+    def names(self) -> list[str]:
+        """Return the names that :meth:`read` takes: first the buffers of a kernel, then the symbols."""
+        return list(self._places())
+
+    def _places(self) -> dict[str, tuple[int, int]]:
         launch = self.outcome.launch
-        address, size = {
-            **launch.image.symbols, **{each: (place, len(data)) for each, (place, data) in launch.buffers.items()},
-        }[name]
-        return self.outcome.result.memory.read(address, size)
+        buffers = {name: (place, len(data)) for name, (place, data) in launch.buffers.items()}
+        return buffers | {name: place for name, place in launch.image.symbols.items() if name not in buffers}
 
     def as_json(self) -> dict[str, Any]:
         """Return the JSON of the command (docs/command-line.md), without ``origin``."""

@@ -122,8 +122,13 @@ def test_a_program_without_a_host_has_its_files_and_its_warnings(tmp_path, capfd
     ("trace", {"output": "page.txt"}, "output: the name of the file must end in one of .html"),
     ("trace", {"output": "a.vcd", "engine": "predict"}, "a waveform is that of the hardware"),
     ("trace", {"output": "a.csv", "engine": "fast"}, "engine must be rtl or predict, not 'fast'"),
+    ("trace", {"output": "a.csv", "first": 1, "last": 2}, "--from and --to are for a figure or a waveform"),
+    ("trace", {"output": "a.svg", "engine": "predict"}, "at most 200 cycles: add first=CYCLE and last=CYCLE"),
+    ("trace", {"output": "a.pdf", "first": 9, "last": 3}, "a.pdf: --from must be a cycle"),
+    ("trace", {"output": "a.svg", "first": 1.5, "last": 3}, "first must be an integer or None, not 1.5"),
     ("wcet", {"observe": -1}, "--observe must be at least 0, not -1"),
     ("wcet", {"ranges": {"z": (0, 1)}}, "--range z=0..1"),
+    ("wcet", {"ranges": {"a": (0.5, 1)}}, "ranges['a'] must be integers, not (0.5, 1)"),
 ])
 def test_bad_input_is_one_line(tmp_path, monkeypatch, function, arguments, error):
     monkeypatch.chdir(tmp_path)
@@ -133,9 +138,62 @@ def test_bad_input_is_one_line(tmp_path, monkeypatch, function, arguments, error
     assert not list(tmp_path.iterdir())
 
 
-def test_an_argument_that_there_is_not_is_refused():
-    with pytest.raises(TypeError, match="'latancy'"):
-        metronome.predict("vecadd", latancy=3)
+#: For each argument, values of wrong types.
+WRONG = {
+    "machine": [None, 3, {}, b"TINY"], "policy": [5, ["lrr"], b"lrr"], "size": ["8", 1.5, True],
+    "seed": ["1", None, True, 1.0], "max_cycles": [None, "x", 1.5], "latency": ["20", 1.9, True],
+    "mode": [3], "memory": [None, 3], "dtype": [int], "settings": [[1], "", {3: 4}], "cflags": [["-O2"]],
+    "simt": ["no", 0], "load": ["x", {"x": "file"}, {0x20000: 3}], "region": [3], "argument": [b"x"],
+}
+OF_BOUND = {
+    "ranges": ["a", {"a": 3}, {"a": (1, 2, 3)}, {"a": "01"}, {"a": (0, float("nan"))}], "observe": ["2", 1.5, None],
+    "hardware": ["x"], "compose": ["x", 1], "memory_bound": ["x", 1.5], "flow_facts": [3],
+}
+OF_RUN = {"check": ["yes", None], "memcheck": [3]}
+
+
+@pytest.mark.parametrize(("function", "name", "value"), [
+    (function, name, value)
+    for function, wrong in (("predict", WRONG), ("wcet", OF_BOUND), ("run", OF_RUN))
+    for name, values in wrong.items() for value in values
+])
+def test_a_value_of_a_wrong_type_is_refused(function, name, value):
+    with pytest.raises(metronome.UsageError, match=rf"\b{name}\b.* must be .*, not ") as caught:
+        getattr(metronome, function)("vecadd", **{name: value})
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("program", [5, None, b"vecadd", ["vecadd"]])
+def test_a_program_and_an_output_are_names(program):
+    with pytest.raises(metronome.UsageError, match="program must be text or a path, not "):
+        metronome.predict(program)
+    with pytest.raises(metronome.UsageError, match="output must be text or a path, not "):
+        metronome.trace("vecadd", program)
+
+
+def test_numbers_of_numpy_and_paths_are_accepted(tmp_path):
+    (tmp_path / "small.toml").write_text("warps = 2\n")
+    numbers = {"size": np.int64(8), "seed": np.uint8(3), "latency": np.int32(7), "simt": np.bool_(False)}
+    result = metronome.predict("vecadd", machine=tmp_path / "small.toml", **numbers)
+    assert result.outcome.config.warps == 2 and type(result.outcome.request.latency) is int
+    assert result.names()[:3] == ["a", "b", "c"]
+    with pytest.raises(KeyError, match="no buffer or symbol 'zz': use a, b, c, or see names"):
+        result.read("zz")
+
+
+def test_a_figure_has_a_window(tmp_path):
+    metronome.trace("vecadd", tmp_path / "f.svg", **VECADD, engine="predict", first=10, last=np.int64(60))
+    assert "cycles 10 to 60" in (tmp_path / "f.svg").read_text()
+
+
+@pytest.mark.parametrize(("function", "wrong", "right"), [
+    ("run", "latancy", "latency"), ("predict", "polcy", "policy"), ("trace", "engin", "engine"),
+    ("wcet", "observed", "observe"),
+])
+def test_an_argument_that_there_is_not_is_refused(function, wrong, right):
+    message = rf"{function}: unexpected keyword argument '{wrong}' \(did you mean {right}\?\)"
+    with pytest.raises(TypeError, match=message):
+        getattr(metronome, function)("vecadd", **{wrong: 3})
 
 
 def test_every_name_is_there_and_says_what_it_is():
