@@ -126,7 +126,8 @@ def _machine_options(machine: Name | SmConfig, settings: Mapping[str, Any]) -> M
         if settings:
             raise UsageError("settings are for a preset or a file: change an SmConfig with dataclasses.replace")
         return MachineOptions()
-    texts = [f"{name}={value if isinstance(value, str) or name not in FIELDS else as_text(name, value)}"
+    # Any other value is refused as text.
+    texts = [f"{name}={as_text(name, value) if name in FIELDS and isinstance(value, int | tuple) else value}"
              for name, value in settings.items()]
     if not isinstance(machine, str) or machine.endswith(".toml"):
         return MachineOptions(config_file=text_of(machine), settings=texts)

@@ -117,6 +117,8 @@ def test_a_program_without_a_host_has_its_files_and_its_warnings(tmp_path, capfd
     ("run", {"policy": "./none.py:Mine"}, "none.py"),
     ("run", {"latency": 0}, "--latency must be at least 1, not 0"),
     ("run", {"settings": {"warp": 4}}, "unknown field 'warp' (did you mean warps?)"),
+    ("run", {"settings": {"memory_map.user": 1.5}}, "memory_map.user must be a whole number, not '1.5'"),
+    ("run", {"settings": {"memory_map.user": None}}, "memory_map.user must be a whole number, not 'None'"),
     ("run", {"machine": TINY, "settings": {"warps": 4}}, "dataclasses.replace"),
     ("predict", {"mode": "vortex"}, "only swas can be predicted"),
     ("trace", {"output": "page.txt"}, "output: the name of the file must end in one of .html"),
