@@ -99,11 +99,12 @@ def disagreement(
             _drive(ctx, dut, inputs)
             picked = asked.pick(cycle, inputs)
             selected = ctx.get(dut.select)
-            if ctx.get(dut.select_valid) != (selected != 0):
+            number = _number(text, cycle, selected, inputs)
+            if number is None and ctx.get(dut.select_valid):
                 raise PolicyFileError(f"{text}: a policy that may select no warp although one is eligible needs "
                                       "idles = True in its class for the hardware")
-            if selected != (0 if picked is None else 1 << picked):
-                found.append(Disagreement(cycle, asked.state, inputs, picked, _number(text, cycle, selected, inputs)))
+            if number != picked:
+                found.append(Disagreement(cycle, asked.state, inputs, picked, number))
                 return
             asked.update(cycle, inputs, picked)
             await ctx.tick()

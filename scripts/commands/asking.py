@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from metronome.sim.machine.engines import Engine
+from metronome.sim.machine.user_paths import user_path
 
 from ..options.common import json_target
 from ..options.compiling import compiling, print_warnings
@@ -230,7 +231,7 @@ class _Files:
             "--arg": named.argument, "--config": options.subject.machine.config_file,
             **{f"--load {each.text}": str(each.file) for each in loads},
         }
-        read = program.files | {option: Path(name).expanduser() for option, name in inputs.items() if name}
+        read = program.files | {option: user_path(name) for option, name in inputs.items() if name}
         written = [] if target is None else [("--json", target)]
         written += [(f"--dump {request.text}", request.file) for request in dumps]
         return cls(target=target, dumps=dumps, loads=loads, read=list(read.items()), written=written)

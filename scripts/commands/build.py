@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from metronome.hdl.config import SmConfig
+from metronome.sim.machine.user_paths import user_path
 from metronome.sim.program.compiler.options import Compiling
 
 from ..options.common import JsonOption, given, json_target
@@ -113,7 +114,7 @@ def build(
     file, image_file, target = _written(files, name, json_file)
     outputs = [("--output", file), ("--image", image_file), ("--json", target)]
     read = [(path.name, path) for program in programs for path in program.files.values()]
-    read += [] if machine.config_file is None else [("--config", Path(machine.config_file).expanduser())]
+    read += [] if machine.config_file is None else [("--config", user_path(machine.config_file))]
     refuse_shared([(option, path) for option, path in outputs if path is not None], [*read, STANDARD_OUTPUT])
     backend = backend_of(ctx)
     document: dict[str, object] = {"output": None, "bytes": None}

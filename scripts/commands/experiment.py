@@ -19,6 +19,7 @@ from metronome.hdl.config import Coordination
 from metronome.sim.machine.engines import Engine
 from metronome.sim.machine.policies.files import loaded
 from metronome.sim.machine.settings import near
+from metronome.sim.machine.user_paths import user_path
 
 from ..options.common import positive
 from ..output.outputs import refuse_folder, warn_of_others
@@ -79,7 +80,7 @@ def is_experiment(name: str) -> bool:
     from metronome.sim.program.kernel_folders import KERNELS
     from metronome.sim.studies.sweep.spec import NAMED
 
-    known = name in KERNELS or Path(name).expanduser().exists()
+    known = name in KERNELS or user_path(name).exists()
     if not known and name not in NAMED and difflib.get_close_matches(name.lower(), NAMED, 1, _ALIKE):
         raise UsageError(f"unknown kernel or experiment {name!r}{near(name, NAMED)}")
     return name in NAMED or name.endswith(".toml")
@@ -173,7 +174,7 @@ def carry_out(spec: Spec, kept: KeptOptions, target: Path | None) -> tuple[dict[
                          "workers")
     if kept.output is not None:
         refuse_folder(kept.output)
-    folder = Path(kept.output or f"results-{spec.name}").expanduser()
+    folder = user_path(kept.output or f"results-{spec.name}")
     if target is not None and Results(folder).owns(target):
         raise UsageError(f"--json {target.name}: it would be in {folder}, the folder of the results: name another file")
     workers = kept.jobs or os.cpu_count() or 1

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from metronome.sim.machine.user_paths import user_path
+
 from ..options.common import JsonOption, input_file, json_target, within
 from ..output.outputs import refuse_inputs, require_writable, write_json
 from ..process.errors import Exit, UsageError
@@ -68,7 +70,7 @@ def _files(names: Sequence[str]) -> dict[str, Path]:
     """The submissions in order, by the names with which they are shown. Files of a folder are sorted."""
     found: dict[str, Path] = {}
     for name in names:
-        folder = Path(name).expanduser()
+        folder = user_path(name)
         if name and folder.is_dir():
             # Below it, too: courses collect submissions in a folder for each student.
             inside = sorted(path for path in folder.rglob("*.py") if _counts(path, folder))

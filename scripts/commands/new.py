@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.machinery
 import keyword
 import shlex
@@ -15,6 +16,7 @@ import typer
 
 from metronome import tb
 from metronome.riscv_kernels import skeleton
+from metronome.sim.machine.user_paths import user_path
 from metronome.sim.studies import course as course_kit
 
 from ..output.outputs import write_file
@@ -50,7 +52,7 @@ def new(
         return _new_submission(name)
     from metronome.sim.program.kernel_folders import KERNELS
 
-    folder = Path(name).expanduser()
+    folder = user_path(name)
     if name in KERNELS:
         raise UsageError(f"{name} is a kernel of Metronome: choose another name")
     if not name or folder.name.startswith("-") or "\0" in name:
@@ -77,7 +79,7 @@ def new(
 
 def _module_path(name: str) -> Path:
     """The path of the new file ``name``, without its suffix. UsageError if Python could not import it."""
-    path = Path(name.removesuffix(".py")).expanduser()
+    path = user_path(name.removesuffix(".py"))
     stem = path.name
     if not stem.isidentifier() or keyword.iskeyword(stem) or not stem.isascii():
         raise UsageError(f"NAME: {stem!r} is not a valid name for a policy: use letters, digits and underscores, "
@@ -103,6 +105,17 @@ def _is_installed(module: str) -> bool:
     return importlib.machinery.PathFinder.find_spec(module, folders) is not None
 
 
+def _names_in(file: Path) -> set[str]:
+    """The names that a skeleton uses, except that of its policy."""
+    tree = ast.parse(file.read_text("utf-8"))
+    nodes = list(ast.walk(tree))
+    imported = [alias for node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names]
+    return (
+        {node.id for node in nodes if isinstance(node, ast.Name)} | {each.asname or each.name for each in imported}
+        | {node.name for node in tree.body if isinstance(node, ast.ClassDef)}
+    ) - {"Mine"}
+
+
 def _new_policy(name: str) -> int:
     path = _module_path(name)
     stem = path.name
@@ -112,7 +125,9 @@ def _new_policy(name: str) -> int:
         )
     class_name = "".join(word[:1].upper() + word[1:] for word in stem.split("_")) or stem
     skeletons = Path(tb.__file__).parent / "skeleton"
-    if class_name in ("Module", "Mux", "Policy", "State", "Value") or class_name.endswith("Hardware"):
+    if stem.startswith("_"):
+        raise UsageError(f"NAME: {stem!r} begins with an underscore, as base classes do: use a name such as mine")
+    if class_name in _names_in(skeletons / "policy.py") or class_name.endswith("Hardware"):
         class_name += "Policy"
     files = {path.with_name(f"{stem}.py"): "policy.py", path.with_name(f"test_{stem}.py"): "test_policy.py"}
     for file in files:

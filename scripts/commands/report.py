@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from metronome.sim.machine.user_paths import user_path
+
 from ..options.common import input_file
 from ..output.outputs import STDOUT, refuse_shared, require_writable, warn_of_others, write_file
 from ..process.errors import Exit, UsageError
@@ -68,7 +70,7 @@ def report(
         raise UsageError("--bounds has no place on a page that compares: leave out --diff")
     if baseline is not None and (results is None or diff is not None):
         raise UsageError("--baseline compares the schemes of one sweep: name its RESULTS, and leave out --diff")
-    folders = [Path(name).expanduser() for name in (results, diff) if name is not None]
+    folders = [user_path(name) for name in (results, diff) if name is not None]
     named = f"{folders[0].resolve().name}.html" if folders else "bounds.html"
     try:
         found = [Results.open(folder) for folder in folders]

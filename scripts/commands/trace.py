@@ -5,12 +5,12 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from metronome.sim.machine.engines import Engine
+from metronome.sim.machine.user_paths import user_path
 from metronome.sim.show.trace.formats import FIGURES, FORMATS, WAVEFORMS
 
 from ..options.common import JsonOption
@@ -78,7 +78,7 @@ def _diff(names: tuple[str, str], output: Sequence[str] | None, program: Program
         raise UsageError("--diff reads two pages that are there: leave out the program")
     if not output or len(output) > 1 or not output[0].endswith(".html"):
         raise UsageError("--diff makes one page: --output FILE.html")
-    one, other = (Path(name).expanduser() for name in names)
+    one, other = (user_path(name) for name in names)
     target = require_writable(output[0], "--output")
     refuse_shared([("--output", target)], [("--diff", one), ("--diff", other)])
     from metronome.sim.show.trace.difference import PageError, write_difference

@@ -11,6 +11,7 @@ import typer
 
 from metronome.hdl.config import SmConfig
 from metronome.sim.machine.policies.files import files_of
+from metronome.sim.machine.user_paths import user_path
 
 from ..options.common import JsonOption, choose, json_target
 from ..options.machine import Machine, MachineOptions, machine_of
@@ -57,12 +58,12 @@ def verilog(
     if json_file == STDOUT and output == STDOUT:
         raise UsageError("--json - and the Verilog cannot both use standard output: add --output DIR or FILE.v")
     target = json_target(json_file)
-    inputs = [] if machine.config_file is None else [("--config", Path(machine.config_file).expanduser())]
+    inputs = [] if machine.config_file is None else [("--config", user_path(machine.config_file))]
     if is_folder(output):
         name = choose("--bus", bus or BUS_NAMES[0], BUS_NAMES)
         if probe and name != "line":
             raise UsageError("--probe is for --bus line: a bus has no ports for a simulation to watch")
-        refuse_shared(_outputs(Path(output).expanduser(), target), inputs)
+        refuse_shared(_outputs(user_path(output), target), inputs)
         folder = require_folder(output)
         if target is not None and target.is_relative_to(folder):
             raise UsageError(f"--json: {target.name} is in the folder of --output, which is replaced as a whole")

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from metronome.sim.machine.settings import ConfigError, one_of
+from metronome.sim.machine.user_paths import user_path
 
 from ..output.outputs import STDOUT, require_writable
 from ..process.errors import UsageError
@@ -78,7 +79,7 @@ def input_file(option: str, name: str) -> Path:
     """Return the path of an input file: an existing, readable regular file, since a device may never end."""
     if not name:
         raise UsageError(f"{option}: the name of the file is empty")
-    path = Path(name).expanduser()
+    path = user_path(name)
     try:
         if path.exists() and not path.is_file():
             raise OSError(0, "it is a folder" if path.is_dir() else "it is not a regular file")

@@ -11,6 +11,7 @@ import typer
 
 from metronome.hdl.config import SmConfig
 from metronome.sim.build.origin import note_program
+from metronome.sim.machine.user_paths import user_path
 from metronome.sim.program.compiler.options import Compiling
 
 from ..process.backend import Backend
@@ -212,7 +213,7 @@ def find_program(kernel: str | None, elf: str | None = None, binary: str | None 
     assert kernel is not None, "one of the three was given"
     if not kernel.strip():
         raise UsageError("KERNEL is empty: name a kernel (metronome kernels lists them), a folder or a file")
-    path = Path(kernel).expanduser()
+    path = user_path(kernel)
     if path.name == "kernel.c" and (path.parent / "host.py").is_file():
         kernel, path = str(path.parent), path.parent
     if path.suffix in _KINDS and not path.is_dir():

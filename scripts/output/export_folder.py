@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from metronome.sim.build.processes import surely, undisturbed
+from metronome.sim.machine.user_paths import user_path
 
 from ..process.errors import UsageError
 from .outputs import refuse_folder
@@ -34,7 +35,7 @@ VERILOG = Kind("metronome verilog", "metronome_sm.json")
 
 def is_folder(name: str) -> bool:
     """Return whether --output names a folder to write: not ``-``, not ``FILE.v``, not a device or a pipe."""
-    path = Path(name).expanduser()
+    path = user_path(name)
     try:
         # The target of /dev/stdout may be a file, whether it still exists or not.
         device = Path("/dev") in path.absolute().parents
@@ -67,7 +68,7 @@ def require_folder(name: str, kind: Kind = VERILOG) -> Path:
     """
     refuse_folder(name)
     try:
-        folder = Path(name).expanduser().resolve()
+        folder = user_path(name).resolve()
         if folder.exists() and not folder.is_dir():
             more = "; the name of a single file of Verilog ends with .v" if kind == VERILOG else ""
             raise OSError(0, f"it is a file{more}")

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from metronome.sim.machine.user_paths import user_path
+
 from ..process.errors import UsageError
 
 __all__ = ["STANDARD_OUTPUT", "STDOUT", "refuse_folder", "refuse_format", "refuse_inputs", "refuse_shared",
@@ -86,7 +88,7 @@ def require_writable(name: str, option: str, *formats: str) -> Path:
     """
     if formats:
         refuse_format(name, option, formats)
-    path = Path(name).expanduser()
+    path = user_path(name)
     try:
         if not name:
             raise OSError(0, "the name is empty")
@@ -153,7 +155,7 @@ def refuse_inputs(
 
     The outputs are --json and ``others``.
     """
-    files = [(name, Path(file).expanduser()) for name, file in inputs.items() if file]
+    files = [(name, user_path(file)) for name, file in inputs.items() if file]
     refuse_shared([*([] if target is None else [("--json", target)]), *others], [*files, STANDARD_OUTPUT])
 
 

@@ -16,6 +16,7 @@ from metronome.riscv_kernels.host import KernelError
 
 from ..build.sources import ROOT
 from ..machine.settings import near
+from ..machine.user_paths import user_path
 from .host import Host, load_host
 from .kernel_names import KERNELS
 
@@ -77,7 +78,7 @@ def kernel_source(name: str) -> Path:
         return ROOT / "riscv_kernels" / name / _SOURCE
     if not name.strip():
         raise KernelError(f"the name of the kernel is empty: use {', '.join(KERNELS)}, or the path of your own")
-    path = Path(name).expanduser()
+    path = user_path(name)
     if path.is_dir():
         return _source_in(path, name)
     if path.suffix == ".cl" and path.is_file():

@@ -122,13 +122,13 @@ def test_new(metronome, folder, capsys):
     assert "Python selects warp" in str(difference.value) and "State(last=" in str(difference.value)
 
 
-@pytest.mark.parametrize(("name", "class_name"), [("state", "StatePolicy"), ("x9", "X9"), ("a__b_", "AB")])
+@pytest.mark.parametrize(("name", "class_name"), [("state", "StatePolicy"), ("LastWarpPolicy", "LastWarpPolicyPolicy"), ("x9", "X9"), ("a__b_", "AB")])
 def test_names_of_classes(metronome, folder, name, class_name):
     assert metronome("new", "--policy", name).status == 0
     assert f"class {class_name}(Policy[State]):" in (folder / f"{name}.py").read_text()
 
 
-@pytest.mark.parametrize("name", ["3x", "class", "a-b", "a b", "", "é", "both", "numpy", "random", "metronome"])
+@pytest.mark.parametrize("name", ["3x", "class", "a-b", "a b", "", "é", "both", "_", "_mine", "numpy", "random", "metronome"])
 def test_names_that_are_refused(metronome, folder, name):
     before = sorted(folder.iterdir())
     done = metronome("new", "--policy", name)
@@ -243,7 +243,7 @@ def test_what_a_policy_prints_goes_to_standard_error(folder, capsys):
 
 
 WRONG_PICKS = {
-    "no warp": ("return 7", r"cycle 0: ValueError: pick returned 7, which is no eligible warp \(eligible: none\)"),
+    "no warp": ("return 7", r"cycle 0: ValueError: pick returned 7, which is no eligible warp \(eligible: none, so pick .*None\)"),
     "raises": ("return 1 / 0", r"line 5: class Mine, cycle 0: ZeroDivisionError: division by zero"),
     "not declared": ("return inputs.lanes", r"class Mine, cycle 0: AttributeError: reads lacks 'lanes'"),
     "changes": ("inputs.eligible = 0", r"class Mine, cycle 0: AttributeError: eligible is an input"),
@@ -257,9 +257,10 @@ def test_a_comparison_tells_what_is_wrong_in_python(folder, pick, message):
         disagreement("bad.py", cycles=5)
 
 
-def test_a_comparison_tells_what_is_wrong_in_hardware(folder):
-    (folder / "bad.py").write_text(PYTHON + IN_HARDWARE.format(**RIGHT | {"pick": "inputs.eligible"}))
-    with pytest.raises(PolicyFileError, match=r"^bad\.py: in cycle \d+ the hardware selects \{\d, \d.*, and may"):
+@pytest.mark.parametrize("pick", ["inputs.eligible", "inputs.active"])
+def test_a_comparison_tells_what_is_wrong_in_hardware(folder, pick):
+    (folder / "bad.py").write_text(PYTHON + IN_HARDWARE.format(**RIGHT | {"pick": pick}))
+    with pytest.raises(PolicyFileError, match=r"^bad\.py: in cycle \d+ the hardware selects \{[\d, ]+\}, and may"):
         disagreement("bad.py", cycles=100)
 
 

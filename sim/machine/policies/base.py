@@ -208,7 +208,7 @@ def eligible_pick(picked: Any, eligible: int) -> int | None:
             number = operator.index(picked)
     if 0 <= number < eligible.bit_length() and eligible >> number & 1:
         return number
-    among = ", ".join(map(str, members(eligible))) or "none"
+    among = ", ".join(map(str, members(eligible))) or "none, so pick must return None"
     raise ValueError(f"pick returned {_shortened(picked)}, which is no eligible warp (eligible: {among})")
 
 

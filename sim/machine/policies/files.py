@@ -24,6 +24,7 @@ from typing import Any
 
 from metronome.hdl.config import SmConfig
 
+from ..user_paths import user_path
 from .base import Policy, PolicyInputs
 from .plain import POLICIES, add
 from .purity import MODULE, held_by, held_by_class
@@ -88,13 +89,20 @@ class PolicyFile:
 _LOADED: dict[str, PolicyFile] = {}
 #: The data in the module and class of each policy at the time it was loaded.
 _AS_LOADED: dict[str, dict[str, bytes]] = {}
+#: Audit events of code that starts a thread or another program.
+_STARTS = frozenset(("_thread.start_new_thread", "os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.system",
+                     "subprocess.Popen"))
 #: The number of calls of policy code in progress.
 _calls = 0
 
 
 def _watch_files(event: str, arguments: tuple[Any, ...]) -> None:
-    """Audit hook: refuse that a policy opens a file, unless it imports what is installed."""
-    if _calls == 0 or event != "open" or not isinstance(arguments[0], str | bytes):
+    """Audit hook: refuse threads and programs of a policy, and files, unless it imports an installed module."""
+    if _calls == 0:
+        return
+    if event in _STARTS:
+        raise PermissionError("it starts a thread or a program: a policy only computes")
+    if event != "open" or not isinstance(arguments[0], str | bytes):
         return
     path = os.path.realpath(os.fsdecode(arguments[0]))
     # An installation in place has links in sys.path, to folders of _ROOT.
@@ -131,7 +139,7 @@ def is_file(text: str) -> bool:
 def is_there(text: str) -> bool:
     """Whether ``text`` names a file that exists."""
     match = _TEXT.fullmatch(text.strip())
-    return match is not None and Path(match["file"]).expanduser().is_file()
+    return match is not None and user_path(match["file"]).is_file()
 
 
 def load(text: str) -> str:
@@ -145,14 +153,16 @@ def load(text: str) -> str:
     match = _TEXT.fullmatch(text)
     if match is None:
         raise PolicyFileError(f"{text}: a policy's file is written FILE.py or FILE.py:CLASS")
-    path, asked = Path(match["file"]).expanduser(), match["name"]
+    path, asked = user_path(match["file"]), match["name"]
+    if path.exists() and not path.is_file():  # a pipe would never end
+        raise PolicyFileError(f"{path}: is a folder" if path.is_dir() else f"{path}: is not a regular file")
     try:
         content = path.read_bytes()
     except OSError as error:
         raise PolicyFileError(f"{path}: {error.strerror}") from None
     digest = hashlib.sha256(content).hexdigest()
     pairs = _pairs(_module(path, content, digest), path)
-    name = _chosen(path, asked, list(pairs))
+    name = _chosen(path, asked, pairs)
     for each in filter(None, pairs[name]):
         if missing := sorted(getattr(each, "__abstractmethods__", ())):
             raise PolicyFileError(f"{path}: class {each.__name__} lacks {', '.join(missing)}")
@@ -228,6 +238,7 @@ def _module(path: Path, content: bytes, digest: str) -> ModuleType:
     module.__file__ = str(path.absolute())
     # Standard output is for results, also while hardware is elaborated.
     module.__dict__["print"] = _print
+    module.__dict__["hash"] = _hash
     sys.modules[name] = module  # dataclasses look for it there
     try:
         with policy_code():
@@ -244,6 +255,13 @@ def _module(path: Path, content: bytes, digest: str) -> ModuleType:
 def _print(*values: object, file: Any = None, **options: Any) -> None:
     """``print`` of a policy, by default to standard error."""
     print(*values, file=sys.stderr if file is None else file, **options)
+
+
+def _hash(value: object) -> int:
+    """``hash`` of a policy. Python's hash of text is another one in each process, and the run would be, too."""
+    if isinstance(value, str | bytes):
+        raise TypeError("hash of text differs between processes: a policy's choices must not depend on it")
+    return hash(value)
 
 
 def line_of(error: BaseException, path: Path) -> str:
@@ -282,14 +300,15 @@ def _pairs(module: ModuleType, path: Path) -> dict[str, _Pair]:
     return pairs
 
 
-def _chosen(path: Path, asked: str | None, names: list[str]) -> str:
+def _chosen(path: Path, asked: str | None, pairs: Mapping[str, _Pair]) -> str:
     """The requested policy; without a name, the only one."""
+    names = list(pairs)
     if not names:
         raise PolicyFileError(f"{path} has no policy: metronome new --policy mine writes a file that has one")
     if asked is None and len(names) == 1:
         return names[0]
     wanted = (asked or "").removesuffix(_HARDWARE)
-    if wanted in names:
+    if wanted in names and (wanted == asked or pairs[wanted][1] is not None):
         return wanted
     example = f"{path}:{names[0]}"
     if not asked:

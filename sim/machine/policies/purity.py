@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import enum
 import pickle
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import ModuleType
 from typing import Any
 
@@ -22,28 +23,31 @@ def plain_data(state: Any) -> Any:
 
     TypeError for any other: it could change after it was compared, or be equal to one that is not the same.
     """
-    if state is None or isinstance(state, bool | int | str):
-        return type(state).__name__, state
-    if isinstance(state, float):  # -0.0 equals 0.0
-        return type(state).__name__, state.hex()
-    if isinstance(state, _numpy_scalars()):
-        scalar: Any = state
-        return type(state).__name__, scalar.tobytes()
-    if isinstance(state, tuple):
-        return type(state).__name__, *map(plain_data, state)
-    if type(state) is frozenset:
-        return "frozenset", frozenset(map(plain_data, state))
-    parameters: Any = getattr(type(state), "__dataclass_params__", None)
+    kind: Any = type(state)
+    # A subclass may compare as it likes, and have attributes that change.
+    if state is None or kind in (bool, int, str):
+        return kind, state
+    if kind is float:  # -0.0 equals 0.0
+        return kind, state.hex()
+    if isinstance(state, enum.Enum):
+        return kind, state._name_, plain_data(state._value_)
+    if kind.__module__ == "numpy" and hasattr(state, "tobytes") and not hasattr(state, "__setitem__"):
+        return kind, state.tobytes()
+    parts = map(plain_data, _parts(state))
+    return kind, frozenset(parts) if kind is frozenset else tuple(parts)
+
+
+def _parts(state: Any) -> Iterable[Any]:
+    """The elements of a tuple or frozen set, or the fields of a frozen dataclass; TypeError for anything else."""
+    kind: Any = type(state)
+    if kind is frozenset or kind is tuple or (isinstance(state, tuple) and not hasattr(state, "__dict__")):
+        return tuple.__iter__(state) if isinstance(state, tuple) else state
+    parameters: Any = getattr(kind, "__dataclass_params__", None)
     if parameters is not None and parameters.frozen and dataclasses.is_dataclass(state):
-        values = (getattr(state, field.name) for field in dataclasses.fields(state))
-        return type(state).__name__, *map(plain_data, values)
-    raise TypeError(f"its state contains a {type(state).__name__}, which may change")
-
-
-def _numpy_scalars() -> tuple[type, ...]:
-    """The types of numpy's scalars, if numpy has been imported: the process of a submission has not."""
-    numpy = sys.modules.get("numpy")
-    return () if numpy is None else (numpy.number, numpy.bool_)
+        fields = [field.name for field in dataclasses.fields(state)]
+        if set(getattr(state, "__dict__", ())) <= set(fields):
+            return [getattr(state, name) for name in fields]
+    raise TypeError(f"its state contains a {kind.__name__}, which may change")
 
 
 def held_by(policy: Policy[Any]) -> dict[str, bytes]:

@@ -25,6 +25,7 @@ from ...machine.memory.options import memory_latency, memory_options
 from ...machine.policies.files import is_file, loaded
 from ...machine.schemes import Scheme, check_scheme, coordinate
 from ...machine.settings import FIELDS, ConfigError, as_text, from_toml, near, one_of, replaced, values_of
+from ...machine.user_paths import user_path
 from ...program.compiler.options import Compiling, split_flags
 from ...program.host import Host
 from ...program.kernel_folders import KERNELS, host_of
@@ -83,7 +84,7 @@ def find_spec(name: str) -> Spec:
     if name in NAMED:
         path = _NAMED / f"{name}.toml"
         return expand(path.read_text("utf-8"), name, name, path.parent)
-    path = Path(name).expanduser()
+    path = user_path(name)
     try:
         text = path.read_text("utf-8-sig")  # Windows editors begin a file with a byte order mark
     except (OSError, ValueError) as error:
@@ -259,7 +260,7 @@ def _beside(policy: str | None, folder: Path) -> str | None:
     """Convert a policy file's path from relative to the experiment's folder to relative to the working folder."""
     if policy is None or not is_file(policy):
         return policy
-    return str(folder / Path(policy).expanduser())
+    return str(folder / user_path(policy))
 
 
 def _flags(text: str) -> tuple[str, ...]:

@@ -1,6 +1,7 @@
 """Policies from files: what is loaded, under which name, and every file that is refused in one line."""
 
 import hashlib
+import os
 import subprocess
 import sys
 
@@ -100,6 +101,10 @@ REFUSED = {
     "nothing": ("x = 1", "mine.py", r"mine\.py has no policy: metronome new --policy mine writes"),
     "two": (PYTHON + PYTHON.replace("{name}", "Other"), "mine.py",
             r"mine\.py has Mine, Other: name one .* mine\.py:Mine"),
+    "no hardware": (PYTHON, "mine.py:MineHardware", r"mine\.py has no policy MineHardware: it has Mine"),
+    "a thread or program": ("import os\nos.system('true')", "mine.py",
+                            r"mine\.py, line 2: PermissionError: it starts a thread or a program"),
+    "hash of text": ("hash('a')", "mine.py", r"mine\.py, line 1: TypeError: hash of text differs between processes"),
     "another": (PYTHON, "mine.py:Nix", r"mine\.py has no policy Nix: it has Mine"),
     "lacks": ("from metronome.sim.machine.policies.base import Policy\nclass Mine(Policy): pass", "mine.py",
               r"mine\.py: class Mine lacks pick, reset, update"),
@@ -118,6 +123,19 @@ def test_what_is_refused_is_one_line(write, content, text, message):
         write(content)
     with pytest.raises(PolicyFileError, match=rf"^{message}[^\n]*$"):
         load(text)
+
+
+def test_a_pipe_is_not_read(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo("mine.py")
+    with pytest.raises(PolicyFileError, match=r"^mine\.py: is not a regular file$"):
+        load("mine.py")
+
+
+def test_a_name_that_begins_with_a_tilde_is_a_name(write, tmp_path):
+    write(PYTHON)
+    (tmp_path / "mine.py").rename(tmp_path / "~mine.py")
+    assert load("./~mine.py").startswith("Mine_")
 
 
 def test_a_base_class_is_no_policy(write):
