@@ -45,6 +45,8 @@ MODULES = {
         "metronome.sim.machine.policies.base", "metronome.sim.machine.policies.files", "metronome.tb.policies",
     ],
 }
+#: Members that another module of the reference exports as well.
+EXCEPT = {"metronome.sim.run.types": "SimulationError"}
 #: Timelines in the site: their files, what they show, and the words after `metronome trace`.
 TIMELINES = {
     "psort-lrr.html": ("psort under lrr", "psort --preset BASE --memory dram --issue lrr --engine predict"),
@@ -245,6 +247,8 @@ def _reference() -> str:
         lines += [title, "-" * len(title), ""]
         for module in modules:
             options = [f"   :{option}:" for option in ("members", "show-inheritance")]
+            if module in EXCEPT:
+                options.append(f"   :exclude-members: {EXCEPT[module]}")
             lines += [f".. automodule:: {module}", *options, ""]
     return "\n".join(lines)
 
