@@ -30,9 +30,11 @@ OTHERS = {
     "security.md": "SECURITY.md",
     "riscv_kernels.md": "riscv_kernels/README.md", "testbenches.md": "tb/examples/README.md",
 }
+#: The functions and classes of the package itself, under the names by which a program imports them.
+FUNCTIONS = ("run", "predict", "trace", "wcet")
+CLASSES = ("Options", "BoundOptions", "Result", "Prediction", "BoundResult", "UsageError")
 #: The modules in the reference, by title.
 MODULES = {
-    "Functions": [f"metronome.scripts.api.{name}" for name in ("functions", "arguments", "results")],
     "Configuration": ["metronome.hdl.config", "metronome.hdl.presets"],
     "Hardware": ["metronome.hdl.verilog", "metronome.hdl.policies.base", "metronome.hdl.frontend.scheduler"],
     "Programs": ["metronome.sim.program.kernels"],
@@ -43,6 +45,8 @@ MODULES = {
         "metronome.sim.machine.policies.base", "metronome.sim.machine.policies.files", "metronome.tb.policies",
     ],
 }
+#: Members that another module of the reference exports as well.
+EXCEPT = {"metronome.sim.run.types": "SimulationError"}
 #: Timelines in the site: their files, what they show, and the words after `metronome trace`.
 TIMELINES = {
     "psort-lrr.html": ("psort under lrr", "psort --preset BASE --memory dram --issue lrr --engine predict"),
@@ -51,6 +55,14 @@ TIMELINES = {
 }
 #: Where a page of docs/ lists them; a forge does not show it.
 TIMELINES_HERE = "<!-- timelines -->"
+#: Where a page of docs/ links the pages that only the site has.
+GENERATED_HERE = "<!-- generated pages -->"
+GENERATED = """\
+Generated for this site:
+
+- [The help of every command](commands.md)
+- [Python modules](reference.rst)
+"""
 SETTINGS = """
 import dataclasses
 import re
@@ -123,7 +135,7 @@ def build(output: Path) -> int:
     for name, path in OTHERS.items():
         shutil.copy(ROOT / path, source / name)
     for page in source.rglob("*.md"):
-        page.write_text(_links(page, source).replace(TIMELINES_HERE, _timelines()))
+        page.write_text(_links(page, source).replace(TIMELINES_HERE, _timelines()).replace(GENERATED_HERE, GENERATED))
     (source / "commands.md").write_text(_commands())
     (source / "reference.rst").write_text(_reference())
     (source / "conf.py").write_text(SETTINGS.format(version=version("metronome")))
@@ -185,7 +197,7 @@ def _navigation(index: str) -> str:
         new = [page for page in dict.fromkeys(pages) if page not in seen]
         seen.update(new)
         if title == "Reference":
-            new += ["commands", "reference", "changelog", "readme"]
+            new = list(dict.fromkeys([*new, "commands", "reference", "changelog", "readme"]))
         lines += ["", "```{toctree}", ":hidden:", f":caption: {title}", "", *new, "```"]
     return "\n".join(lines) + "\n"
 
@@ -216,7 +228,7 @@ def _commands() -> str:
     for name in group.commands:  # type: ignore[attr-defined]  # it is a group
         done = subprocess.run(
             [sys.executable, "-m", "metronome.scripts.entry", name, "--help"], capture_output=True, text=True,
-            check=True, env={"COLUMNS": "100", "TERM": "dumb", "PATH": "/usr/bin:/bin"},
+            check=True, env={"COLUMNS": "80", "TERM": "dumb", "PATH": "/usr/bin:/bin"},
         )
         lines += ["", f"## metronome {name}", "", "```text", done.stdout.strip("\n"), "```"]
     return "\n".join(lines) + "\n"
@@ -226,10 +238,17 @@ def _reference() -> str:
     lines = ["Python modules", "==============", "",
              "The parts that other programs may use. Times are in cycles and sizes in bytes unless stated otherwise.",
              ""]
+    lines += ["Functions", "---------", "", ".. currentmodule:: metronome", ""]
+    for name in FUNCTIONS:
+        lines += [f".. autofunction:: metronome.{name}", ""]
+    for name in CLASSES:
+        lines += [f".. autoclass:: metronome.{name}", "   :members:", "   :show-inheritance:", ""]
     for title, modules in MODULES.items():
         lines += [title, "-" * len(title), ""]
         for module in modules:
-            options = [f"   :{option}:" for option in ("members", "ignore-module-all", "show-inheritance")]
+            options = [f"   :{option}:" for option in ("members", "show-inheritance")]
+            if module in EXCEPT:
+                options.append(f"   :exclude-members: {EXCEPT[module]}")
             lines += [f".. automodule:: {module}", *options, ""]
     return "\n".join(lines)
 

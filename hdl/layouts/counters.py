@@ -66,7 +66,7 @@ class Counter:
 
 #: All but ``total_cycles`` run only inside the measured region (isa.md, mregion).
 COUNTERS = (
-    Counter(name="total_cycles", csr=None, about="cycles from the launch to the end"),
+    Counter(name="total_cycles", csr=None, about="cycles with busy high: from the cycle after the launch to the end"),
     Counter(name="cycles", csr=None, title="cycles", share=True, about="cycles of the region"),
     Counter(name="committed_threads", csr=None, title="thread-instructions",
             about="thread-instructions: `committed`, each with its number of active lanes (CSR 0xB02, minstret, "

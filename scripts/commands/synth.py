@@ -118,7 +118,7 @@ def synth(
     _check_options(ctx, unit, figures, price=table.price)
     if unit is None and not figures.breakdown and not table.price:
         raise UsageError(f"name a unit with --unit: {', '.join(UNITS)}; or --breakdown; or --price")
-    unit = choose("--unit", unit or "sm", UNITS)
+    unit = choose("--unit", "sm" if unit is None else unit, UNITS)
     within("--depth", figures.depth, 1, _MAX_DEPTH)
     options = _routing(routing, _seeds(routing.seed, routing.seeds or (_PRICE_SEEDS if table.price else None)))
     if figures.area:

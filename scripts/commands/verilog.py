@@ -60,7 +60,7 @@ def verilog(
     target = json_target(json_file)
     inputs = [] if machine.config_file is None else [("--config", user_path(machine.config_file))]
     if is_folder(output):
-        name = choose("--bus", bus or BUS_NAMES[0], BUS_NAMES)
+        name = choose("--bus", BUS_NAMES[0] if bus is None else bus, BUS_NAMES)
         if probe and name != "line":
             raise UsageError("--probe is for --bus line: a bus has no ports for a simulation to watch")
         refuse_shared(_outputs(user_path(output), target), inputs)
@@ -87,7 +87,7 @@ def _one_file(
     inputs: list[tuple[str, Path]], json_file: str | None,
 ) -> dict[str, Any]:
     """Write the file, or to standard output; return the data for --json."""
-    file = None if output == STDOUT else require_writable(output, "--output", ".v", ".sv")
+    file = None if output == STDOUT else require_writable(output, "--output", ".v")
     refuse_shared(_outputs(file, target), [*inputs, *([STANDARD_OUTPUT] if STDOUT in (output, json_file) else [])])
     with show_progress() as progress:
         progress(f"elaborating {asked.title}")

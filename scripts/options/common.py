@@ -30,8 +30,10 @@ def choose(option: str, value: str, built: Collection[str]) -> str:
     Raises
     ------
     UsageError
-        For any other value, with the most similar name.
+        For any other value, with the most similar name, and for a blank one.
     """
+    if not value.strip():
+        raise UsageError(f"{option}: the name is empty: write one of {', '.join(built)}")
     try:
         return one_of(option, value, built)
     except ConfigError as error:

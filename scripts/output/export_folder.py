@@ -18,8 +18,10 @@ from .outputs import refuse_folder
 
 __all__ = ["VERILOG", "Kind", "is_folder", "require_folder", "write_folder"]
 
-#: Suffixes of single files.
-_SUFFIXES = (".v", ".sv")
+#: The suffix of a single file.
+_SUFFIXES = (".v",)
+#: Suffixes of Verilog and VHDL files, in lower case, that name neither a single file nor a folder.
+_LOOK_LIKE_FILES = (".v", ".sv", ".vh", ".svh", ".vhd", ".vhdl")
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,10 @@ def require_folder(name: str, kind: Kind = VERILOG) -> Path:
     UsageError
         If it cannot be written, or holds anything but an unmodified export.
     """
+    if kind == VERILOG and Path(name).suffix.lower() in _LOOK_LIKE_FILES:
+        raise UsageError(
+            f"--output: cannot write {name!r}: end the name of a single file in .v; a folder's name has no such suffix"
+        )
     refuse_folder(name)
     try:
         folder = user_path(name).resolve()

@@ -283,3 +283,11 @@ def test_a_unit_through_the_real_tools(metronome, tmp_path, monkeypatch):
     assert value["luts"] > 64
     assert value["fmax_mhz"] > 0
     assert value["critical_path"]
+
+
+@pytest.mark.parametrize("name", ["", "  "])
+@pytest.mark.parametrize("more", [(), ("--area",)])
+def test_a_blank_unit_is_refused(metronome, calls, name, more):
+    result = metronome("synth", "--unit", name, *more)
+    assert result.status == 2 and "--unit: the name is empty" in result.err
+    assert result.err.count("\n") == 1

@@ -47,9 +47,8 @@ def test_with_the_probe_there_are_two_modules(metronome, backend, tmp_path):
 
 
 def test_names_that_end_with_v_are_single_files(metronome, tmp_path):
-    for name in ("sm.v", "sm.sv"):
-        assert metronome("verilog", "-o", name).status == 0
-        assert (tmp_path / name).read_text() == "module metronome_sm;\nendmodule\n"
+    assert metronome("verilog", "-o", "sm.v").status == 0
+    assert (tmp_path / "sm.v").read_text() == "module metronome_sm;\nendmodule\n"
     assert metronome("verilog", "-o", os.devnull).status == 0
 
 
@@ -204,3 +203,11 @@ def test_a_link_to_a_folder_stays_a_link(metronome, tmp_path):
     assert metronome("verilog", "-o", "link").status == 0
     assert (tmp_path / "link").is_symlink()
     assert {path.name for path in (tmp_path / "real").iterdir()} == FILES
+
+
+@pytest.mark.parametrize("name", ["x.sv", "S.V", "x.vhdl"])
+def test_a_folder_with_the_suffix_of_a_file_is_refused(metronome, tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    result = metronome("verilog", "--preset", "TINY", "--output", name)
+    assert result.status == 2 and "end the name of a single file in .v" in result.err
+    assert not list(tmp_path.iterdir())

@@ -137,26 +137,26 @@ def page(what: Document, how: Sequence[str]) -> str:
         f"# {what['module']}, preset {what['preset']}", "",
         f"Written by `{what['command']}`. The same as JSON is in `{what['module']}.json`.", "",
         "## Files", "", *how, "",
-        "## Ports", "", *_table(("port", "direction", "width", "what"), _port_rows(what, False)),
+        "## Ports", "", *_table(("port", "direction", "width", "meaning"), _port_rows(what, False)),
     ]
     if simulation := _port_rows(what, True):
         lines += [
             f"Only in `{what['module']}_sim.v`. An array has its first element in the lowest bits.", "",
             *_table(("port", "direction", "width", "what"), simulation),
             "Bits of `assertions`:", "",
-            *_table(("bit", "may never happen"), enumerate(what["assertions"])),
+            *_table(("bit", "condition that must never occur"), enumerate(what["assertions"])),
         ]
     if what["registers"]:
         rows = [(f"{row['offset']:#05x}", f"`{row['name']}`", row["bits"], row["access"], row["about"])
                 for row in what["registers"]]
-        lines += ["## Registers of the host", "", *_table(("offset", "register", "bits", "access", "what"), rows)]
+        lines += ["## Registers of the host", "", *_table(("offset", "register", "bits", "access", "meaning"), rows)]
     lines += [
-        "## Memory map", "", *_table(("place", "value", "unit", "what"), places),
+        "## Memory map", "", *_table(("place", "value", "unit", "meaning"), places),
         "## Counters", "", f"Each has {COUNTER_BITS} bits. Software reads the low half at the CSR.", "",
         *_table(("index", "name", "CSR", "counts"), counters),
         "## Fault causes", "", *_table(
-            ("code", "name", "what"), ((row["code"], row["name"], row["about"]) for row in what["fault_causes"])
+            ("code", "name", "meaning"), ((row["code"], row["name"], row["about"]) for row in what["fault_causes"])
         ),
-        "## Configuration", "", *_table(("field", "value", "unit", "what"), fields),
+        "## Configuration", "", *_table(("field", "value", "unit", "meaning"), fields),
     ]
     return "\n".join(lines).rstrip() + "\n"

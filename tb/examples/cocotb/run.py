@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 from pathlib import Path
+from typing import Any
 
 from cocotb_tools.runner import get_results, get_runner
 
@@ -28,6 +29,42 @@ def use_wheel() -> None:
         os.environ["PATH"] = os.pathsep.join([f"{root}/bin", os.environ["PATH"]])
 
 
+def check(parser: argparse.ArgumentParser, asked: argparse.Namespace) -> dict[str, Any]:
+    """Return the description of the export; refuse, in one line, what cannot be run."""
+    index = asked.export / "metronome_sm.json"
+    try:
+        about: dict[str, Any] = json.loads(index.read_text())
+        widths = {port["name"]: port["width"] for port in about["ports"]}
+        config = about["config"]
+    except (OSError, ValueError, KeyError, TypeError):
+        parser.error(f"{asked.export} is not a folder that metronome verilog wrote: cannot read {index.name} in it")
+    if not asked.image.is_file():
+        parser.error(f"there is no image {asked.image}: metronome build --image writes one")
+    for strap, field in (("policy", "policies"), ("fetch_policy", "fetch_policies")):
+        last = len(config[field]["value"]) - 1 if strap in widths or about["bus"] == "axi" else 0
+        if not 0 <= getattr(asked, strap) <= max(last, 0):
+            option = strap.replace("_", "-")
+            parser.error(f"--{option} must be from 0 to {max(last, 0)} for this export, not {getattr(asked, strap)}")
+    if asked.test is not None:
+        check_test(parser, asked.test)
+    return about
+
+
+def check_test(parser: argparse.ArgumentParser, module: str) -> None:
+    """Refuse a --test that is not the name of a module with cocotb tests."""
+    if module.endswith(".py"):
+        parser.error(f"--test takes the name of a module, without .py: --test {Path(module).stem}")
+    try:
+        found = importlib.util.find_spec(module)
+    except (ImportError, ValueError):
+        found = None
+    if found is None or found.origin is None:
+        parser.error(f"--test: there is no module {module!r} in the current folder")
+    source = Path(found.origin)
+    if source.suffix == ".py" and "cocotb" not in source.read_text():
+        parser.error(f"--test: {source.name} has no cocotb test: mark one with @cocotb.test()")
+
+
 def main() -> int:
     """Build, run, print; the status is 1 if the test failed."""
     parser = argparse.ArgumentParser(description="Run a program on an exported SM under cocotb.")
@@ -43,7 +80,9 @@ def main() -> int:
     parser.add_argument("--build", type=Path, default=Path("sim_build"), help="the folder to build in; default "
                                                                               "sim_build")
     asked = parser.parse_args()
-    bus = json.loads((asked.export / "metronome_sm.json").read_text())["bus"]
+    # The simulator's Python has the path of this one, which begins with the folder of this file.
+    sys.path.append(str(Path.cwd()))
+    bus = check(parser, asked)["bus"]
     if bus == "axi" and asked.latency is not None:
         parser.error("--latency is for the line port; memory on AXI is as fast as cocotbext-axi makes it")
 
@@ -63,8 +102,6 @@ def main() -> int:
         "dump": str(asked.dump.resolve()) if asked.dump else None, "latency": latency, "policy": asked.policy,
         "fetch_policy": asked.fetch_policy, "max_cycles": asked.max_cycles,
     }
-    # The simulator's Python has the path of this one, which begins with the folder of this file.
-    sys.path.append(str(Path.cwd()))
     results = runner.test(
         hdl_toplevel="metronome_sm", test_module=asked.test or TESTS[bus], build_dir=asked.build, test_dir=asked.build,
         extra_env={"METRONOME_RUN": json.dumps(run)},
