@@ -122,13 +122,17 @@ def test_new(metronome, folder, capsys):
     assert "Python selects warp" in str(difference.value) and "State(last=" in str(difference.value)
 
 
-@pytest.mark.parametrize(("name", "class_name"), [("state", "StatePolicy"), ("LastWarpPolicy", "LastWarpPolicyPolicy"), ("x9", "X9"), ("a__b_", "AB")])
+@pytest.mark.parametrize(("name", "class_name"), [
+    ("state", "StatePolicy"), ("LastWarpPolicy", "LastWarpPolicyPolicy"), ("x9", "X9"), ("a__b_", "AB"),
+])
 def test_names_of_classes(metronome, folder, name, class_name):
     assert metronome("new", "--policy", name).status == 0
     assert f"class {class_name}(Policy[State]):" in (folder / f"{name}.py").read_text()
 
 
-@pytest.mark.parametrize("name", ["3x", "class", "a-b", "a b", "", "é", "both", "_", "_mine", "numpy", "random", "metronome"])
+@pytest.mark.parametrize("name", [
+    "3x", "class", "a-b", "a b", "", "é", "both", "_", "_mine", "numpy", "random", "metronome",
+])
 def test_names_that_are_refused(metronome, folder, name):
     before = sorted(folder.iterdir())
     done = metronome("new", "--policy", name)
@@ -243,7 +247,7 @@ def test_what_a_policy_prints_goes_to_standard_error(folder, capsys):
 
 
 WRONG_PICKS = {
-    "no warp": ("return 7", r"cycle 0: ValueError: pick returned 7, which is no eligible warp \(eligible: none, so pick .*None\)"),
+    "no warp": ("return 7", r"cycle 0: ValueError: pick returned 7, which is no eligible warp \(eligible: none, so "),
     "raises": ("return 1 / 0", r"line 5: class Mine, cycle 0: ZeroDivisionError: division by zero"),
     "not declared": ("return inputs.lanes", r"class Mine, cycle 0: AttributeError: reads lacks 'lanes'"),
     "changes": ("inputs.eligible = 0", r"class Mine, cycle 0: AttributeError: eligible is an input"),

@@ -100,7 +100,7 @@ def test_flow_facts(metronome, tmp_path):
         result = metronome("wcet", "b.c", *run[:4], "--flow-facts", str(facts))
         assert result.status == status, result.err
         if status == 2:
-            assert result.err.count("\n") == 1 and "is of no loop; the nearest is at" in result.err
+            assert result.err.count("\n") == 1 and "matches no loop; the nearest is at" in result.err
             assert "b.c:6" in result.err
     # 9 takes 19 steps.
     result = metronome("wcet", "a.c", *(each.replace("1..7", "1..9") for each in run))

@@ -16,7 +16,7 @@ TOTAL_BITS = 20
 
 def solution():
     order = inspect.getsource(policies.Order), inspect.getsource(policies.GreedyOldestDispatch)
-    ours = parameter_policies.Locality, parameter_policies._Changing, parameter_policies.CacheConscious
+    ours = parameter_policies.Locality, parameter_policies._ChangeablePolicy, parameter_policies.CacheConscious
     text = "\n\n".join([HEAD, *order, *map(inspect.getsource, ours)])
     text = text.replace("GreedyOldestDispatch(Policy[Order])", "GreedyThenOldest(Policy[Order])")
     return "from __future__ import annotations\n" + text
