@@ -6,6 +6,7 @@ import pytest
 
 from metronome.sim.fpga import synth
 from metronome.sim.fpga.synth import committed as committed_figures
+from metronome.sim.fpga.synth import price
 from metronome.sim.fpga.synth.committed import UnitRow
 
 
@@ -246,7 +247,7 @@ def prices(monkeypatch):
         )
         return synth.SynthResult(unit, 1000, 500, 15, 0, routes=routes)
 
-    monkeypatch.setattr(synth.price, "synthesize", synthesize)
+    monkeypatch.setattr(price, "synthesize", synthesize)
     return seen
 
 

@@ -65,7 +65,7 @@ def test_it_is_asked_once_for_each_state_and_inputs(predicted):
 
 WRONG = {
     "a warp that is not eligible": ("    def pick(self, state, inputs): return 1",
-                                    r"in cycle 0 pick returned 1, which is no eligible warp \(eligible: none\)"),
+                                    r"in cycle 0 pick returned 1, which is no eligible warp \(eligible: none, so pick must return None\)"),
     "no warp": ("    def pick(self, state, inputs): return '0'", "in cycle 0 pick returned '0'"),
     "raises": ("    def pick(self, state, inputs): return [][3]",
                r"in cycle 0 it raised IndexError: list index out of range \(mine\.py, line \d+\)"),
@@ -212,7 +212,7 @@ def test_why_a_policy_is_asked_in_every_cycle(predicted, following, reason):
 def test_states_that_grow_are_kept_up_to_a_size(predicted, monkeypatch):
     monkeypatch.setattr(choosing, "_MOST_PARTS", 1000)
     made = []
-    monkeypatch.setattr(choosing, "_parts", lambda plain: made.append(plain) or len(plain))
+    monkeypatch.setattr(choosing, "_parts", lambda plain: made.append(plain) or len(str(plain)))
     update = "    def update(self, state, inputs, picked): return (*state, 0) if state else (0,)\n"
     mine, other = predicted("Mine", f"{BASES}class Mine(_Base):\n{update}"), predicted("fixed")
     assert mine.result.counters == other.result.counters and len(made) < 60
