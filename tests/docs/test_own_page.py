@@ -49,6 +49,7 @@ def test_there_is_something_to_run():
     assert PAGE.count("```c\n") == PAGE.count("This is `") == 1
 
 
+@pytest.mark.more
 @on("TINY")
 @pytest.mark.slow
 def test_the_commands_about_kernels(tmp_path, monkeypatch, capsys):

@@ -57,6 +57,7 @@ def test_the_packages_are_those_of_the_import_contracts():
     assert " : ".join(sorted(units)) in contracts["hdl"]["layers"]
 
 
+@pytest.mark.more
 @on(group_of(*BASELINE))
 def test_both_front_ends_are_drawn_as_they_run():
     assert front_ends.PICTURE.read_text("utf-8") == front_ends.picture(front_ends.schedules())

@@ -20,6 +20,7 @@ def examples(page: str) -> str:
     return "\n".join(lines)
 
 
+@pytest.mark.more
 @pytest.mark.slow
 @pytest.mark.build("TINY")
 def test_examples_run(tmp_path, monkeypatch, capsys):

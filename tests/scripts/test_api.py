@@ -58,6 +58,7 @@ def test_a_run_is_that_of_the_command(capsys):
     assert (a + b == c).all() and len(c) == 8
 
 
+@pytest.mark.more
 @on("TINY")
 @pytest.mark.slow
 def test_a_trace_is_that_of_the_command(tmp_path):

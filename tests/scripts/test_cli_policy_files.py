@@ -107,6 +107,7 @@ def test_a_list_of_files_with_commas_in_their_names(folder):
         listed_policies("--issue", "lrr,,gto")
 
 
+@pytest.mark.more
 def test_new(metronome, folder, capsys):
     done = metronome("new", "--policy", "my_burst")
     assert done.status == 0 and "metronome predict psort --issue ./my_burst.py" in done.out

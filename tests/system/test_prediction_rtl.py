@@ -112,6 +112,7 @@ def test_random_programs_are_predicted(name, count):
     check_programs(name, list(program_requests(name, count, SEED)), SEED)
 
 
+@pytest.mark.more
 @on("SMALL")
 def test_misses_of_instructions_are_predicted():
     """Four warps, one MSHR and an I-cache of four lines."""

@@ -10,6 +10,7 @@ from metronome.sim.predict.choosing import PickError
 from metronome.sim.predict.predictor import CannotPredictError, predict
 from metronome.sim.program.kernels import prepare
 from metronome.sim.run.types import RunRequest
+from tests.support.tiers import some_more
 
 OURS = {
     "LooseRoundRobin": "lrr", "GreedyOldest": "gto", "GreedyOldestDispatch": "gto_dispatch", "PureRoundRobin": "prr",
@@ -48,7 +49,7 @@ def predicted(tmp_path, own_policies):
     return of
 
 
-@pytest.mark.parametrize(("name", "ours"), OURS.items())
+@pytest.mark.parametrize(("name", "ours"), some_more(list(OURS.items()), 2))
 @pytest.mark.parametrize("config", [TINY, pytest.param(BASE, marks=pytest.mark.more)], ids=["TINY", "BASE"])
 def test_a_copy_of_ours_predicts_the_same(predicted, name, ours, config):
     text = f"from metronome.sim.machine.policies import plain\nclass Mine(plain.{name}): pass\n"
@@ -140,6 +141,7 @@ STATES = {
 }
 
 
+@pytest.mark.more
 @pytest.mark.parametrize("made", STATES.values(), ids=STATES)
 def test_states_of_other_kinds_are_right(predicted, made):
     """A counter of cycles that changes the choice after the choices are kept."""

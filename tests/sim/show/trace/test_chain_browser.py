@@ -9,6 +9,7 @@ from tests.sim.show.trace.pages import details, page_of, place, settle, show
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
 
 
+@pytest.mark.more
 def test_the_critical_path_is_drawn(visit, tmp_path):
     """Below the row of the warp that it is on there is a dark line; without the tick there is none."""
     file, _, kept, result = page_of(tmp_path / "barriers.html", "psum", 64, "lrr")

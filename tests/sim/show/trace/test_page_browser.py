@@ -12,6 +12,7 @@ from tests.support.tiers import some_more
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
 
 
+@pytest.mark.more
 def test_every_cell_is_what_was_traced(tab, run):
     """Issues of every warp, as the page has them; and a few as the mouse shows them."""
     issues = list(run[2].issues())

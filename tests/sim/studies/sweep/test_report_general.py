@@ -20,6 +20,7 @@ PAGES = ("crouzet", "magalhaes", "own")
 SMALL = 'preset = "TINY"\nkernel = "psort"\nsize = 8\nmode = "swas"\nissue = ["lrr", "gto"]\n'
 
 
+@pytest.mark.more
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_needs_nothing_else(request, name):
     page, text, _ = request.getfixturevalue(name)
