@@ -49,11 +49,11 @@ def predicted(tmp_path, own_policies):
     return of
 
 
-@pytest.mark.parametrize(("name", "ours"), some_more(list(OURS.items()), 2))
+@pytest.mark.parametrize("name", some_more(list(OURS), 2))
 @pytest.mark.parametrize("config", [TINY, pytest.param(BASE, marks=pytest.mark.more)], ids=["TINY", "BASE"])
-def test_a_copy_of_ours_predicts_the_same(predicted, name, ours, config):
+def test_a_copy_of_ours_predicts_the_same(predicted, name, config):
     text = f"from metronome.sim.machine.policies import plain\nclass Mine(plain.{name}): pass\n"
-    mine, other = predicted("Mine", text, config=config), predicted(ours, config=config)
+    mine, other = predicted("Mine", text, config=config), predicted(OURS[name], config=config)
     assert mine.result.counters == other.result.counters
     assert mine.result.total_cycles == other.result.total_cycles and (mine.issued == other.issued).all()
     assert other.asked == 0 < mine.asked <= mine.result.total_cycles + 1
