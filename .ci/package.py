@@ -17,7 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 OUTPUT = ROOT / "build" / "dist"
-#: What a user does first, in an empty folder.
+#: The first commands of a user, in an empty folder.
 COMMANDS = (
     ("run", "vecadd", "--preset", "TINY", "--check"),
     ("predict", "vecadd", "--preset", "TINY"),

@@ -1,4 +1,4 @@
-"""What a release consists of: one version, packages with all files, workflows whose commands exist, and the image."""
+"""The parts of a release: one version, packages with all files, workflows whose commands exist, and the image."""
 
 import importlib.util
 import re
@@ -158,7 +158,7 @@ def test_the_image_is_made_of_the_sources_alone():
 
 
 def test_no_host_of_a_registry_is_named():
-    """Whoever builds has their own mirrors: images have short names, and pip its own settings."""
+    """Mirrors are the choice of the user who builds: images have short names, and pip has its own settings."""
     images = re.findall(r"^(?:FROM| +image:| +container:) (\S+)$", "\n".join(
         path.read_text("utf-8") for path in (ROOT / "Containerfile", *WORKFLOWS)), re.MULTILINE)
     assert len(images) == 3 and all(re.fullmatch(r"debian:[a-z-]+", image) for image in images)

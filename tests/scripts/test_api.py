@@ -19,7 +19,7 @@ from tests.support.builds import TINY, on
 
 VECADD = {"machine": "TINY", "size": 8, "seed": 3}
 WORDS = ["vecadd", "--preset", "TINY", "--size", "8", "--seed", "3"]
-#: What two runs of one program do not share.
+#: The fields that differ between two runs of one program.
 TIMES = re.compile(".*seconds?|cycles_per_second|.*_per_second|python_share|origin")
 
 

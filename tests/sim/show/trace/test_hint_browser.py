@@ -1,4 +1,4 @@
-"""What the page of a run tells of the cell under the pointer, in Debian's Chromium."""
+"""The description of the cell under the pointer on the page of a run, in Debian's Chromium."""
 
 from itertools import pairwise
 
@@ -12,7 +12,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
 
 
 def under(tab):
-    """What should be told: the cell that is at the pointer now."""
+    """The expected description: that of the cell that is at the pointer now."""
     cycle, warp = tab.evaluate("(({ cycle, row }) => [cycle, row.warp])(timeline.cellAt(timeline.pointer))")
     return [f"{cycle:,}", str(warp)]
 

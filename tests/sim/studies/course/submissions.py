@@ -17,7 +17,7 @@ def _on_handover(text):
     return rf"bad\.py{text} \(on handover\)"
 
 
-#: What is wrong -> the file, and what is said of it. test_sandbox.py has more of them.
+#: A fault -> the file, and the message. test_sandbox.py has more of them.
 BAD = {
     "no Python": ("class GreedyThenOldest(:\n", r"bad\.py, line 1: "),
     "an exception of the module": ("x = 1 / 0\n", r"bad\.py, line 1: ZeroDivisionError: division by zero"),

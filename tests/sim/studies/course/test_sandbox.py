@@ -1,4 +1,4 @@
-"""What a submission may not import or open it cannot, in any spelling; and what comes out of its process."""
+"""A submission cannot import or open forbidden modules and files, in any spelling; its process gives answers only."""
 
 import os
 import sys
