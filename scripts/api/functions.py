@@ -142,9 +142,6 @@ def wcet(
     )
     check_bounds(bounds)
     asked, warnings = asked_by(program, machine, policy, (size, seed), given)
-    for name, ends in options.get("ranges", {}).items():
-        if asked.launch.dtype == "int32" and name in asked.launch.buffers and float in map(type, ends):
-            raise UsageError(f"ranges[{name!r}] must be integers, not {ends}: {asked.launch.name} has int32 elements")
     found = bounded(None, asked, bounds, _ignore, warnings.append)
     bound, observed = found.bound, found.observed
     return BoundResult(

@@ -131,7 +131,7 @@ def test_a_program_without_a_host_has_its_files_and_its_warnings(tmp_path, capfd
     ("trace", {"output": "a.svg", "first": 1.5, "last": 3}, "first must be an integer or None, not 1.5"),
     ("wcet", {"observe": -1}, "--observe must be at least 0, not -1"),
     ("wcet", {"ranges": {"z": (0, 1)}}, "--range z=0..1"),
-    ("wcet", {"ranges": {"a": (0.5, 1)}}, "ranges['a'] must be integers, not (0.5, 1)"),
+    ("wcet", {"ranges": {"a": (0.5, 1)}}, "--range a=0.5..1: a has int32 elements: write integers, not 0.5..1"),
 ])
 def test_bad_input_is_one_line(tmp_path, monkeypatch, function, arguments, error):
     monkeypatch.chdir(tmp_path)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...program.kernel_names import KERNELS
 from ...program.kernels import Launch
 from ...program.variables import ElementType, element_types
 from .inputs import Range, RangeError, contents_of
@@ -54,6 +55,9 @@ def range_of(launch: Launch, text: str, name: str, words: tuple[int, int] | None
         raise RangeError(f"{name} begins at {place.address:#x}, which is not the address of a word")
     typed = place.type if place.type is not None and place.type.bytes == size else None
     low, high, real, signed = _numbers(name, typed, ends, size)
+    # All buffers of our kernels have elements of one type; others may mix them.
+    if real and launch.dtype == "int32" and name in launch.buffers and launch.name in KERNELS:
+        raise RangeError(f"{name} has int32 elements: write integers, not {ends[0]}..{ends[1]}")
     # -0.0 comes before 0.0.
     if low > high or (real and (low, math.copysign(1, low)) > (high, math.copysign(1, high))):
         raise RangeError(f"{ends[0]} is above {ends[1]}: write {ends[1]}..{ends[0]}")

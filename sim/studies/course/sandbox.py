@@ -36,7 +36,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
-from ...machine.policies.base import DeclaredInputs, Policy, PolicyInputs
+from ...machine.policies.base import DeclaredInputs, Policy, PolicyInputs, eligible_pick
 from ...machine.policies.purity import MODULE, held_by, plain_data
 from . import confinement
 from .imports import ALLOWED, BASE
@@ -170,6 +170,8 @@ class _Server:
             _send({"error": f"{self._where(error)}: {self._late}"})
         except _WrongError as error:
             _send({"error": str(error)})
+        except Exception as error:  # ours: those of the submission are _WrongError
+            _send({"error": f"{self._path.name}: a defect in Metronome, not in the submission: {error!r}"})
         os.read(_SOCKET, 1)
 
     def _begin(self, text: bytes, kind: str, config: Any) -> None:
@@ -216,11 +218,11 @@ class _Server:
 
     def _chosen(self, state: Any, inputs: Any, eligible: int) -> tuple[Any, bool, Any]:
         """The pick, whether it may be picked, and the next state."""
-        picked = self._policy.pick(state, inputs)
-        if picked is not None and not (
-            isinstance(picked, int) and not isinstance(picked, bool) and picked >= 0 and eligible >> picked & 1
-        ):
-            return picked, False, None
+        answer = self._policy.pick(state, inputs)
+        try:
+            picked = eligible_pick(answer, eligible)
+        except ValueError:
+            return answer, False, None
         return picked, True, self._policy.update(state, inputs, picked)
 
     def _add_counts(self, inputs: _Inputs, counts: bytes) -> None:
