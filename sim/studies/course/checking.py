@@ -84,10 +84,13 @@ def _outcome(path: Path, kit: Kit, case: Case, seconds: float) -> Outcome:
     statistic = TASKS[case.task].statistic
     difference = None
     if statistics is None or statistics.value(statistic) != reference.value(statistic):
-        # There was no error before. An error now means that the policy does not behave the same way twice.
-        with contextlib.suppress(SubmissionError, CaseError, PickError):
+        try:
             with _worker.sandbox.execute(path, kind, config, seconds) as policy:
                 difference = first_difference(case, kit.folder, policy, most_cycles=most, recordings=recordings)
+        except (SubmissionError, CaseError, PickError) as error:
+            # There was no error before: the policy does not behave the same way twice.
+            text = " ".join(str(error).split()).removeprefix(f"{path.name}: ")
+            return Outcome(case=case, wrong=f"{path.name}: a second run of {case.name} was another one: {text}")
     return Outcome(case=case, statistics=statistics, difference=difference)
 
 
