@@ -35,13 +35,15 @@ def check(parser: argparse.ArgumentParser, asked: argparse.Namespace) -> dict[st
     try:
         about: dict[str, Any] = json.loads(index.read_text())
         widths = {port["name"]: port["width"] for port in about["ports"]}
-        config = about["config"]
+        config, bus = about["config"], about["bus"]
     except (OSError, ValueError, KeyError, TypeError):
         parser.error(f"{asked.export} is not a folder that metronome verilog wrote: cannot read {index.name} in it")
+    if bus == "axi" and asked.latency is not None:
+        parser.error("--latency is for the line port; memory on AXI is as fast as cocotbext-axi makes it")
     if not asked.image.is_file():
         parser.error(f"there is no image {asked.image}: metronome build --image writes one")
     for strap, field in (("policy", "policies"), ("fetch_policy", "fetch_policies")):
-        last = len(config[field]["value"]) - 1 if strap in widths or about["bus"] == "axi" else 0
+        last = len(config[field]["value"]) - 1 if strap in widths or bus == "axi" else 0
         if not 0 <= getattr(asked, strap) <= max(last, 0):
             option = strap.replace("_", "-")
             parser.error(f"--{option} must be from 0 to {max(last, 0)} for this export, not {getattr(asked, strap)}")
@@ -83,8 +85,6 @@ def main() -> int:
     # The simulator's Python has the path of this one, which begins with the folder of this file.
     sys.path.append(str(Path.cwd()))
     bus = check(parser, asked)["bus"]
-    if bus == "axi" and asked.latency is not None:
-        parser.error("--latency is for the line port; memory on AXI is as fast as cocotbext-axi makes it")
 
     if asked.sim == "verilator":
         os.environ["MAKEFLAGS"] = MAKE_FLAGS
