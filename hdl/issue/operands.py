@@ -1,4 +1,4 @@
-"""From a selected instruction to its operands: stage R (t+1), and stage X ``issue_latency`` cycles after the selection."""
+"""From a selected instruction to its operands: stages R (t+1) and X (``issue_latency`` cycles after the selection)."""
 
 from amaranth.hdl import Array, Module, Mux, Signal
 from amaranth.lib import data

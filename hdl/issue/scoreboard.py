@@ -35,8 +35,8 @@ class Scoreboard(Component):
     open. Any number of instructions that raise flags and write no register may be in flight; only an access to fcsr
     waits for them.
 
-    ``ready`` and ``reason`` are combinational. One claim and one release on each port a cycle; a register that is claimed may not be
-    pending. Reset: nothing pending.
+    ``ready`` and ``reason`` are combinational. One claim and one release on each port a cycle; a register that is
+    claimed may not be pending. Reset: nothing pending.
     """
 
     def __init__(self, config: SmConfig) -> None:

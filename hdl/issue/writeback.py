@@ -129,7 +129,8 @@ class WritebackSchedule(Component):
         pipe = [Signal(meta, name=f"pipe_{left}") for left in range(depth + ahead)]
 
         def of_latency(record: data.View, latency: int) -> Value:
-            return Cat(record.unit == unit for unit, own in latencies.items() if own == latency and unit not in slow).any()
+            units = [unit for unit, own in latencies.items() if own == latency and unit not in slow]
+            return Cat(record.unit == unit for unit in units).any()
 
         for left in range(1, depth + ahead):
             # The record of an instruction of this latency enters here; a fault, known in X, marks it.

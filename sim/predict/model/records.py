@@ -43,13 +43,14 @@ def _fields(names: str = "", **arrays: int | tuple[int, ...]) -> np.dtype:
     )
 
 
-#: Parameters from the configuration and the request. ``to_execute``: cycles from selection to stage X. ``latency``: by unit, NONE if it is not fixed. ``ring``: the
-#: places for each warp's instructions, less 1, if they arrive one by one; 0 if all are known. ``supplied``: nothing is
-#: fetched, and a warp always has its next instruction (docs/comparison.md, "Value of the guarantee"). ``frame``: the
-#: slots of variable_rate; ``owner``: the warp of each. ``channels``, ``ordered``: the depth of free and of ordered
-#: channels, 0 without them. ``list_bit``: set in the tags of a list's lines. ``victim_tags``: for each warp, 0 without
-#: ccws; ``locality_most``: the greatest score; ``locality_steps``: the cycles that the division of a score takes.
-#: Policy parameters are initial values and upper limits (FRONT has the current ones).
+#: Parameters from the configuration and the request. ``to_execute``: cycles from selection to stage X. ``latency``: by
+#: unit, NONE if it is not fixed. ``ring``: the places for each warp's instructions, less 1, if they arrive one by one;
+#: 0 if all are known. ``supplied``: nothing is fetched, and a warp always has its next instruction (docs/comparison.md,
+#: "Value of the guarantee"). ``frame``: the slots of variable_rate; ``owner``: the warp of each. ``channels``,
+#: ``ordered``: the depth of free and of ordered channels, 0 without them. ``list_bit``: set in the tags of a list's
+#: lines. ``victim_tags``: for each warp, 0 without ccws; ``locality_most``: the greatest score; ``locality_steps``: the
+#: cycles that the division of a score takes. Policy parameters are initial values and upper limits (FRONT has the
+#: current ones).
 CONFIG = _fields(
     "warps threads policy max_cycles barriers icache icache_sets icache_ways fetch_requests"
     " dcache dcache_sets dcache_bits dcache_ways line_requests store_buffer load_parts user_line local local_bytes"
@@ -105,8 +106,8 @@ FRONT = _fields(
 
 ISSUE = _fields(
     # Stages R, O (only with an operand register) and X: an instruction by warp (NONE), code, pc and its STEP.
-    "warp_r code_r pc_r step_r slot_r warp_o code_o pc_o step_o slot_o warp_x code_x pc_x step_x slot_x div_left fdiv_left load_valid load_warp"
-    " load_register load_last",
+    "warp_r code_r pc_r step_r slot_r warp_o code_o pc_o step_o slot_o warp_x code_x pc_x step_x slot_x"
+    " div_left fdiv_left load_valid load_warp load_register load_last",
     pending=WARPS, by_load=WARPS, under_way=WARPS, position=WARPS,
     # Writeback slots by cycle modulo SLOTS: warp (NONE: free), register (NONE: flags only), whether it is killed.
     slot_warp=SLOTS, slot_register=SLOTS, slot_killed=SLOTS,
