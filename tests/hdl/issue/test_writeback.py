@@ -27,7 +27,8 @@ UNPIPELINED = (Unit.DIV, Unit.FDIV)
 
 
 def label(config: SmConfig) -> str:
-    return f"{config.warps}x{config.threads}_mul_{config.latency_mul}_div_{config.latency_div}_x_{config.issue_latency}"
+    name = f"{config.warps}x{config.threads}_mul_{config.latency_mul}_div_{config.latency_div}"
+    return f"{name}_x_{config.issue_latency}" if config.operand_register else name
 
 
 class Port(Elaboratable):
@@ -162,7 +163,7 @@ async def test_random(ctx, dut, config, rate):
     seed = f"{label(config)}-{rate}"
     rng = random.Random(seed)
     traffic = Traffic(dut, config, rng, f"seed {seed}")
-    for _ in range(700):
+    for _ in range(1000 if config.operand_register else 700):
         result = [rng.getrandbits(32) for _ in range(config.threads)]
         ctx.set(dut.stage.result, result)
         # What was decided before this cycle is judged before its own selection is added.
@@ -177,14 +178,16 @@ async def test_random(ctx, dut, config, rate):
         assert traffic.seen[name] >= 5, f"seed {seed}: {name} happened {traffic.seen[name]} times"
 
 
+@pytest.mark.parametrize("to_execute", [2, 3])
 @pytest.mark.parametrize("unit", list(latencies(BASE)))
-@simulated(lambda: WritebackSchedule(BASE))
-async def test_latency_of_a_unit(ctx, dut, unit):
-    """Alone: release in t + 1 + latency, write in t + 2 + latency, and nothing in any other cycle."""
+@simulated(lambda to_execute: WritebackSchedule(replace(BASE, issue_latency=to_execute)))
+async def test_latency_of_a_unit(ctx, dut, to_execute, unit):
+    """Alone: release in t + 1 + latency, write in X + latency, and nothing in any other cycle."""
     released, written = [], []
+    record = {"warp": 3, "rd": 40, "writes": 1, "mask": 5, "unit": unit}
     for cycle in range(50):
-        drive(ctx, dut, reserve=cycle == 0, reserve_unit=unit, execute=cycle == 2,
-              execute_meta={"warp": 3, "rd": 40, "writes": 1, "mask": 5, "unit": unit})
+        drive(ctx, dut, reserve=cycle == 0, reserve_unit=unit, enter=cycle == 2, enter_meta=record,
+              execute=cycle == to_execute, execute_meta=record)
         if ctx.get(dut.out.early):
             released.append((cycle, ctx.get(dut.out.early_meta.warp), ctx.get(dut.out.early_meta.rd)))
         if ctx.get(dut.out.due):
@@ -192,7 +195,7 @@ async def test_latency_of_a_unit(ctx, dut, unit):
         await ctx.tick()
     latency = latencies(BASE)[unit]
     assert released == [(1 + latency, 3, 40)]
-    assert written == [(2 + latency, 3, 40)]
+    assert written == [(to_execute + latency, 3, 40)]
 
 
 def test_latencies_are_those_of_the_config():
