@@ -42,15 +42,17 @@ class Scoreboard(Component):
     def __init__(self, config: SmConfig) -> None:
         self._config = config
         units = len(Unit)
-        ordering: dict[str, wiring.Member] = {}
+        optional: dict[str, wiring.Member] = {}
         if config.ordered:
-            ordering = {
+            optional = {
                 "room": In(config.warps),  # the warps whose load or store the LSU can take, if it is free
                 "memory_idle": In(1),  # nothing is in the LSU or on its way there
                 "region": In(1),  # the measured region is open
             }
+        if config.operand_register:
+            optional["release_load"] = In(load_release_signature(config))  # from the writeback, for loads
         super().__init__({
-            **ordering,
+            **optional,
             #: Every warp's next instruction, as the buffers hold it in this cycle.
             "heads": In(data.ArrayLayout(IssueInfo, config.warps)),
             "unit_free": In(units),  # by Unit: it can take an instruction that is selected in this cycle
@@ -62,7 +64,6 @@ class Scoreboard(Component):
             #: One-hot: the warp whose head is selected now, raises flags and writes no register.
             "claim_flags": In(config.warps),
             "release": In(release_signature(config)),  # from the writeback
-            **({"release_load": In(load_release_signature(config))} if config.operand_register else {}),
             #: The warps whose head may be selected now; a NOP is ready regardless (the front end handles it).
             "ready": Out(config.warps),
             #: Why a head is not ready, a StallReason; NONE when it is.

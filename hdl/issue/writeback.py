@@ -166,13 +166,16 @@ class WritebackStage(Component):
 
     def __init__(self, config: SmConfig) -> None:
         self._config = config
+        optional: dict[str, wiring.Member] = {}
+        if config.operand_register:
+            optional["release_load"] = Out(load_release_signature(config))  # for the scoreboard: of loads
         super().__init__({
+            **optional,
             "schedule": In(schedule_signature(config)),  # the results of fixed latency that are due
             #: Results of the LSU; one is taken in a cycle with ``schedule.load_free`` and written in the next.
             "load": In(stream.Signature(writeback_layout(config))),
             "result": In(data.ArrayLayout(32, config.threads)),  # with ``schedule.due``: the values
             "release": Out(release_signature(config)),  # for the scoreboard
-            **({"release_load": Out(load_release_signature(config))} if config.operand_register else {}),
             "flags_valid": Out(1),  # an instruction of the FPU raises its flags in this cycle (W)
             "flags_warp": Out(config.warp_bits),  # whose; with `flags_valid`
             "write": Out(write_event_layout(config)),  # the register write of this cycle; without lanes writes nothing
