@@ -21,7 +21,7 @@ from random import Random
 
 from metronome.hdl.config import Prediction, SmConfig
 from metronome.hdl.policies import POLICIES
-from metronome.hdl.presets import PRESETS
+from metronome.hdl.presets import PIPELINES, PRESETS
 from metronome.sim.machine.memory.registry import MemoryOptions
 from metronome.sim.program.kernels import kernels, prepare
 from metronome.sim.run.runner import RunRequest, run, run_many
@@ -53,17 +53,17 @@ class Case:
     number: int
 
 
-def cases(preset: str) -> Iterator[Case]:
+def cases(preset: str, pipeline: str) -> Iterator[Case]:
     """The 16 of a preset."""
     choices = itertools.product(Prediction, (True, False), (True, False), (True, False))
     for number, (prediction, dcache, icache, interleaved) in enumerate(choices):
         config = replace(
             PRESETS[preset], policies=tuple(POLICIES), prediction=prediction, interleave_stacks=interleaved,
-            **({} if dcache else {"dcache_bytes": 0}), **({} if icache else {"icache_bytes": 0}),
+            **({} if dcache else {"dcache_bytes": 0}), **({} if icache else {"icache_bytes": 0}), **PIPELINES[pipeline],
         )
         without = [name for name, there in (("data cache", dcache), ("I-cache", icache), ("interleaving", interleaved))
                    if not there]
-        name = f"{preset} {prediction}" + (f", without {', '.join(without)}" if without else "")
+        name = f"{preset} {pipeline} {prediction}" + (f", without {', '.join(without)}" if without else "")
         yield Case(name, preset, config, number)
 
 
@@ -121,12 +121,13 @@ def main(arguments: list[str]) -> int:
     """Compare what the arguments ask for."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--preset", action="append", choices=SIZES, help="repeatable; default: TINY")
+    parser.add_argument("--pipeline", choices=PIPELINES, default="classic")
     parser.add_argument("--each", type=int, default=len(POLICIES), help="runs of a kernel on a configuration")
     parser.add_argument("--every", type=int, default=1, help="take every N-th of a preset's 16 configurations")
     parser.add_argument("--programs", type=int, default=0, help="random programs of each kind")
     parser.add_argument("--jobs", type=int, default=2)
     given = parser.parse_args(arguments)
-    chosen = [case for preset in given.preset or ["TINY"] for case in cases(preset)][:: given.every]
+    chosen = [case for preset in given.preset or ["TINY"] for case in cases(preset, given.pipeline)][:: given.every]
     print(f"seed {SEED}, {len(chosen)} configurations", flush=True)
     began, runs, all_cycles, wrong = time.monotonic(), 0, 0, []
     with ProcessPoolExecutor(given.jobs, get_context("spawn")) as pool:

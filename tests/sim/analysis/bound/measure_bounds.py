@@ -14,7 +14,7 @@ from itertools import product
 from typing import Any
 
 from metronome.hdl.config import SmConfig
-from metronome.hdl.presets import PRESETS
+from metronome.hdl.presets import PIPELINES, PRESETS
 from metronome.sim.analysis.bound.bound import longest_time
 from metronome.sim.analysis.bound.search import Search
 from metronome.sim.analysis.code.refusals import RefusedError
@@ -31,7 +31,7 @@ CACHES: dict[str, dict[str, int]] = {
 
 
 def _cases(options: argparse.Namespace) -> Iterator[tuple[SmConfig, str, str, str, str, str]]:
-    preset = PRESETS[options.preset]
+    preset = dataclasses.replace(PRESETS[options.preset], **PIPELINES[options.pipeline])
     for policy, prediction, memory, caches in product(
         options.policies, options.predictions, options.memories, options.caches
     ):
@@ -61,6 +61,7 @@ def main() -> int:
     """Print a row for each case; 1 if a run was above its bound."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--preset", default="TINY")
+    parser.add_argument("--pipeline", choices=PIPELINES, default="classic")
     parser.add_argument("--kernels", nargs="+", default=[each.name for each in kernels()])
     parser.add_argument("--policies", nargs="+", default=POLICIES)
     parser.add_argument("--predictions", nargs="+", default=["btfn", "not_taken"])
