@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["verilog"]
 
 #: The buses of hdl.verilog.BUSES, which is imported late; a test compares them.
-BUS_NAMES = ("line", "axi")
+BUS_NAMES = ("line", "axi", "wishbone")
 
 
 def verilog(

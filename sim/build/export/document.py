@@ -95,7 +95,7 @@ def document(
         },
         "ports": rows,
         "counters": [{**row, "port": port if port in names else None} for port, row in counters.items()],
-        "registers": [dataclasses.asdict(row) for row in register_table(config)] if bus == "axi" else [],
+        "registers": [dataclasses.asdict(row) for row in register_table(config)] if bus != "line" else [],
         "fault_causes": [
             {"code": int(cause), "name": cause.name.lower(), "about": cause.about} for cause in FaultCause
         ],
