@@ -116,7 +116,8 @@ def _simulation(bus: str, run: str) -> list[str]:
     return [
         "```", "metronome build PROGRAM --image program.hex      # with the machine options of this export",
         f"iverilog -g2005 -o sim -s {TOP}_tb {TOP}_tb.v {TOP}.v && vvp -n sim +image=program.hex +latency=20",
-        f"verilator --binary --timing -Wno-fatal -Wno-lint -Wno-style --top-module {TOP}_tb -o sim {TOP}_tb.v {TOP}.v",
+        f"verilator --binary --timing -Wno-fatal -Wno-lint -Wno-style --top-module {TOP}_tb -o sim -CFLAGS -std=c++20 \\",
+        f"  -MAKEFLAGS CFG_CXXFLAGS_PCH_I=-include {TOP}_tb.v {TOP}.v",
         "obj_dir/sim +image=program.hex +latency=20", "```", "", equal,
     ]
 
