@@ -108,8 +108,8 @@ def _how(names: Sequence[str]) -> list[str]:
 def _simulation(bus: str, run: str) -> list[str]:
     """How to run the testbench, and what its result can be compared with, for the page."""
     equal = (
-        f"With the same latency, exit code, console, cycles and counters equal those of `{run}`. Counters of oracles "
-        "are 0 here." if bus == "line" else
+        f"With the same latency, exit code, console, cycles and counters equal those of `{run}`. Its total is "
+        "`run_cycles`. Counters of oracles are 0 here." if bus == "line" else
         f"Exit code, console and committed instructions equal those of `{run}`. The bus takes more cycles. The same "
         "program on an export without `--bus` takes the same cycles as that command."
     )
