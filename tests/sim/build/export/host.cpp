@@ -97,14 +97,16 @@ int main(int, char **words) {
     metronome_fault fault;
     metronome_get_fault(kBase, &fault);
     if (result == METRONOME_FAULT) print("cause", fault.cause), print("pc", fault.pc), print("address", fault.address);
-    // Nobody reads the console of the second run; then it is stopped.
-    print("start", metronome_start(kBase, entry, argument));
-    print("unread", metronome_wait(kBase, 2'000, nullptr, nullptr));
+    // Nobody reads the console of the second run, and the third is stopped.
+    print("second", metronome_start(kBase, entry, argument));
+    print("unread", metronome_wait(kBase, 1'000'000, nullptr, nullptr));
     print("unread_lost", metronome_console_lost(kBase));
     unsigned slot = 0;
     int left = 0;
     while (metronome_getchar(kBase, &slot) >= 0) ++left;
     print("left", left);
+    print("third", metronome_start(kBase, entry, argument));
+    print("third_early", metronome_wait(kBase, 100, nullptr, nullptr));
     print("reset", metronome_reset(kBase, 1'000));
     print("status", metronome_read32(kBase + METRONOME_STATUS));
     print("lost_after_reset", metronome_console_lost(kBase));
