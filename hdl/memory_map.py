@@ -14,17 +14,17 @@ __all__ = ["DEFAULT_MAP", "MemoryMap", "require_map", "require_stacks"]
 class MemoryMap:
     """The addresses that software relies on (isa.md, "Memory map and launch"). All are byte addresses."""
 
-    start: int = setting(0x8000_0000, "where warp 0 starts, and programs are linked", unit="address")
-    console: int = setting(0x0000_0040, "a byte stored here is a character", unit="address")
-    console_bytes: int = setting(64, "one address a lane slot", unit="bytes")
+    start: int = setting(0x8000_0000, "start address of warp 0, for which programs are linked", unit="address")
+    console: int = setting(0x0000_0040, "a byte stored from here on is a printed character", unit="address")
+    console_bytes: int = setting(64, "number of console addresses: one for each slot", unit="bytes")
     counter_dump: int = setting(0x0000_0080, "Vortex's runtime writes its counters here", unit="address")
-    exit_code: int = setting(0x0000_0088, "the word here at the end: 0 is success", unit="address")
-    user: int = setting(0x0001_0000, "buffers of the host, upwards; below it nothing is cached", unit="address")
-    local: int = setting(0xFFFF_0000, "the scratchpad: a multiple of its size", unit="address")
-    stack_top: int = setting(0xFFFF_0000, "one past the stacks, which lie below it hart by hart", unit="address")
-    stack_bytes_per_hart: int = setting(8192, "a hart is one lane of one warp", unit="bytes")
+    exit_code: int = setting(0x0000_0088, "the program stores its exit code here: 0 is success", unit="address")
+    user: int = setting(0x0001_0000, "first address of the host's buffers; nothing below it is cached", unit="address")
+    local: int = setting(0xFFFF_0000, "the scratchpad, at a multiple of its size", unit="address")
+    stack_top: int = setting(0xFFFF_0000, "one past the stacks, which lie below it, one for each hart", unit="address")
+    stack_bytes_per_hart: int = setting(8192, "size of a stack; a hart is one lane of one warp", unit="bytes")
     first: int = setting(0x0000_0040, "the first byte that answers without an error", unit="address")
-    end: int = setting(0xFFFF_0000, "one past the last one that does", unit="address")
+    end: int = setting(0xFFFF_0000, "one past the last byte that does", unit="address")
 
 
 #: The addresses of Vortex.

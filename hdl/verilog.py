@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from .bus.axi_sm import AxiSm
 from .bus.flat import Flat, FlatPort
+from .bus.wishbone_sm import WishboneSm
 from .config import SmConfig
 from .layouts.counters import StallReason
 from .lib.collector import collector_paused
@@ -20,7 +21,7 @@ __all__ = ["BUSES", "TOP", "FlatVerilog", "convert", "flat_top", "generate", "ge
 TOP = "metronome_sm"
 
 #: The memory interfaces of an SM with flat ports: the component inside, which takes the configuration.
-BUSES: dict[str, type[Component]] = {"line": Sm, "axi": AxiSm}
+BUSES: dict[str, type[Component]] = {"line": Sm, "axi": AxiSm, "wishbone": WishboneSm}
 
 #: In the names of flat ports.
 _NAMES = {"counters": "counter"}
@@ -84,7 +85,8 @@ def flat_top(config: SmConfig, bus: str = "line", **sizes: int) -> Flat:
     bus
         Of :data:`BUSES`.
     sizes
-        Parameters of the bus's component besides the configuration (:class:`hdl.bus.axi_sm.AxiSm`).
+        Parameters of the bus's component besides the configuration (:class:`hdl.bus.axi_sm.AxiSm`,
+        :class:`hdl.bus.wishbone_sm.WishboneSm`).
     """
     return Flat(BUSES[bus](config, **sizes), names=_NAMES, elements=_ELEMENTS)
 

@@ -1,14 +1,15 @@
-"""The surroundings of any SM that a host starts through registers: clock domains, memory port and wires."""
+"""The surroundings of any SM that a host starts through registers: clock domains, memory port, console and wires."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from amaranth.hdl import ClockDomain, DomainRenamer, Elaboratable, Module, Value
+from amaranth.hdl import ClockDomain, DomainRenamer, Elaboratable, Module, Signal, Value
 
 from ..config import LINE_BYTES, LINE_OFFSET_BITS, SmConfig
 from ..sm import Sm
+from .console import ConsoleQueue
 from .registers import ControlRegisters
 
 __all__ = ["add_hosted_sm"]
@@ -19,7 +20,7 @@ _OUTER, _INNER = "metronome_host", "metronome_sm"
 
 def add_hosted_sm(
     m: Module, config: SmConfig, parts: Mapping[str, Elaboratable], *, clk: Value, rst: Value,
-    port: Any, idle: Value,
+    port: Any, idle: Value, console: int = 0,
 ) -> tuple[Sm, ControlRegisters]:
     """Add an SM and its host's registers as submodules ``sm`` and ``registers``, with ``parts`` around them.
 
@@ -33,6 +34,8 @@ def add_hosted_sm(
         The port of one of the parts: the memory, as the SM's own port sees it.
     idle
         Whether no access of the SM is in flight beyond ``port``.
+    console
+        Characters that the queue behind the register ``console`` holds; 0: none, and the register is always 0.
 
     Returns
     -------
@@ -44,15 +47,19 @@ def add_hosted_sm(
     outer.clk = inner.clk = clk  # type: ignore[attr-defined]  # the stubs give a domain no signals
     outer.rst = rst  # type: ignore[attr-defined]  # as above
     m.domains += [outer, inner]
-    sm, registers = Sm(config), ControlRegisters(config)
-    for name, part in {"sm": sm, "registers": registers, **parts}.items():
+    sm, registers = Sm(config), ControlRegisters(config, console=console)
+    queue = {"console": ConsoleQueue(config, depth=console)} if console else {}
+    for name, part in {"sm": sm, "registers": registers, **queue, **parts}.items():
         m.submodules[name] = DomainRenamer(_INNER if part is sm else _OUTER)(part)
-    held, request, response = registers.sm_reset, sm.mem.req, sm.mem.resp
+    held, request, response, passes = registers.sm_reset, sm.mem.req, sm.mem.resp, Signal(init=1)
+    for each in queue.values():
+        _connect_console(m, each, sm, registers)
+        m.d.comb += passes.eq(each.passes)
     m.d.comb += [
         inner.rst.eq(rst | held),  # type: ignore[attr-defined]  # as above
-        port.request.valid.eq(request.valid & ~held),
+        port.request.valid.eq(request.valid & ~held & passes),
         port.request.payload.eq(request.payload),
-        request.ready.eq(port.request.ready & ~held),
+        request.ready.eq(port.request.ready & ~held & passes),
         response.valid.eq(port.response.valid & ~held),
         response.payload.eq(port.response.payload),
         port.response.ready.eq(response.ready | held),
@@ -72,3 +79,17 @@ def add_hosted_sm(
               & (request.payload.line == exit_code >> LINE_OFFSET_BITS)):
         m.d.comb += registers.exit_mask.eq(request.payload.byte_mask[place : place + 4])
     return sm, registers
+
+
+def _connect_console(m: Module, queue: ConsoleQueue, sm: Sm, registers: ControlRegisters) -> None:
+    """Connect the queue between the SM's requests and the registers; a start or reset empties it."""
+    request = sm.mem.req
+    m.d.comb += [
+        queue.write.eq(request.valid & request.payload.write), queue.line.eq(request.payload.line),
+        queue.byte_mask.eq(request.payload.byte_mask), queue.data.eq(request.payload.data),
+        queue.taken.eq(request.valid & request.ready), queue.clear.eq(registers.sm_reset),
+        registers.characters.valid.eq(queue.characters.valid),
+        registers.characters.payload.eq(queue.characters.payload),
+        queue.characters.ready.eq(registers.characters.ready),
+        registers.character_count.eq(queue.count), registers.character_lost.eq(queue.lost),
+    ]

@@ -15,8 +15,8 @@ __all__ = ["ADDRESS_BITS", "COUNTERS_OFFSET", "IDENTITY", "MAP_VERSION", "Access
 ADDRESS_BITS = 10
 #: The value of ``identity``: "MTRN".
 IDENTITY = 0x4D54524E
-#: The value of ``version``: raised whenever a register changes its place or its meaning.
-MAP_VERSION = 1
+#: The value of ``version``: raised whenever a register is added, or changes its place or its meaning.
+MAP_VERSION = 2
 #: The low half of the first counter.
 COUNTERS_OFFSET = 0x100
 
@@ -47,13 +47,14 @@ def _configuration(config: SmConfig) -> int:
     return config.warps | config.threads << 8 | len(config.policies) << 16 | len(config.fetch_policies) << 24
 
 
-def constants(config: SmConfig) -> dict[str, int]:
-    """The registers whose values never change."""
+def constants(config: SmConfig, *, console: int = 0) -> dict[str, int]:
+    """The registers whose values never change; ``console``: characters that the queue holds."""
     return {
         "identity": IDENTITY,
         "version": MAP_VERSION,
         "configuration": _configuration(config),
         "core": config.core_id | config.cores << 16,
+        "console_size": console,
     }
 
 
@@ -88,6 +89,12 @@ def register_table(config: SmConfig) -> tuple[Register, ...]:
         Register("fault_address", 0x3C, 32, Access.READ, "address of the faulting access"),
         Register("exit_code", 0x40, 32, Access.READ, "value that the run stored at the address of the exit code, "
                                                      "else 0"),
+        Register("console_state", 0x44, 32, Access.READ, "characters that wait in the console [15:0]; bit 31: one was "
+                                                         "lost, because the queue was full"),
+        # A bus of 64 bits that reads both words of a pair takes no character by mistake: the other word is a constant.
+        Register("console", 0x48, 32, Access.READ, "reading it takes the oldest character: bit 31: there is one; its "
+                                                   "code [7:0]; its console address minus the first one [13:8]"),
+        Register("console_size", 0x4C, 16, Access.READ, "characters that the queue holds; 0: there is no queue"),
     )
     counters = [
         Register(f"{name}_{half}", COUNTERS_OFFSET + 8 * number + 4 * upper, high if upper else 32, Access.READ,

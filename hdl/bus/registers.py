@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Module, Signal, Value
-from amaranth.lib import wiring
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..config import SmConfig
 from ..layouts.counters import COUNTER_BITS, counter_places
 from ..layouts.execute import fault_layout
 from ..lib.component import Component
+from .console import console_layout
 from .register_table import ADDRESS_BITS, COUNTERS_OFFSET, Access, constants, register_table
 
 __all__ = ["ControlRegisters", "connect_host", "host_ports"]
@@ -49,10 +50,15 @@ class ControlRegisters(Component):
     A start or reset that is written in cycle c holds the SM in reset from c+1 until ``idle``, at least one cycle. A run
     starts in the cycle after. ``interrupt`` is set in the cycle after ``busy`` has fallen. Reset: nothing is set, and
     ``start_pc`` is the start address of programs in the build's memory map.
+
+    Parameters
+    ----------
+    console : int
+        The value of ``console_size``; with 0, nothing is connected to ``characters``.
     """
 
-    def __init__(self, config: SmConfig) -> None:
-        self._config = config
+    def __init__(self, config: SmConfig, *, console: int = 0) -> None:
+        self._config, self._console = config, console
         self._table = register_table(config)
         widths = {its.name: its.bits for its in self._table}
         super().__init__({
@@ -72,6 +78,9 @@ class ControlRegisters(Component):
             "counter_valid": In(1),  # the SM's: the value is that counter's
             "exit_mask": In(4),  # bytes of the exit code that the SM writes in this cycle
             "exit_data": In(32),  # those bytes, in their places
+            "characters": In(stream.Signature(console_layout(config))),  # the console's oldest character
+            "character_count": In(16),  # characters that wait
+            "character_lost": In(1),  # one was lost
             "irq": Out(1),  # a run has ended, and that interrupts; until ``interrupt`` is cleared
         })
 
@@ -102,10 +111,20 @@ class ControlRegisters(Component):
         ]
         status = running | self.fault_valid << 1 | self.sm_reset << 2 | done << 3
         self._read(m, {
-            **constants(self._config), **state, "control": 0, "status": status, "interrupt": interrupt,
-            "exit_code": code, **{f"fault_{name}": self.fault[name] for name in ("cause", "warp", "pc", "address")},
+            **constants(self._config, console=self._console), **state, "control": 0, "status": status,
+            "interrupt": interrupt, "exit_code": code, "console": self._character(m),
+            "console_state": Cat(self.character_count, Const(0, 15), self.character_lost),
+            **{f"fault_{name}": self.fault[name] for name in ("cause", "warp", "pc", "address")},
         })
         return m
+
+    def _character(self, m: Module) -> Value:
+        """The value of ``console``, and the end of the character that is read."""
+        offset = next(its.offset for its in self._table if its.name == "console")
+        there, oldest = self.characters.valid, self.characters.payload
+        m.d.comb += self.characters.ready.eq(self.read & (self.read_address == offset // 4))
+        word = Cat(oldest.character, oldest.slot)
+        return Mux(there, word | 1 << 31, 0)
 
     def _initial(self, name: str) -> int:
         return self._config.memory_map.start if name == "start_address" else 0

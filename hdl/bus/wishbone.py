@@ -12,11 +12,24 @@ from .register_table import ADDRESS_BITS
 from .registers import host_ports
 from .signatures import wishbone_signature
 
-__all__ = ["WishboneControl", "WishboneMaster"]
+__all__ = ["WishboneControl", "WishboneMaster", "wishbone_address_bits"]
 
 #: CTI: another word follows at the next address; the last one.
 _INCREMENTING, _END = 0b010, 0b111
 WIDTHS = (32, 64)
+
+
+def wishbone_address_bits(data_bits: int) -> int:
+    """Bits of the address of a word, for memory of 4 GiB.
+
+    Raises
+    ------
+    ValueError
+        If ``data_bits`` is neither 32 nor 64.
+    """
+    if data_bits not in WIDTHS:
+        raise ValueError(f"data_bits must be 32 or 64, not {data_bits!r}")
+    return 32 - (data_bits // 8 - 1).bit_length()
 
 
 class WishboneMaster(Component):
@@ -37,15 +50,14 @@ class WishboneMaster(Component):
     """
 
     def __init__(self, config: SmConfig, *, data_bits: int = 32, tag_bits: int | None = None) -> None:
-        if data_bits not in WIDTHS:
-            raise ValueError(f"data_bits must be 32 or 64, not {data_bits!r}")
+        address_bits = wishbone_address_bits(data_bits)
         self.config = config
         self.data_bits = data_bits
         super().__init__({
             #: The SM's memory port.
             "port": In(memory_port_signature(config, tag_bits=tag_bits)),
             #: The bus (:func:`hdl.bus.signatures.wishbone_wires`).
-            "bus": Out(wishbone_signature(data_bits=data_bits, address_bits=32 - (data_bits // 8).bit_length() + 1)),
+            "bus": Out(wishbone_signature(data_bits=data_bits, address_bits=address_bits)),
             #: From accepting a request until its response is accepted.
             "busy": Out(1),
         })

@@ -13,10 +13,10 @@ __all__ = ["fault_layout", "lsu_request_layout", "operands_layout", "order_layou
 def fault_layout(config: SmConfig) -> data.StructLayout:
     """A fault."""
     return data.StructLayout({
-        "cause": 5,  # a number of :class:`hdl.config.FaultCause`
+        "cause": 5,  # the cause, a value of :class:`hdl.config.FaultCause`
         "warp": config.warp_bits,  # the warp that faulted
-        "pc": 32,  # the address of its instruction
-        "address": 32,  # of the access, fetch, jump or ebreak; an illegal instruction; the number of a CSR; else 0
+        "pc": 32,  # the address of the faulting instruction
+        "address": 32,  # of the access, fetch, jump or ebreak; else the illegal instruction, the CSR number, or 0
     })
 
 

@@ -13,8 +13,8 @@ __all__ = ["memory_port_signature", "memory_request_layout", "memory_response_la
 def memory_request_layout(config: SmConfig, *, tag_bits: int | None = None) -> data.StructLayout:
     """A line request."""
     return data.StructLayout({
-        "line": LINE_NUMBER_BITS,  # the number of the line: its byte address divided by the line size
-        "tag": config.mem_tag_bits if tag_bits is None else tag_bits,  # comes back with the answer
+        "line": LINE_NUMBER_BITS,  # line number: the byte address divided by the line size
+        "tag": config.mem_tag_bits if tag_bits is None else tag_bits,  # returned with the response
         "write": 1,  # 1: a write, 0: a read
         "byte_mask": config.line_bytes,  # for a write: bit i is 1 if byte i of the line is written
         "data": config.line_bytes * 8,  # for a write: byte i of the line in bits 8i to 8i + 7
@@ -24,7 +24,7 @@ def memory_request_layout(config: SmConfig, *, tag_bits: int | None = None) -> d
 def memory_response_layout(config: SmConfig, *, tag_bits: int | None = None) -> data.StructLayout:
     """The answer to one request, reads and writes alike."""
     return data.StructLayout({
-        "tag": config.mem_tag_bits if tag_bits is None else tag_bits,  # that of the request
+        "tag": config.mem_tag_bits if tag_bits is None else tag_bits,  # the tag of the request
         "error": 1,  # the access failed: there is no memory
         "data": config.line_bytes * 8,  # of a read: byte i of the line in bits 8i to 8i + 7
     })

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 __all__ = ["verilog"]
 
 #: The buses of hdl.verilog.BUSES, which is imported late; a test compares them.
-BUS_NAMES = ("line", "axi")
+BUS_NAMES = ("line", "axi", "wishbone")
+_MAX_CLOCK = 10_000
 
 
 def verilog(
@@ -44,12 +45,16 @@ def verilog(
         bool,
         typer.Option("--probe", help="Keep the probe port, assertions and oracles; in a folder, in a separate file."),
     ] = False,
+    clock: Annotated[
+        float | None,
+        typer.Option(metavar="MHZ", help="Also write the clock's constraints into a folder, as LPF, SDC and XDC."),
+    ] = None,
     json_file: JsonOption = None,
 ) -> int:
     """Write the SM as synthesizable Verilog; with --issue it has one policy, without it straps that select one.
 
-    A folder gets one port per field, file lists for tools, and a description of the ports. A single file, or standard
-    output, has packed ports and nothing else.
+    A folder gets one port per field, a testbench, files for tools, and a description of the ports; with a bus, a C
+    driver as well. A single file, or standard output, has packed ports and nothing else.
     """
     asked = machine_of(machine)
     found = check_scheme(asked.config, scheme)
@@ -67,15 +72,41 @@ def verilog(
         folder = require_folder(output)
         if target is not None and target.is_relative_to(folder):
             raise UsageError(f"--json: {target.name} is in the folder of --output, which is replaced as a whole")
-        about = _export(backend_of(ctx), asked, config, name, probe, folder)
+        about = _export(backend_of(ctx), asked, config, _Kind(name, probe, _clock(clock)), folder)
     else:
         if bus is not None:
             raise UsageError("--bus is for a folder: add --output DIR (a single file has packed ports)")
+        if clock is not None:
+            raise UsageError("--clock is for a folder: add --output DIR (a single file has no constraints)")
         chip = asked.for_chip(config, probe=probe)
         about = _one_file(backend_of(ctx), asked, chip, output, target, inputs, json_file)
     if json_file is not None:
         write_json(target, about)
+    if STDOUT not in (output, json_file):
+        print(_line(output, about))
     return Exit.PASSED
+
+
+@dataclasses.dataclass(frozen=True)
+class _Kind:
+    """What a folder is to contain."""
+
+    bus: str
+    probe: bool
+    clock_mhz: float | None
+
+
+def _clock(mhz: float | None) -> float | None:
+    if mhz is not None and not 0 < mhz <= _MAX_CLOCK:
+        raise UsageError(f"--clock must be a number above 0 and at most {_MAX_CLOCK}, not {mhz:g}")
+    return mhz
+
+
+def _line(output: str, about: dict[str, Any]) -> str:
+    """The line about what has been written."""
+    if "files" not in about:
+        return f"{output}: {about['bytes']} bytes"
+    return f"{output}: {len(about['files'])} files, {about['bytes']} bytes; metronome_sm.md describes them"
 
 
 def _outputs(output: Path | None, target: Path | None) -> list[tuple[str, Path]]:
@@ -103,7 +134,7 @@ def _one_file(
     }
 
 
-def _export(backend: Backend, asked: Machine, config: SmConfig, bus: str, probe: bool, folder: Path) -> dict[str, Any]:
+def _export(backend: Backend, asked: Machine, config: SmConfig, kind: _Kind, folder: Path) -> dict[str, Any]:
     """Write the folder; return the data for --json."""
     from metronome.sim.build.export.files import export_files
 
@@ -114,12 +145,14 @@ def _export(backend: Backend, asked: Machine, config: SmConfig, bus: str, probe:
             progress(f"elaborating {asked.title}{', for simulation' if variant is not chip else ''}")
             return backend.flat_verilog(variant, bus)
 
-        simulation = asked.for_chip(config, probe=True) if probe else None
-        files = export_files(chip, simulation, preset=asked.preset, bus=bus, verilog=text_of)
+        simulation = asked.for_chip(config, probe=True) if kind.probe else None
+        files = export_files(
+            chip, simulation, preset=asked.preset, bus=kind.bus, verilog=text_of, clock_mhz=kind.clock_mhz
+        )
     write_folder(folder, files)
     return {
         "preset": asked.preset, "config": dataclasses.asdict(chip),
         "policy_files": files_of((*chip.policies, *chip.fetch_policies)), "output": str(folder),
         "bytes": sum(map(len, files.values())), "lines": sum(content.count(b"\n") for content in files.values()),
-        "bus": bus, "files": {name: len(content) for name, content in files.items()},
+        "bus": kind.bus, "files": {name: len(content) for name, content in files.items()},
     }

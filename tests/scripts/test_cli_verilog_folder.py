@@ -13,7 +13,10 @@ from metronome.hdl.verilog import BUSES
 from metronome.scripts.commands.verilog import BUS_NAMES
 from metronome.scripts.output import export_folder
 
-FILES = {"metronome_sm.v", "metronome_sm.f", "metronome_sm.md", "metronome_sm.json"}
+FILES = {f"metronome_sm{end}" for end in (".v", ".f", ".md", ".json", "_tb.v", ".core")}
+#: With a bus.
+FOR_A_HOST = {"metronome_sm.h", "metronome_sm.c", "metronome_sm_litex.py"}
+CONSTRAINTS = {"metronome_sm.lpf", "metronome_sm.sdc", "metronome_sm.xdc"}
 
 
 def tree(folder):
@@ -24,7 +27,9 @@ def tree(folder):
 
 def test_a_folder_has_everything(metronome, backend, tmp_path):
     done = metronome("verilog", "--preset", "TINY", "-o", "out")
-    assert (done.status, done.out, done.err) == (0, "", "")
+    size = sum(path.stat().st_size for path in (tmp_path / "out").iterdir())
+    line = f"out: {len(FILES)} files, {size} bytes; metronome_sm.md describes them\n"
+    assert (done.status, done.out, done.err) == (0, line, "")
     assert {path.name for path in tmp_path.rglob("*") if path.is_file()} == FILES
     about = json.loads((tmp_path / "out" / "metronome_sm.json").read_text())
     assert set(about["files"]) == FILES - {"metronome_sm.json"}
@@ -33,10 +38,19 @@ def test_a_folder_has_everything(metronome, backend, tmp_path):
     (config,) = backend.verilog_configs
     assert (config.warps, config.probe, config.assertions, config.oracles) == (2, False, False, False)
     for name in FILES - {"metronome_sm.json"}:
-        head = (tmp_path / "out" / name).read_text().splitlines()[:2]
+        text = (tmp_path / "out" / name).read_text()
+        head = text.removeprefix("CAPI=2:\n").splitlines()[:2]
         assert "SPDX-License-Identifier: Apache-2.0" in head[0]
         assert "preset TINY: metronome verilog --preset TINY --output DIR" in head[1]
     assert (about["licence"], about["preset"]) == ("Apache-2.0", "TINY")
+
+
+@pytest.mark.parametrize("bus", BUS_NAMES[1:])
+def test_a_folder_with_a_bus_has_a_driver_and_constraints_if_asked(metronome, tmp_path, bus):
+    assert metronome("verilog", "--preset", "TINY", "--bus", bus, "--clock", "62.5", "-o", "out").status == 0
+    assert set(tree(tmp_path / "out")) == FILES | FOR_A_HOST | CONSTRAINTS
+    command = json.loads((tmp_path / "out" / "metronome_sm.json").read_text())["command"]
+    assert command == f"metronome verilog --preset TINY --bus {bus} --clock 62.5 --output DIR"
 
 
 def test_with_the_probe_there_are_two_modules(metronome, backend, tmp_path):
@@ -61,6 +75,7 @@ def test_the_busses_are_those_of_the_hardware():
     ("--warps", "2", "--set", "icache_bytes=1K", "--prediction", "not_taken"),
     ("--set", "memory_map.console=0x40", "--set", "oracles=true", "--set", "policies=gto+lrr"),
     ("--probe", "--set", "assertions=false"), ("--mode", "vortex", "--issue", "lrr"), ("--bus", "axi"),
+    ("--bus", "wishbone", "--clock", "33.333"),
 ])
 def test_the_command_in_the_files_writes_them_again(metronome, tmp_path, arguments):
     assert metronome("verilog", *arguments, "-o", "first").status == 0
@@ -128,7 +143,10 @@ def test_what_the_user_has_is_refused_before_the_work(metronome, backend, tmp_pa
     (("-o", "missing/out"), "No such file"), (("-o", "file"), "ends with .v"), (("-o", "."), "current folder"),
     (("-o", ".."), "current folder"), (("-o", "file/out"), "Not a directory"),
     (("-o", "out", "--bus", "axi9"), "--bus"), (("-o", "sm.v", "--bus", "line"), "--bus is for a folder"),
-    (("--bus", "line"), "--bus is for a folder"), (("-o", "x" * 300), "cannot write"), (("-o", ""), "cannot write"),
+    (("--bus", "line"), "--bus is for a folder"), (("--clock", "50"), "--clock is for a folder"),
+    (("-o", "out", "--clock", "0"), "--clock must be a number above 0"),
+    (("-o", "out", "--clock", "nan"), "--clock must"), (("-o", "x" * 300), "cannot write"),
+    (("-o", ""), "cannot write"),
     (("-o", "out", "--warps", "0"), "warps"), (("-o", "out", "--json", "./out"), "already the file of --output"),
     (("-o", "there", "--json", "there/a.json"), "--json"),
 ])

@@ -95,7 +95,7 @@ def document(
         },
         "ports": rows,
         "counters": [{**row, "port": port if port in names else None} for port, row in counters.items()],
-        "registers": [dataclasses.asdict(row) for row in register_table(config)] if bus == "axi" else [],
+        "registers": [dataclasses.asdict(row) for row in register_table(config)] if bus != "line" else [],
         "fault_causes": [
             {"code": int(cause), "name": cause.name.lower(), "about": cause.about} for cause in FaultCause
         ],
@@ -123,8 +123,8 @@ def _port_rows(what: Document, simulation_only: bool) -> list[list[object]]:
     ]
 
 
-def page(what: Document, how: Sequence[str]) -> str:
-    """The document as Markdown; ``how`` has the lines that explain how to read the files."""
+def page(what: Document, files: Sequence[str], simulation: Sequence[str]) -> str:
+    """The document as Markdown; ``files`` and ``simulation`` are the lines of these two sections."""
     fields = [(f"`{name}`", _shown(row), row["unit"] or "", row["about"]) for name, row in what["config"].items()]
     places = [(f"`{name}`", _shown(row), row["unit"], row["about"]) for name, row in what["memory_map"].items()]
     counters = [
@@ -135,14 +135,14 @@ def page(what: Document, how: Sequence[str]) -> str:
         f"<!-- SPDX-License-Identifier: {what['licence']} -->",
         f"<!-- preset {what['preset']}: {what['command']} -->", "",
         f"# {what['module']}, preset {what['preset']}", "",
-        f"Written by `{what['command']}`. The same as JSON is in `{what['module']}.json`.", "",
-        "## Files", "", *how, "",
+        f"This folder was written by `{what['command']}`.", "",
+        "## Files", "", *files, "", "## Simulation", "", *simulation, "",
         "## Ports", "", *_table(("port", "direction", "width", "meaning"), _port_rows(what, False)),
     ]
-    if simulation := _port_rows(what, True):
+    if observed := _port_rows(what, True):
         lines += [
-            f"Only in `{what['module']}_sim.v`. An array has its first element in the lowest bits.", "",
-            *_table(("port", "direction", "width", "what"), simulation),
+            f"Only `{what['module']}_sim.v` has these. The first element of an array is in the lowest bits.", "",
+            *_table(("port", "direction", "width", "meaning"), observed),
             "Bits of `assertions`:", "",
             *_table(("bit", "condition that must never occur"), enumerate(what["assertions"])),
         ]
@@ -152,7 +152,7 @@ def page(what: Document, how: Sequence[str]) -> str:
         lines += ["## Registers of the host", "", *_table(("offset", "register", "bits", "access", "meaning"), rows)]
     lines += [
         "## Memory map", "", *_table(("place", "value", "unit", "meaning"), places),
-        "## Counters", "", f"Each has {COUNTER_BITS} bits. Software reads the low half at the CSR.", "",
+        "## Counters", "", f"Each has {COUNTER_BITS} bits. The CSR is that of the low half, which a program reads.", "",
         *_table(("index", "name", "CSR", "counts"), counters),
         "## Fault causes", "", *_table(
             ("code", "name", "meaning"), ((row["code"], row["name"], row["about"]) for row in what["fault_causes"])

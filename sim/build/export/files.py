@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from metronome.hdl.config import WATCHING, SmConfig
@@ -14,9 +14,10 @@ from metronome.hdl.presets import PRESETS
 from metronome.hdl.verilog import TOP, FlatVerilog
 
 from ...machine.settings import as_text, values_of
+from .companions import companion_files, constraint_files
 from .document import LICENCE, document, page
 
-__all__ = ["INDEX", "canonical_command", "changed_files", "export_files"]
+__all__ = ["INDEX", "canonical_command", "changed_files", "export_files", "run_command"]
 
 #: The file that lists the others.
 INDEX = f"{TOP}.json"
@@ -33,17 +34,37 @@ WAIVERS = {
 }
 
 
-def canonical_command(preset: str, config: SmConfig, simulation: SmConfig | None, bus: str) -> str:
+def _settings(preset: str, config: SmConfig, names: Iterable[str]) -> list[str]:
+    """The options that set these fields of ``config`` on top of the preset."""
+    values = values_of(config)
+    return [word for name in names for word in ("--set", f"{name}={as_text(name, values[name])}")]
+
+
+def canonical_command(
+    preset: str, config: SmConfig, simulation: SmConfig | None, bus: str, clock_mhz: float | None = None,
+) -> str:
     """The command line that repeats the export, however ``config`` was requested."""
     usual, simulated = values_of(PRESETS[preset]), values_of(simulation or config)
-    words = ["metronome", "verilog", "--preset", preset]
-    for name, value in values_of(config).items():
-        # The module has no observers, and its simulation variant has them, unless the user says otherwise.
-        said = value or (simulation is not None and not simulated[name]) if name in WATCHING else value != usual[name]
-        if said:
-            words += ["--set", f"{name}={as_text(name, value)}"]
-    words += ["--bus", bus] * (bus != "line") + ["--probe"] * (simulation is not None) + ["--output", "DIR"]
-    return shlex.join(words)
+    # The module has no observers, and its simulation variant has them, unless the user says otherwise.
+    said = [
+        name for name, value in values_of(config).items()
+        if (value or (simulation is not None and not simulated[name]) if name in WATCHING else value != usual[name])
+    ]
+    words = ["metronome", "verilog", "--preset", preset, *_settings(preset, config, said)]
+    words += ["--bus", bus] * (bus != "line") + ["--probe"] * (simulation is not None)
+    words += [] if clock_mhz is None else ["--clock", f"{clock_mhz:g}"]
+    return shlex.join([*words, "--output", "DIR"])
+
+
+def run_command(preset: str, config: SmConfig) -> str:
+    """The ``metronome run`` of the same machine with the first of its policies, which is that of strap value 0."""
+    usual = values_of(PRESETS[preset])
+    said = [name for name, value in values_of(config).items()
+            if name not in WATCHING and name not in ("policies", "fetch_policies") and value != usual[name]]
+    words = ["metronome", "run", "PROGRAM", "--preset", preset, *_settings(preset, config, said),
+             "--issue", config.policies[0]]
+    words += [word for name in config.fetch_policies[:1] for word in ("--fetch", name)]
+    return shlex.join([*words, "--latency", "20"])
 
 
 def _counters(config: SmConfig, bus: str) -> str:
@@ -58,26 +79,59 @@ def _with_waivers(verilog: str) -> str:
     return "".join(["/* verilator lint_save */\n", *off, verilog, "/* verilator lint_restore */\n"])
 
 
-def _how(variants: list[str]) -> list[str]:
-    """How to read the files, for the page."""
-    lines = [f"- `{TOP}.v`: for synthesis, without the ports that only a simulation needs. It is self-contained."]
-    if len(variants) > 1:
-        lines.append(
-            f"- `{TOP}_sim.v`: the same module with more ports, for simulation: the probe, and assertions as a vector. "
-            "It behaves the same in every cycle. Use one of the two files, not both."
-        )
-    lists = " and ".join(f"`{name}.f`" for name in variants)
+def _how(names: Sequence[str]) -> list[str]:
+    """The list of the files, with how each is used, for the page."""
+    lists = " and ".join(f"`{name}`" for name in names if name.endswith(".f"))
+    tell = {
+        f"{TOP}.v": "the module, for synthesis. It needs no other file. For Yosys: "
+                    f"`read_verilog {TOP}.v; hierarchy -check -top {TOP}; proc; check -assert`.",
+        f"{TOP}_sim.v": "the same module for simulation, with more ports: the probe and the assertions. It behaves the "
+                        "same in every cycle. Use one of the two files, not both.",
+        f"{TOP}_tb.v": "a testbench: runs a memory image, and prints exit code, console and counters "
+                       "([below](#simulation)).",
+        f"{TOP}.h": "C header for a host on the bus: offsets of the registers, numbers of the counters, and the "
+                    "functions of the driver.",
+        f"{TOP}.c": "C driver: starts a program, waits with a timeout, reads counters, faults and the console. It "
+                    "needs no operating system and no C library.",
+        f"{TOP}_litex.py": "the module for LiteX: class `Metronome`.",
+        f"{TOP}.core": "core file for FuseSoC, with the targets `icarus`, `verilator` and `lint`.",
+        f"{TOP}.lpf": "the clock for nextpnr on ECP5, if the module is the top level.",
+        f"{TOP}.sdc": "the clock for most other tools, likewise.",
+        f"{TOP}.xdc": "the clock for Vivado, likewise.",
+    }
+    lines = [f"- `{name}`: {text}" for name, text in tell.items() if name in names]
+    lines.insert(1, f"- {lists}: file list, for `verilator -F {TOP}.f`, or, in this folder, "
+                    f"`iverilog -g2005 -c {TOP}.f`.")
+    return [*lines, f"- `{INDEX}`: this page in machine-readable form, with the SHA-256 of each file."]
+
+
+def _simulation(bus: str, run: str) -> list[str]:
+    """How to run the testbench, and what its result can be compared with, for the page."""
+    equal = (
+        f"With the same latency, exit code, console, cycles and counters equal those of `{run}`. Its total is "
+        "`run_cycles`. Counters of oracles are 0 here." if bus == "line" else
+        f"Exit code, console and committed instructions equal those of `{run}`. The bus takes more cycles. The same "
+        "program on an export without `--bus` takes the same cycles as that command."
+    )
     return [
-        *lines,
-        f"- {lists}: a list of files, for `verilator -F {TOP}.f`, or, in this folder, `iverilog -g2005 -c {TOP}.f`.",
-        f"- Yosys: `read_verilog {TOP}.v; hierarchy -check -top {TOP}; proc; check -assert`.",
-        f"- `{INDEX}`: this page in machine-readable form, with the SHA-256 of each file.",
+        "```", "metronome build PROGRAM --image program.hex      # with the machine options of this export",
+        f"iverilog -g2005 -o sim -s {TOP}_tb {TOP}_tb.v {TOP}.v && vvp -n sim +image=program.hex +latency=20",
+        f"verilator --binary --timing -Wno-fatal -Wno-lint -Wno-style --top-module {TOP}_tb -o sim \\",
+        f"  -CFLAGS -std=c++20 -MAKEFLAGS CFG_CXXFLAGS_PCH_I=-include {TOP}_tb.v {TOP}.v",
+        "obj_dir/sim +image=program.hex +latency=20", "```", "", equal,
     ]
+
+
+def _about(bus: str, run: str) -> str:
+    """The same in two lines, for the testbench."""
+    if bus == "line":
+        return f"Exit code, console, cycles and counters equal those of\n  {run}"
+    return f"Exit code, console and committed instructions equal those of\n  {run}"
 
 
 def export_files(
     config: SmConfig, simulation: SmConfig | None, *, preset: str, bus: str,
-    verilog: Callable[[SmConfig, str], FlatVerilog],
+    verilog: Callable[[SmConfig, str], FlatVerilog], clock_mhz: float | None = None,
 ) -> dict[str, bytes]:
     """Name -> content of every file of an export. Equal arguments give equal bytes, on any machine.
 
@@ -89,10 +143,13 @@ def export_files(
         The same with the parts that only a simulation needs (probe, assertions, oracles), to export that too.
     verilog
         Makes the text for a configuration and a bus (:func:`hdl.verilog.generate_flat`).
+    clock_mhz
+        The clock rate for the files of constraints; None: none are written.
     """
-    command = canonical_command(preset, config, simulation, bus)
+    command, run = canonical_command(preset, config, simulation, bus, clock_mhz), run_command(preset, config)
     variants = {TOP: config} | ({f"{TOP}_sim": simulation} if simulation is not None else {})
-    head = f"// SPDX-License-Identifier: {LICENCE}\n// preset {preset}: {command}\n"
+    lines = [f"SPDX-License-Identifier: {LICENCE}", f"preset {preset}: {command}"]
+    head = "".join(f"// {line}\n" for line in lines)
     texts = {}
     ports = {}
     for name, variant in variants.items():
@@ -100,17 +157,16 @@ def export_files(
         ports[name] = made.ports
         texts[f"{name}.v"] = f"{head}// its ports: {TOP}.md\n{_counters(variant, bus)}{_with_waivers(made.text)}"
         texts[f"{name}.f"] = f"{head}{name}.v\n"
+    texts |= companion_files(config, bus, ports[TOP], preset=preset, head=lines, about=_about(bus, run))
+    if clock_mhz is not None:
+        texts |= constraint_files(clock_mhz, lines)
     files = {name: text.encode() for name, text in texts.items()}
-
-    def hashes() -> dict[str, str]:
-        return {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
-
     what = document(
         config, simulation, preset=preset, command=command, bus=bus, ports=ports[TOP],
         simulation_ports=ports.get(f"{TOP}_sim", []),
     )
-    files[f"{TOP}.md"] = page(what, _how(list(variants))).encode()
-    what["files"] = hashes()
+    files[f"{TOP}.md"] = page(what, _how(list(files)), _simulation(bus, run)).encode()
+    what["files"] = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
     files[INDEX] = (json.dumps(what, indent=2, allow_nan=False) + "\n").encode()
     return files
 

@@ -23,8 +23,8 @@ __all__ = ["meaning_of", "plain", "port_meanings"]
 _HARDWARE = "metronome.hdl."
 #: Members of every stream (amaranth.lib.stream), whatever it carries.
 _STREAM = {
-    "valid": "the fields with the same prefix are valid; it stays 1 until a clock edge at which ready is 1, too",
-    "ready": "the transfer happens at a clock edge at which valid is 1, too",
+    "valid": "the fields with the same prefix are valid; stays 1 until a clock edge at which ready is also 1",
+    "ready": "the transfer happens at a clock edge at which valid is also 1",
 }
 
 

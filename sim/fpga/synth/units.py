@@ -11,6 +11,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import Out
 
 from metronome.hdl.bus.axi import AxiMaster
+from metronome.hdl.bus.console import ConsoleQueue
 from metronome.hdl.bus.control import AxiLiteControl
 from metronome.hdl.bus.registers import ControlRegisters, host_ports
 from metronome.hdl.bus.wishbone import WishboneMaster
@@ -144,6 +145,7 @@ UNITS: dict[str, UnitEntry] = {
         OrderUnit(dataclasses.replace(config, channels=Kind.ORDERED)))),
     "axi": UnitEntry("the memory port as an AXI4 master of 64 bits, 16 reads and 16 writes", AxiMaster),
     "axi_lite": UnitEntry("the host's registers as an AXI4-Lite slave", _axi_lite),
+    "console": UnitEntry("the queue between the console and the host's registers", ConsoleQueue),
     "wishbone": UnitEntry("the memory port as a Wishbone master of 32 bits", WishboneMaster),
     "sm": UnitEntry("the whole SM", Sm),
 }

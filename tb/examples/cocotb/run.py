@@ -40,10 +40,12 @@ def check(parser: argparse.ArgumentParser, asked: argparse.Namespace) -> dict[st
         parser.error(f"{asked.export} is not a folder that metronome verilog wrote: cannot read {index.name} in it")
     if bus == "axi" and asked.latency is not None:
         parser.error("--latency is for the line port; memory on AXI is as fast as cocotbext-axi makes it")
+    if bus not in TESTS and asked.test is None:
+        parser.error(f"there is no test for --bus {bus}: name your own with --test, or run metronome_sm_tb.v")
     if not asked.image.is_file():
         parser.error(f"there is no image {asked.image}: metronome build --image writes one")
     for strap, field in (("policy", "policies"), ("fetch_policy", "fetch_policies")):
-        last = len(config[field]["value"]) - 1 if strap in widths or bus == "axi" else 0
+        last = len(config[field]["value"]) - 1 if strap in widths or bus != "line" else 0
         if not 0 <= getattr(asked, strap) <= max(last, 0):
             option = strap.replace("_", "-")
             parser.error(f"--{option} must be from 0 to {max(last, 0)} for this export, not {getattr(asked, strap)}")

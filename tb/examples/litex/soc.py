@@ -7,6 +7,7 @@ buffers. The RAMs start with the contents of the image.
 
 import argparse
 import contextlib
+import importlib
 import json
 import sys
 from pathlib import Path
@@ -14,10 +15,9 @@ from typing import Any
 
 from litex.build.generic_platform import GenericPlatform, Pins
 from litex.gen import LiteXModule
-from litex.soc.integration.soc import SoCRegion
 from litex.soc.integration.soc_core import SoCMini
 from litex.soc.interconnect import axi
-from migen import FSM, ClockDomain, ClockSignal, If, Instance, NextState, NextValue, ResetSignal, Signal
+from migen import FSM, ClockDomain, If, NextState, NextValue, Signal
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "cocotb"))
 from line_port import LINE_BYTES, Image
@@ -25,8 +25,8 @@ from line_port import LINE_BYTES, Image
 #: Memory regions for the image's data, program and stacks: name, origin, bytes.
 RAMS = (("data", 0, 0x2_0000), ("program", 0x8000_0000, 0x1_0000), ("stacks", 0xFFFE_0000, 0x1_0000))
 REGISTERS = 0x9000_0000
-#: Width of the SM's memory bus and of the SoC's, in bits.
-BUS_BITS = 64
+#: The bus of the SoC for each of an export, and its width in bits: that of the SM's memory bus.
+BUSES = {"axi": ("axi-lite", 64), "wishbone": ("wishbone", 32)}
 #: The registers that the host reads at the end, before the buffers.
 RESULTS = ("status", "exit_code", "total_cycles_low", "committed_low")
 START = 1
@@ -45,31 +45,6 @@ class Platform(GenericPlatform):
 
     def build(self, *_: Any, **__: Any) -> None:
         """Nothing to build."""
-
-
-class Metronome(LiteXModule):
-    """The exported module: ``memory`` is its AXI4 master, ``registers`` its AXI4-Lite slave."""
-
-    def __init__(self, about: dict[str, Any]) -> None:
-        ports = {port["name"]: port for port in about["ports"]}
-        self.memory = axi.AXIInterface(data_width=BUS_BITS, id_width=ports["m_axi_awid"]["width"])
-        self.registers = axi.AXILiteInterface(data_width=32)
-        self.irq = Signal()
-        wires: dict[str, Any] = {"i_clk": ClockSignal("sys"), "i_rst": ResetSignal("sys"), "o_irq": self.irq}
-        for name, port in ports.items():
-            for prefix, bus in (("m_axi_", self.memory), ("s_axil_", self.registers)):
-                if name.startswith(prefix):
-                    wire = name.removeprefix(prefix)
-                    channel = next(each for each in ("aw", "ar", "w", "b", "r") if wire.startswith(each))
-                    signal = getattr(getattr(bus, channel), wire.removeprefix(channel))
-                    if prefix == "s_axil_" and wire.endswith("ready") and port["direction"] == "out":
-                        # LiteX (2024.12) converts 64 bits to 32 with two accesses, and skips one without strobes. A
-                        # slave that is always ready seems to have taken the skipped one, and the other is never made.
-                        ready = Signal()
-                        self.comb += signal.eq(ready & getattr(bus, channel).valid)
-                        signal = ready
-                    wires[f"{port['direction'][0]}_{name}"] = signal[: port["width"]]
-        self.specials += Instance("metronome_sm", **wires)
 
 
 class Host(LiteXModule):
@@ -104,30 +79,29 @@ class Host(LiteXModule):
 
 
 class Soc(SoCMini):
-    """RAMs with the image, the SM, and the host."""
+    """RAMs with the image, the SM by the LiteX module of its export, and the host."""
 
     mem_map = SoCMini.mem_map | {"csr": 0xA000_0000}
 
-    def __init__(self, about: dict[str, Any], image: Image) -> None:
+    def __init__(self, module: Any, bus: str, image: Image) -> None:
         platform = Platform()
+        standard, bits = BUSES[bus]
         self.cd_sys = ClockDomain()
         self.comb += [self.cd_sys.clk.eq(platform.request("sys_clk")), self.cd_sys.rst.eq(platform.request("sys_rst"))]
-        super().__init__(platform, int(50e6), bus_standard="axi-lite", bus_data_width=BUS_BITS)
+        super().__init__(platform, int(50e6), bus_standard=standard, bus_data_width=bits)
         for name, origin, size in RAMS:
-            self.add_ram(name, origin, size, contents=contents(image, origin, size))
-        self.metronome = Metronome(about)
-        offsets = {row["name"]: row["offset"] for row in about["registers"]}
+            self.add_ram(name, origin, size, contents=contents(image, origin, size, bits // 8))
+        self.metronome = module.Metronome(platform)
+        self.metronome.add_to(self, origin=REGISTERS)
         writes = {
             "start_address": image.facts["entry"][0], "argument": image.facts["argument"][0], "interrupt_enable": 1,
             "control": START,
         }
         self.host = Host(
-            [(REGISTERS + offsets[name], value) for name, value in writes.items()],
-            [*(REGISTERS + offsets[name] for name in RESULTS), *image_buffers(image)], self.metronome.irq,
+            [(REGISTERS + module.REGISTERS[name], value) for name, value in writes.items()],
+            [*(REGISTERS + module.REGISTERS[name] for name in RESULTS), *image_buffers(image)], self.metronome.irq,
         )
-        self.bus.add_master("metronome", self.metronome.memory)
         self.bus.add_master("host", self.host.bus)
-        self.bus.add_slave("registers", self.metronome.registers, SoCRegion(origin=REGISTERS, size=0x400, cached=False))
         outputs = {
             "done": self.host.done, "read_valid": self.host.read_valid, "read_address": self.host.read_address,
             "read_data": self.host.bus.r.data,
@@ -140,29 +114,31 @@ def image_buffers(image: Image) -> list[int]:
     return [word for first, size in image.buffers.values() for word in range(first, first + size, 4)]
 
 
-def contents(image: Image, origin: int, size: int) -> list[int]:
-    """Return the words of a RAM up to the last one that the image defines."""
+def contents(image: Image, origin: int, size: int, word: int) -> list[int]:
+    """Return the words of ``word`` bytes of a RAM, up to the last line that the image defines."""
     lines = [line for line in image.lines if origin <= line * LINE_BYTES < origin + size]
     end = max(lines, default=origin // LINE_BYTES - 1) + 1
     data = b"".join(bytes(image.lines.get(line, bytes(LINE_BYTES))) for line in range(origin // LINE_BYTES, end))
-    return [int.from_bytes(data[place : place + 8], "little") for place in range(0, len(data), 8)] or [0]
+    return [int.from_bytes(data[place : place + word], "little") for place in range(0, len(data), word)] or [0]
 
 
 def main() -> int:
     """Write the SoC and return the exit status."""
     parser = argparse.ArgumentParser(description="Write a LiteX SoC around an exported SM.")
-    parser.add_argument("export", type=Path, help="the folder that metronome verilog --bus axi wrote")
+    parser.add_argument("export", type=Path, help="the folder that metronome verilog --bus wrote")
     parser.add_argument("image", type=Path, help="a file that metronome build --image wrote")
     parser.add_argument("--output", type=Path, default=Path("litex_soc"), help="the folder; litex_soc")
     asked = parser.parse_args()
     about = json.loads((asked.export / "metronome_sm.json").read_text())
-    if about["bus"] != "axi":
-        parser.error(f"{asked.export} is not an export with --bus axi")
+    if about["bus"] not in BUSES:
+        parser.error(f"{asked.export} has no bus: write it with metronome verilog --bus axi or --bus wishbone")
+    sys.path.insert(0, str(asked.export))
+    module = importlib.import_module("metronome_sm_litex")
     image = Image(asked.image)
     places = [range(origin, origin + size) for _, origin, size in RAMS]
     if outside := [line for line in image.lines if not any(line * LINE_BYTES in place for place in places)]:
         parser.error(f"{asked.image} has data at {outside[0] * LINE_BYTES:#x}, where the SoC has no memory")
-    soc = Soc(about, image)
+    soc = Soc(module, about["bus"], image)
     soc.finalize()
     asked.output.mkdir(parents=True, exist_ok=True)
     # Besides the Verilog, LiteX writes the RAMs' initial contents, which the Verilog reads from its working folder.

@@ -8,7 +8,7 @@ from amaranth.hdl import Module
 from amaranth.sim import Simulator
 
 from metronome.hdl.bus.control import AxiLiteControl
-from metronome.hdl.bus.register_table import ADDRESS_BITS, IDENTITY, Access, register_table
+from metronome.hdl.bus.register_table import ADDRESS_BITS, IDENTITY, MAP_VERSION, Access, register_table
 from metronome.hdl.bus.registers import ControlRegisters, connect_host
 from metronome.hdl.bus.wishbone import WishboneControl
 from metronome.hdl.config import Coordination
@@ -138,8 +138,8 @@ def test_read_and_write_every_register(make):
 
     async def testbench(ctx):
         expected = {
-            "identity": IDENTITY, "version": 1, "configuration": 2 | 2 << 8 | 3 << 16 | 3 << 24, "core": 2 | 3 << 16,
-            "start_address": 0x8000_0000,
+            "identity": IDENTITY, "version": MAP_VERSION, "configuration": 2 | 2 << 8 | 3 << 16 | 3 << 24,
+            "core": 2 | 3 << 16, "start_address": 0x8000_0000,
         }
         for its in TABLE.values():
             assert await host.read(ctx, its.offset) == expected.get(its.name, 0), its.name
@@ -196,6 +196,39 @@ def test_state_of_the_sm(make):
             ctx.set(inputs.counter_value, values.get(index, 0) if right else rng.getrandbits(48))
 
     run(host, testbench, turns, port, counts=False)
+
+
+@HOSTS
+def test_reading_the_console_takes_one_character(make):
+    """Reading anything else takes none."""
+    host, rng = make(), random.Random(5)
+    characters, ports = host.registers.characters, host.registers
+    waiting = [(rng.getrandbits(8), rng.getrandbits(6)) for _ in range(12)]
+
+    async def queue(ctx):
+        left = list(waiting)
+        while True:
+            if left:
+                drive(ctx, characters, valid=1, payload=dict(zip(("character", "slot"), left[0], strict=True)))
+            else:
+                drive(ctx, characters, valid=0)
+            ctx.set(ports.character_count, len(left))
+            *_, ready = await ctx.tick().sample(characters.ready)
+            if ready and left:
+                del left[0]
+
+    async def testbench(ctx):
+        others = [its.offset for its in TABLE.values() if its.name not in ("console", "console_state")]
+        for number, (character, slot) in enumerate(waiting):
+            ctx.set(ports.character_lost, lost := rng.randrange(2))
+            for offset in rng.sample(others, 3):
+                await host.read(ctx, offset)
+                await host.write(ctx, TABLE["console"].offset, 1)
+            assert await host.read(ctx, TABLE["console_state"].offset) == len(waiting) - number | lost << 31
+            assert await host.read(ctx, TABLE["console"].offset) == character | slot << 8 | 1 << 31
+        assert await host.read(ctx, TABLE["console"].offset) == 0
+
+    run(host, testbench, queue)
 
 
 class Run:
@@ -291,6 +324,9 @@ BUGS = [
     (f"{REGISTERS}._read", "kept.eq(self.counter_value[32:])", "kept.eq(self.counter_value[16:])",
      test_state_of_the_sm),
     (f"{REGISTERS}._read", "self.read & is_low", "self.read", test_state_of_the_sm),
+    (f"{REGISTERS}._character", "self.read & (self.read_address", "(self.read_address",
+     test_reading_the_console_takes_one_character),
+    (f"{REGISTERS}._character", "word | 1 << 31", "word", test_reading_the_console_takes_one_character),
     (f"{REGISTERS}._merge", "self.write_strobe[byte]", "self.write_strobe[0]", test_read_and_write_every_register),
     (f"{REGISTERS}._run", "self.sm_reset & self.idle", "self.sm_reset", test_a_reset_waits_for_the_bus_and_ends_no_run),
     (f"{REGISTERS}._run", "was_busy.eq(self.busy & ~self.sm_reset)", "was_busy.eq(self.busy)",

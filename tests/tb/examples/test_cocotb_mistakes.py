@@ -17,12 +17,15 @@ from tests.tb.examples import example_runs as examples
     (["export", "a.hex", "--test", "empty.py"], "--test takes the name of a module, without .py: --test empty"),
     (["export", "a.hex", "--test", "unknown"], "there is no module 'unknown'"),
     (["export", "a.hex", "--test", "empty"], "empty.py has no cocotb test"),
+    (["wishbone", "a.hex"], "there is no test for --bus wishbone: name your own with --test, or run metronome_sm_tb.v"),
 ])
 def test_a_mistake_is_one_line(tmp_path, arguments, words):
     (tmp_path / "export").mkdir()
     config = {"policies": {"value": ["lrr", "gtlo"]}, "fetch_policies": {"value": []}}
     about = {"bus": "line", "ports": [{"name": "policy", "width": 1}], "config": config}
     (tmp_path / "export" / "metronome_sm.json").write_text(json.dumps(about))
+    (tmp_path / "wishbone").mkdir()
+    (tmp_path / "wishbone" / "metronome_sm.json").write_text(json.dumps({**about, "bus": "wishbone"}))
     (tmp_path / "a.hex").write_text("")
     (tmp_path / "empty.py").write_text("x = 1\n")
     done = subprocess.run(

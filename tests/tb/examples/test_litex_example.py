@@ -1,4 +1,4 @@
-"""tb/examples/litex: the SM on the bus of a LiteX SoC runs vecadd from the SoC's RAMs."""
+"""tb/examples/litex: the SM on the bus of a LiteX SoC runs vecadd from the SoC's RAMs, by the exported module."""
 
 import importlib.util
 import json
@@ -14,16 +14,17 @@ pytestmark = [
     on("TINY"), pytest.mark.long,
     pytest.mark.skipif(
         any(importlib.util.find_spec(name) is None for name in ("litex", "migen")),
-        reason="needs the Python packages litex and migen, which make setup does not install",
+        reason="needs litex and migen: pip install -e '.[export]'",
     ),
 ]
 FOLDER = EXAMPLES / "litex"
 
 
-def test_the_soc_runs_vecadd(tmp_path):
+@pytest.mark.parametrize("bus", ["axi", "wishbone"])
+def test_the_soc_runs_vecadd(bus, tmp_path):
     launch, image = launched("vecadd", 8, tmp_path)
     own = counters_of(own_run(launch, 5))
-    export = write_export(tmp_path / "export", "axi")
+    export = write_export(tmp_path / "export", bus)
     call(sys.executable, FOLDER / "soc.py", export, image, "--output", "soc", cwd=tmp_path)
     call(
         "verilator", "--cc", "--exe", "--build", "-O3", "--x-initial", "0", "-Wno-fatal", "-Wno-lint", "-Wno-style",

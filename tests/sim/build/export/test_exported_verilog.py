@@ -60,28 +60,29 @@ def export(folder, config, bus="line", *, simulated=True):
     return folder
 
 
-@pytest.fixture(scope="module")
-def axi_folder(tmp_path_factory):
-    return export(tmp_path_factory.mktemp("axi"), TINY, "axi")
+@pytest.fixture(scope="module", params=["axi", "wishbone"])
+def bus_folder(request, tmp_path_factory):
+    return export(tmp_path_factory.mktemp(request.param), TINY, request.param)
 
 
-@pytest.mark.long  # tests/tb/examples/test_cocotb_axi_example.py runs it on Icarus
-def test_the_tools_read_the_sm_on_axi(axi_folder):
-    test_verilator_warns_of_nothing(axi_folder, "metronome_sm")
-    test_every_port_is_in_the_document_with_its_width(axi_folder, "metronome_sm")
-    about = json.loads((axi_folder / "metronome_sm.json").read_text())
-    assert about["registers"][0]["name"] == "identity" and "m_axi_awid" in {row["name"] for row in about["ports"]}
+@pytest.mark.long  # tests/sim/build/export/test_companions.py runs them on Icarus
+def test_the_tools_read_the_sm_on_a_bus(bus_folder):
+    test_verilator_warns_of_nothing(bus_folder, "metronome_sm")
+    test_every_port_is_in_the_document_with_its_width(bus_folder, "metronome_sm")
+    about = json.loads((bus_folder / "metronome_sm.json").read_text())
+    assert about["registers"][0]["name"] == "identity"
+    assert {"m_axi_awid", "m_wb_cyc"} & {row["name"] for row in about["ports"]}
 
 
 @pytest.mark.long  # the same
 @pytest.mark.skipif(shutil.which("iverilog") is None, reason="needs the Debian package iverilog")
-def test_icarus_reads_the_sm_on_axi(axi_folder):
-    test_icarus_warns_of_nothing(axi_folder, "metronome_sm")
+def test_icarus_reads_the_sm_on_a_bus(bus_folder):
+    test_icarus_warns_of_nothing(bus_folder, "metronome_sm")
 
 
 @pytest.mark.long
-def test_yosys_reads_the_sm_on_axi(axi_folder):
-    test_yosys_finds_nothing_wrong(axi_folder, "metronome_sm")
+def test_yosys_reads_the_sm_on_a_bus(bus_folder):
+    test_yosys_finds_nothing_wrong(bus_folder, "metronome_sm")
 
 
 @pytest.fixture(scope="module", params=[

@@ -109,10 +109,10 @@ def test_the_document_has_every_field_counter_and_cause():
 def test_the_page_has_every_port():
     chip = dataclasses.replace(TINY, probe=False, assertions=False)
     what = document_of(chip, TINY)
-    text = page(what, ["- how"])
+    text = page(what, ["- how"], ["try it"])
     for row in what["ports"]:
         assert f"| `{row['name']}` | {row['direction']} | {row['width']} |" in text
-    assert "0x80000000" in text and "stack_underflow" in text
+    assert "0x80000000" in text and "stack_underflow" in text and "\n- how\n" in text and "\ntry it\n" in text
 
 
 def test_each_cause_is_described():

@@ -29,7 +29,7 @@ class FakeBoard:
         for part in regions.parts:
             self.info += [part.first, part.size]
         self.registers = dict.fromkeys(PLACES.values(), 0)
-        self.registers[PLACES["identity"]], self.registers[PLACES["version"]] = 0x4D54524E, 1
+        self.registers[PLACES["identity"]], self.registers[PLACES["version"]] = 0x4D54524E, 2
         #: Called with the bytes of an answer; what it returns is what comes.
         self.line = lambda content: content
         #: Called when a run is started.

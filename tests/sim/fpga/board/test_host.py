@@ -48,7 +48,7 @@ def test_another_machine_is_refused():
 def test_other_registers_are_refused():
     board = FakeBoard()
     board.registers[PLACES["version"]] = 7
-    with pytest.raises(BoardError, match="version 7, and not of 0x4d54524e, version 1"):
+    with pytest.raises(BoardError, match="version 7, and not of 0x4d54524e, version 2"):
         Board(Link(board), CONFIG)
 
 
