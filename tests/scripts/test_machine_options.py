@@ -19,7 +19,7 @@ def synthesized(monkeypatch):
     """The configurations that `metronome synth` asks for."""
     seen = []
 
-    def synthesize(unit, config, options, progress, *, cells):
+    def synthesize(unit, config, options, progress, *, cells, target):
         seen.append(config)
         return SynthResult(unit, 10, 5, 1, 2, routes=(Route(1, 250.0),))
 
