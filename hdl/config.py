@@ -95,6 +95,9 @@ class SmConfig:
         unit="lines",
     )
 
+    fpu: bool = setting(
+        True, "The FPU, its registers and fcsr. Without it, the instructions of F are illegal (docs/isa.md).",
+    )
     # Latency of each unit (design.md section 4).
     latency_alu: int = setting(1, "integer arithmetic, branches and jumps; only 1 is built", unit="cycles")
     latency_mul: int = setting(4, "multiplications", unit="cycles")
@@ -142,6 +145,11 @@ class SmConfig:
     )
     oracles: bool = setting(
         True, "The two oracle schedulers (Crouzet 2024, section VI-A4); without them their counters stay 0.",
+    )
+    research_counters: bool = setting(
+        True,
+        "The counters of docs/counters.md. Without them only total_cycles, mcycle and minstret remain: the CSRs of the "
+        "others read 0, and reports show none of them.",
     )
     all_counters: bool = setting(
         True,
@@ -226,6 +234,11 @@ class SmConfig:
     def ordered(self) -> bool:
         """Whether accesses can be looked up in the order of a list."""
         return self.channels is Channels.ORDERED
+
+    @property
+    def registers(self) -> int:
+        """Registers of a warp: 32 integer ones, and 32 of the FPU if there is one."""
+        return 64 if self.fpu else 32
 
     @property
     def buffer_depth(self) -> int:

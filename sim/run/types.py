@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from metronome.hdl.config import SmConfig
-from metronome.hdl.layouts.counters import COUNTERS, StallReason
+from metronome.hdl.layouts.counters import COUNTERS, TOTAL, StallReason
 from metronome.hdl.layouts.waits import STARVATION_CYCLES
 
 from ..machine.memory.dram.device import Command
@@ -132,6 +132,13 @@ def no_counts() -> dict[str, Any]:
     return {counter.name: dict.fromkeys(reasons, 0) if counter.by_reason else 0 for counter in COUNTERS}
 
 
+def present(config: SmConfig, counters: dict[str, Any]) -> dict[str, Any]:
+    """Return the counters of a machine, with None for those that it does not have."""
+    if config.research_counters:
+        return counters
+    return {name: value if name == TOTAL else None for name, value in counters.items()}
+
+
 @dataclass(kw_only=True)
 class RunResult:
     """How a program ended, and the state that it left.
@@ -140,8 +147,8 @@ class RunResult:
     each waits at a barrier or in wspawn, or jumps to itself), ``assertion`` (a hardware assertion) or ``mismatch``
     (lock step). ``total_cycles`` counts from the cycle in which ``start`` was high to the last one with
     ``busy``. ``counters`` are those of :data:`hdl.layouts.counters.COUNTERS` (``stalls`` by :class:`StallReason`
-    name in lower case), all 0 if the program did not stop by itself (``mismatch``). ``events`` comes from
-    :func:`sim.build.records.decode_records`. ``region``: the simulation's statistics of the measured region, None in
+    name in lower case), all 0 if the program did not stop by itself (``mismatch``), and None if the machine lacks them.
+    ``events`` comes from :func:`sim.build.records.decode_records`. ``region``: the simulation's statistics of the measured region, None in
     a build without a probe. ``cycles_per_second`` excludes building and the start of the process. ``memcheck``: the
     memory checker's findings, None if it was not requested; ``leftovers``: its findings if the host were to read
     certain places (:func:`sim.run.memcheck.results`).

@@ -98,6 +98,11 @@ class _UnitPair(Component):
         return m
 
 
+def _decoder(config: SmConfig) -> wiring.Component:
+    """The decoder of the configuration's instructions."""
+    return Decoder(prediction=config.prediction, ordered=config.ordered, fpu=config.fpu)
+
+
 def _front_end(config: SmConfig) -> wiring.Component:
     """The front end for the configuration's coordination scheme."""
     return FrontEnd(config)
@@ -126,7 +131,7 @@ UNITS: dict[str, UnitEntry] = {
     "warps": UnitEntry("fetch pc and pending control flow of every warp", WarpTable),
     "icache_store": UnitEntry("tags, data and replacement of the I-cache", ICacheStore),
     "misses": UnitEntry("the I-cache's MSHRs", MissUnit),
-    "decode": UnitEntry("the decoder", lambda config: Decoder(prediction=config.prediction, ordered=config.ordered)),
+    "decode": UnitEntry("the decoder", _decoder),
     "buffers": UnitEntry("the instruction buffers", InstructionBuffers),
     "issue": UnitEntry("scoreboard, operand read, writeback", IssueStage),
     "scoreboard": UnitEntry("pending registers and the readiness of every head", Scoreboard),
