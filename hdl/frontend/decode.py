@@ -22,9 +22,9 @@ class Decoder(Component):
       an error; the word does not matter) it is unit SYSTEM, op FETCH_FAULT. All other fields are then 0.
     - A register number whose ``use_``/``writes_`` flag is clear is 0, and so is ``imm`` where there is no immediate,
       and ``rm`` where there is no rounding mode. Integer x0 has its flag clear: an unused source reads as 0.
-    - With ``fpu``, ``info.drain`` is set for an access to fflags, frm or fcsr, whatever it does with it. If ``ordered``,
-      it and ``info.fence`` are both set for an access to mregion, and for no other instruction; ``info.store`` too if
-      it is a csrrwi that begins the region.
+    - With ``fpu``, ``info.drain`` is set for an access to fflags, frm or fcsr, whatever it does with it. If
+      ``ordered``, it and ``info.fence`` are both set for an access to mregion, and for no other instruction;
+      ``info.store`` too if it is a csrrwi that begins the region.
     - ``predicted`` (only with ``Prediction.BTFN``): a ``jal`` or a backward branch. Such a ``jal`` needs no resolution,
       so its ``info.control`` is clear.
 
