@@ -95,6 +95,9 @@ class SmConfig:
         unit="lines",
     )
 
+    fpu: bool = setting(
+        True, "The FPU, its registers and fcsr. Without it, the instructions of F are illegal (docs/isa.md).",
+    )
     # The back end (design.md section 4).
     issue_latency: int = setting(
         2, "from an instruction's selection to stage X; 3: with a register between register file and units",
@@ -147,6 +150,11 @@ class SmConfig:
     )
     oracles: bool = setting(
         True, "The two oracle schedulers (Crouzet 2024, section VI-A4); without them their counters stay 0.",
+    )
+    research_counters: bool = setting(
+        True,
+        "The counters of docs/counters.md. Without them only total_cycles, mcycle and minstret remain: the CSRs of the "
+        "others read 0, and reports show none of them.",
     )
     all_counters: bool = setting(
         True,
@@ -232,6 +240,11 @@ class SmConfig:
     def ordered(self) -> bool:
         """Whether accesses can be looked up in the order of a list."""
         return self.channels is Channels.ORDERED
+
+    @property
+    def registers(self) -> int:
+        """Registers of a warp: 32 integer ones, and 32 of the FPU if there is one."""
+        return 64 if self.fpu else 32
 
     @property
     def buffer_depth(self) -> int:

@@ -19,16 +19,13 @@ from .mul import MulUnit
 
 __all__ = ["ComputeUnits"]
 
-_UNITS = {
-    Unit.ALU: AluUnit, Unit.MUL: MulUnit, Unit.DIV: DivUnit,
-    Unit.FMISC: FmiscUnit,
-}
+_UNITS = {Unit.ALU: AluUnit, Unit.MUL: MulUnit, Unit.DIV: DivUnit}
 #: These share the normalisation and rounding, and have one result.
 _FLOAT = (Unit.FMA, Unit.FCVT, Unit.FDIV)
 
 
 class ComputeUnits(Component):
-    """The integer and floating-point units over all lanes.
+    """The integer and floating-point units over all lanes; without FPU the integer ones.
 
     An instruction has its result its unit's latency after stage X, in W, and only then. Pipelined units
     take one instruction a cycle; DIV and FDIV may get none while they are busy (see their contracts). Reset abandons
@@ -65,7 +62,8 @@ class ComputeUnits(Component):
                 a[lane].eq(Mux(decoded.use_pc, x.entry.pc, x.rs1[lane])),
                 b[lane].eq(Mux(decoded.use_imm, decoded.imm, x.rs2[lane])),
             ]
-        m.submodules.float = units[_FLOAT] = FloatUnit(config)
+        if config.fpu:
+            self._add_fpu(m, units)
         for names, component in units.items():
             m.d.comb += [
                 component.valid.eq(x.valid & reduce(or_, (decoded.info.unit == unit for unit in names))),
@@ -75,11 +73,16 @@ class ComputeUnits(Component):
                 component.a.eq(a if Unit.ALU in names else x.rs1),
                 component.b.eq(b if Unit.ALU in names else x.rs2),
             ]
-        m.d.comb += [units[_FLOAT].op_unit.eq(decoded.info.unit), units[_FLOAT].c.eq(x.rs3)]
-        for component in (units[_FLOAT], units[Unit.FMISC,]):
-            m.d.comb += component.rm.eq(self.rm)
         self._choose(m, units)
         return m
+
+    def _add_fpu(self, m: Module, units: dict[tuple[Unit, ...], Component]) -> None:
+        m.submodules.fmisc = units[Unit.FMISC,] = fmisc = FmiscUnit(self._config)
+        m.submodules.float = units[_FLOAT] = arithmetic = FloatUnit(self._config)
+        m.d.comb += [
+            arithmetic.op_unit.eq(self.x.entry.decoded.info.unit), arithmetic.c.eq(self.x.rs3),
+            arithmetic.rm.eq(self.rm), fmisc.rm.eq(self.rm),
+        ]
 
     def _choose(self, m: Module, units: dict[tuple[Unit, ...], Component]) -> None:
         lanes = [self.scalar | Mux(self.add_lane, lane, 0) for lane in range(self._config.threads)]

@@ -94,8 +94,9 @@ class ControlUnit(Component):
                     self._finish_csr(m, csr)
                 with m.Case(Unit.SYSTEM):
                     self._system(m)
-                with m.Case(*FLOAT_UNITS):
-                    self._round(m)
+                if config.fpu:
+                    with m.Case(*FLOAT_UNITS):
+                        self._round(m)
         self._resolve(m, simt)
         lanes = sum((x.mask[i] for i in range(config.threads)), Const(0, 1))
         retired = Signal(range(config.threads + 1))

@@ -14,8 +14,11 @@ from ..lib.component import Component
 
 __all__ = ["CsrUnit"]
 
-#: misa: MXL = 1 (32 bits), extensions I, M, F and X (the SIMT extension).
-MISA = 1 << 30 | 1 << (ord("I") - 65) | 1 << (ord("M") - 65) | 1 << (ord("F") - 65) | 1 << (ord("X") - 65)
+
+def misa(config: SmConfig) -> int:
+    """The value of misa: MXL = 1 (32 bits), extensions I, M, F if there is an FPU, and X (the SIMT extension)."""
+    return 1 << 30 | sum(1 << (ord(extension) - 65) for extension in ("IMFX" if config.fpu else "IMX"))
+
 
 #: Number bits 11..10 of a read-only CSR (RISC-V privileged specification, section 2.1).
 READ_ONLY = 0b11
@@ -25,7 +28,7 @@ _HIGH = 0x80
 
 
 class CsrUnit(Component):
-    """All CSRs of isa.md.
+    """All CSRs of isa.md; without FPU those of fcsr do not exist, without research counters theirs read 0.
 
     An access is made in stage X: its read is combinational, its write takes effect at the end of the cycle. One access
     a cycle. An access to an unknown CSR changes nothing. A launch clears mcycle and minstret; fcsr, mregion, morder,
@@ -131,10 +134,8 @@ class CsrUnit(Component):
         mine = fcsr[self.warp]
         hart_base = config.core_id * config.harts
         rows: list[tuple[list[int], Value]] = [
-            ([Csr.FFLAGS], mine[:5]),
-            ([Csr.FRM], mine[5:]),
-            ([Csr.FCSR], mine),
-            ([Csr.MISA], Const(MISA, 32)),
+            *([([Csr.FFLAGS], mine[:5]), ([Csr.FRM], mine[5:]), ([Csr.FCSR], mine)] if config.fpu else []),
+            ([Csr.MISA], Const(misa(config), 32)),
             ([Csr.MSCRATCH], scratch),
             ([Csr.MCYCLE], cycle[:32]),
             ([Csr.MCYCLEH], cycle[32:]),
@@ -155,7 +156,7 @@ class CsrUnit(Component):
             rows.append(([Csr.MORDER], self._list))
         if config.policy_csr:
             rows.append(([Csr.MPOLICY], self._policy.as_value()))
-        lows = [low for counter in COUNTERS for low, _ in counter.numbers()]
+        lows = [low for counter in COUNTERS for low, _ in counter.numbers()] if config.research_counters else []
         rows += [(lows, self.counter_value[:32]), ([low + _HIGH for low in lows], self.counter_value[32:])]
         listed = {number for numbers, _ in rows for number in numbers}
         zeros = sorted(

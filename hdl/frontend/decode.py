@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 from ..config import Prediction
 from ..isa.csrs import FLOAT_CSRS, ORDER_CSRS
 from ..isa.ops import OP_BITS, STORE_BIT, BranchOp, SystemOp, Unit
-from ..isa.table import INSTRUCTIONS, ImmFormat, Instruction, RegFile
+from ..isa.table import ImmFormat, Instruction, RegFile, instructions
 from ..layouts.decoded import Decoded
 from ..lib.component import Component
 
@@ -22,9 +22,9 @@ class Decoder(Component):
       an error; the word does not matter) it is unit SYSTEM, op FETCH_FAULT. All other fields are then 0.
     - A register number whose ``use_``/``writes_`` flag is clear is 0, and so is ``imm`` where there is no immediate,
       and ``rm`` where there is no rounding mode. Integer x0 has its flag clear: an unused source reads as 0.
-    - ``info.drain`` is set for an access to fflags, frm or fcsr, whatever the instruction does with it. If ``ordered``,
-      it and ``info.fence`` are both set for an access to mregion, and for no other instruction; ``info.store`` too if
-      it is a csrrwi that begins the region.
+    - With ``fpu``, ``info.drain`` is set for an access to fflags, frm or fcsr, whatever it does with it. If
+      ``ordered``, it and ``info.fence`` are both set for an access to mregion, and for no other instruction;
+      ``info.store`` too if it is a csrrwi that begins the region.
     - ``predicted`` (only with ``Prediction.BTFN``): a ``jal`` or a backward branch. Such a ``jal`` needs no resolution,
       so its ``info.control`` is clear.
 
@@ -36,11 +36,14 @@ class Decoder(Component):
         Decides which instructions set ``predicted``.
     ordered : bool
         Whether an access to mregion waits for the load/store unit.
+    fpu : bool
+        Whether the instructions of F are in the table.
     """
 
-    def __init__(self, *, prediction: Prediction = Prediction.NOT_TAKEN, ordered: bool = False):
+    def __init__(self, *, prediction: Prediction = Prediction.NOT_TAKEN, ordered: bool = False, fpu: bool = True):
         self._follows = prediction is Prediction.BTFN
         self._ordered = ordered
+        self._fpu, self._rows = fpu, instructions(fpu)
         super().__init__({
             "instruction": In(32),  # the word
             "fetch_error": In(1),  # memory answered its fetch with an error: the word does not matter
@@ -53,11 +56,11 @@ class Decoder(Component):
         word = Signal(32)
         m.d.comb += word.eq(Mux(self.fetch_error, 0, self.instruction))
 
-        match = _match_rows(m, word)
+        match = _match_rows(m, word, self._rows)
 
         def where(condition: Callable[[Instruction], object]) -> Value:
             """1 iff the word is a row for which the condition holds."""
-            return _any(match[row.mnemonic] for row in INSTRUCTIONS if condition(row))
+            return _any(match[row.mnemonic] for row in self._rows if condition(row))
 
         def reads(numbers: Iterable[int]) -> Value:
             """1 iff the word is an access to one of these CSRs."""
@@ -84,7 +87,7 @@ class Decoder(Component):
                 where(lambda row: row.unit is Unit.LSU and row.op.value & STORE_BIT)
                 | (match["csrrwi"] & reads(ORDER_CSRS) & word[15] if self._ordered else 0)
             ),
-            info.drain.eq(reads(FLOAT_CSRS | ORDER_CSRS if self._ordered else FLOAT_CSRS)),
+            info.drain.eq(reads((FLOAT_CSRS if self._fpu else set()) | (ORDER_CSRS if self._ordered else set()))),
         ]
         operands = {"rd": (info.writes_rd, 7), "rs1": (info.use_rs1, 15), "rs2": (info.use_rs2, 20),
                     "rs3": (info.use_rs3, 27)}
@@ -109,11 +112,11 @@ def jump_offset(word: Value) -> Value:
     )
 
 
-def _match_rows(m: Module, word: Value) -> dict[str, Value]:
+def _match_rows(m: Module, word: Value, rows: Iterable[Instruction]) -> dict[str, Value]:
     """One bit per row, by mnemonic. Each field of the word is compared with each of its values once, for all rows."""
     compared: dict[tuple[int, int, int], Signal] = {}
     match: dict[str, Value] = {}
-    for row in INSTRUCTIONS:
+    for row in rows:
         parts = []
         for low, high in ((0, 7), (7, 12), (12, 15), (15, 20), (20, 25), (25, 32)):
             used = [bit for bit in range(low, high) if row.mask >> bit & 1]

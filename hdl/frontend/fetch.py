@@ -75,7 +75,7 @@ class FetchPipeline(Component):
         m.submodules.store = store = (ICacheStore if self._config.icache_bytes else LineStore)(self._config)
         m.submodules.misses = misses = MissUnit(self._config)
         m.submodules.decoder = decoder = Decoder(
-            prediction=self._config.prediction, ordered=self._config.ordered,
+            prediction=self._config.prediction, ordered=self._config.ordered, fpu=self._config.fpu,
         )
         squash = Signal(self._config.warps, name="any_squash")
         lookup, last, scattered = self._stages(m, store, squash)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from .ops import AluOp, BranchOp, CsrOp, DivOp, FcvtOp, FdivOp, FmaOp, FmiscOp, LsuOp, MulOp, SimtOp, SystemOp, Unit
 
-__all__ = ["INSTRUCTIONS", "ImmFormat", "Instruction", "Op", "RegFile"]
+__all__ = ["INSTRUCTIONS", "ImmFormat", "Instruction", "Op", "RegFile", "instructions"]
 
 FloatOp = FmaOp | FcvtOp | FdivOp | FmiscOp
 Op = AluOp | BranchOp | CsrOp | DivOp | LsuOp | MulOp | SimtOp | SystemOp | FloatOp
@@ -269,3 +269,9 @@ _RV32F = (
 
 #: Every instruction of the SM.
 INSTRUCTIONS: tuple[Instruction, ...] = _RV32I + _ZIFENCEI + _ZICSR + _RV32M + _ZICOND + _SIMT + _RV32F
+_WITHOUT_FPU = tuple(row for row in INSTRUCTIONS if not row.fp)
+
+
+def instructions(fpu: bool) -> tuple[Instruction, ...]:
+    """Every instruction of an SM with or without an FPU."""
+    return INSTRUCTIONS if fpu else _WITHOUT_FPU

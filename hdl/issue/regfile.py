@@ -9,13 +9,12 @@ from ..config import SmConfig
 from ..layouts.decoded import Decoded
 from ..layouts.events import write_event_layout
 from ..lib.component import Component
-from .scoreboard import REGISTERS
 
 __all__ = ["RegisterFile"]
 
 
 class RegisterFile(Component):
-    """Integer and floating-point registers of every warp, one word per lane.
+    """Integer and floating-point registers of every warp, one word per lane; without FPU only integer ones.
 
     One read of three registers and one write a cycle. A value written in cycle c is visible to reads addressed in c+1
     or later. Registers are not reset (in simulation and on an FPGA they start as 0).
@@ -30,6 +29,7 @@ class RegisterFile(Component):
             "rs1": Out(lanes),  # in t+2; 0 where the instruction has no such source
             "rs2": Out(lanes),  # in t+2; 0 where the instruction has no such source
             #: In t+2; where the instruction has no such source it keeps its value, so that later logic does not toggle.
+            #: Without FPU it is 0.
             "rs3": Out(lanes),
             #: The register write of this cycle (W): the values of the lanes in its mask; x0 may not be written.
             "write": In(write_event_layout(config)),
@@ -39,11 +39,12 @@ class RegisterFile(Component):
         m = Module()
         config = self._config
         m.submodules.registers = registers = Memory(
-            shape=32 * config.threads, depth=REGISTERS << config.warp_bits, init=[],
+            shape=32 * config.threads, depth=config.registers << config.warp_bits, init=[],
         )
+        bits = (config.registers - 1).bit_length()
         write, value = registers.write_port(granularity=32), self.write.value
         m.d.comb += [
-            write.addr.eq(Cat(value.rd, value.warp)),
+            write.addr.eq(Cat(value.rd[:bits], value.warp)),
             write.data.eq(value.data.as_value()),
             write.en.eq(Mux(self.write.valid, value.mask, 0)),
         ]
@@ -52,14 +53,15 @@ class RegisterFile(Component):
             read = registers.read_port()
             # An unused source is register number 0 (x0), which is never written and so holds 0.
             m.d.comb += [
-                read.addr.eq(Cat(Mux(used, source, 0), self.warp)),
+                read.addr.eq(Cat(Mux(used, source[:bits], 0), self.warp)),
                 read.en.eq(1),
                 out.eq(read.data),
             ]
-        read = registers.read_port()
-        m.d.comb += [
-            read.addr.eq(Cat(info.rs3, self.warp)),
-            read.en.eq(info.use_rs3),
-            self.rs3.eq(read.data),
-        ]
+        if config.fpu:
+            read = registers.read_port()
+            m.d.comb += [
+                read.addr.eq(Cat(info.rs3, self.warp)),
+                read.en.eq(info.use_rs3),
+                self.rs3.eq(read.data),
+            ]
         return m

@@ -17,10 +17,8 @@ from ..lib.component import Component
 from ..lib.onehot import one_hot
 from .writeback import load_release_signature, release_signature, takes_slot
 
-__all__ = ["REGISTERS", "Scoreboard"]
+__all__ = ["Scoreboard"]
 
-#: Integer and floating-point registers of a warp.
-REGISTERS = 64
 #: Pending bits in a word of a memory: 16 words are one distributed memory (TRELLIS_DPR16X4 of ECP5).
 _WORD = 4
 _BIT_BITS = (_WORD - 1).bit_length()
@@ -98,13 +96,14 @@ class Scoreboard(Component):
         released = [f"released{port}" if port else "released" for port in range(len(releases))]
         memories = {
             # The last claim of each register (1: a load or store): it counts while the register is pending.
-            name: Memory(shape=_WORD, depth=REGISTERS // _WORD, init=[]) for name in ("claimed", *released, "by_load")
+            name: Memory(shape=_WORD, depth=self._config.registers // _WORD, init=[])
+            for name in ("claimed", *released, "by_load")
         }
         writes = {}
         for name, memory in memories.items():
             m.submodules[f"{name}_{w}"] = memory
             writes[name] = memory.write_port()
-        in_use = Signal(REGISTERS // _WORD, name=f"in_use_{w}")
+        in_use = Signal(self._config.registers // _WORD, name=f"in_use_{w}")
 
         def word(name: str, register: Value) -> Value:
             port = memories[name].read_port(domain="comb")
@@ -145,7 +144,7 @@ class Scoreboard(Component):
         """Count a warp's pending registers, and its instructions in flight that raise flags and write no register."""
         # One is selected a cycle, and each of the latter is released within its unit's latency and 2.
         flags = 2 + max(unit_latencies(self._config)[unit] for unit in FLOAT_UNITS)
-        count = Signal(range(REGISTERS + flags), name=f"under_way_{w}")
+        count = Signal(range(self._config.registers + flags), name=f"under_way_{w}")
         claimed = self.claim[w] | self.claim_flags[w]
         one, two = (reduce(xor, releases), reduce(and_, releases)) if releases[1:] else (releases[0], Const(0, 1))
         with m.If(claimed & ~(one | two)):

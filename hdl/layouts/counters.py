@@ -11,8 +11,8 @@ from ..described import DescribedEnum
 if TYPE_CHECKING:
     from amaranth.lib import data
 
-__all__ = ["COUNTERS", "COUNTER_BITS", "REASON_BITS", "Counter", "StallReason", "counter_names", "counter_places",
-           "counters_layout"]
+__all__ = ["COUNTERS", "COUNTER_BITS", "REASON_BITS", "TOTAL", "Counter", "StallReason", "counter_names",
+           "counter_places", "counters_layout"]
 
 COUNTER_BITS = 48
 
@@ -64,9 +64,12 @@ class Counter:
             yield from enumerate(reasons, self.csr)
 
 
+#: The only counter of a machine without research counters.
+TOTAL = "total_cycles"
+
 #: All but ``total_cycles`` run only inside the measured region (isa.md, mregion).
 COUNTERS = (
-    Counter(name="total_cycles", csr=None, about="cycles with busy high: from the cycle after the launch to the end"),
+    Counter(name=TOTAL, csr=None, about="cycles with busy high: from the cycle after the launch to the end"),
     Counter(name="cycles", csr=None, title="cycles", share=True, about="cycles of the region"),
     Counter(name="committed_threads", csr=None, title="thread-instructions",
             about="thread-instructions: `committed`, each with its number of active lanes (CSR 0xB02, minstret, "

@@ -9,14 +9,19 @@ from amaranth.lib.memory import Memory
 
 __all__ = ["block_memory", "registered_read"]
 
+#: The most words that are in flip-flops instead.
+_FEW = 2
+
 
 def block_memory(*, shape: Any, depth: int) -> Memory:
     """A memory for block RAM, read by :func:`registered_read`. Its initial contents mean nothing.
 
+    One of two words or less is in flip-flops: a block for every 36 bits of a word would be almost empty.
+
     May never happen: use of a word that was read in the cycle in which it was written. No ECP5 block promises the old
     word then; to provide it, Yosys would add a register and a multiplexer, as wide as a word, beside the block.
     """
-    attributes: dict[str, Any] = {"ram_style": "block", "no_rw_check": 1}
+    attributes: dict[str, Any] = {"ram_style": "registers" if depth <= _FEW else "block", "no_rw_check": 1}
     return Memory(shape=shape, depth=depth, init=[], attrs=attributes)
 
 

@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..config import SmConfig
 from ..isa.ops import Unit
-from ..layouts.counters import COUNTER_BITS, COUNTERS, REASON_BITS, StallReason, counter_places, counters_layout
+from ..layouts.counters import COUNTER_BITS, COUNTERS, REASON_BITS, TOTAL, StallReason, counter_places, counters_layout
 from ..layouts.events import control_event_layout, front_event_layout, issue_event_layout
 from ..lib.component import Component
 from ..lib.lane_vectors import pick
@@ -71,7 +71,8 @@ class Counters(Component):
     """Counts what :data:`hdl.layouts.counters.COUNTERS` names.
 
     A selection counts if the region is open in its cycle, so that committed + nops + stalls = cycles. Properties of the
-    instruction known only in stage X count for the region of its selection, too. Reset: all 0.
+    instruction known only in stage X count for the region of its selection, too. Without research counters only
+    total_cycles exists, and the others are 0. Reset: all 0.
     """
 
     def __init__(self, config: SmConfig) -> None:
@@ -95,11 +96,20 @@ class Counters(Component):
         if unlike:
             names = ", ".join(sorted(unlike))
             raise ValueError(f"a counter needs a line in hdl.layouts.counters and one in hdl.observe.counters: {names}")
-        if self._config.all_counters:
+        if not self._config.research_counters:
+            self._total(m, steps[TOTAL])
+        elif self._config.all_counters:
             self._registers(m, steps)
         else:
             self._memory(m, steps)
         return m
+
+    def _total(self, m: Module, step: Value) -> None:
+        total = Signal(COUNTER_BITS)
+        m.d.sync += total.eq(Mux(self.start, 0, total + step))
+        m.d.comb += self.value.eq(total)
+        if self._config.all_counters:
+            m.d.comb += self.values[TOTAL].eq(total)
 
     def _registers(self, m: Module, steps: dict[str, Value]) -> None:
         values = self.values

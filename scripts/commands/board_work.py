@@ -19,7 +19,7 @@ from ..output.tables import new_table
 from ..process.errors import Exit, UsageError
 from ..process.progress import print_console, show_progress
 from ..process.terminal import Console
-from .result import Outcome, add_counters
+from .result import Outcome, add_counters, not_measured
 
 if TYPE_CHECKING:
     from metronome.sim.fpga.board.bitstream import Bitstream
@@ -205,7 +205,7 @@ class Runs:
         table.add_row("total cycles", f"{result.total_cycles}, {1e3 * seconds:.3f} ms at {clock_hz / 1e6:g} MHz")
         cycles = outcome.cycles
         if cycles is None:
-            table.add_row("cycles", "not measured: the program never opened the region (CSR 0x7C0)")
+            table.add_row("cycles", not_measured(launch, config))
         else:
             add_counters(table, outcome, cycles)
         return table

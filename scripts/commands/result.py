@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from rich.markup import escape
 from rich.table import Table
 
-from metronome.hdl.config import Coordination
+from metronome.hdl.config import Coordination, SmConfig
 from metronome.hdl.layouts.counters import COUNTERS
 from metronome.sim.machine.engines import Engine
 from metronome.sim.machine.memory.names import DRAM_MODELS
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from metronome.sim.program.kernels import Launch
     from metronome.sim.run.types import RunRequest
 
-__all__ = ["Outcome", "add_counters", "memory_of", "notes_on", "print_outcome"]
+__all__ = ["Outcome", "add_counters", "memory_of", "not_measured", "notes_on", "print_outcome"]
 
 #: Ends of a run other than by itself, and their exit statuses.
 _STATUS = {"fault": Exit.FAULT, "hang": Exit.CYCLE_LIMIT, "deadlock": Exit.CYCLE_LIMIT}
@@ -81,8 +81,10 @@ def add_counters(table: Table, outcome: Outcome, cycles: int) -> None:
             table.add_row("thread-instructions per cycle", f"{counters[counter.name] / cycles:.3f}")
 
 
-def _not_measured(launch: Launch) -> str:
+def not_measured(launch: Launch, config: SmConfig) -> str:
     """Return the reason why the cycles of the measured region are missing."""
+    if not config.research_counters:
+        return "absent: this machine has only total_cycles (research_counters=false)"
     if launch.region is not None:
         return f"not measured: the program never called {launch.region} (--region)"
     return "not measured: the program never opened the region (CSR 0x7C0)" + (
@@ -112,7 +114,7 @@ def _table(outcome: Outcome) -> Table:
     table.add_row("total cycles", f"{outcome.result.total_cycles}")
     cycles = outcome.cycles
     if cycles is None:
-        table.add_row("cycles", _not_measured(outcome.launch))
+        table.add_row("cycles", not_measured(outcome.launch, config))
     else:
         add_counters(table, outcome, cycles)
         if outcome.result.region is not None:

@@ -45,7 +45,8 @@ def _table(outcomes: Sequence[Outcome], varied: Sequence[str]) -> Table:
         cycles, counters = outcome.cycles, outcome.counters
         row = [*(outcome.machine.settings[name] for name in varied), *(its[name] for name in names)]
         if outcome.exit_status != Exit.PASSED or cycles is None:
-            table.add_row(*row, "no region" if outcome.exit_status == Exit.PASSED else outcome.exit_status.name.lower())
+            missing = "no region" if outcome.config.research_counters else "no counter"
+            table.add_row(*row, missing if outcome.exit_status == Exit.PASSED else outcome.exit_status.name.lower())
             continue
         ipc = outcome.rates()["ipc"] or 0.0
         first = first or ipc

@@ -17,10 +17,11 @@ from ..options.schemes import SchemeOptions, chip_of
 from ..output.outputs import refuse_inputs, require_writable
 from ..process.errors import UsageError
 from .synth_price import price as show_price
+from .synth_targets import DeviceOptions, as_json, targets_of
 from .synth_work import Work
 
 if TYPE_CHECKING:
-    from metronome.sim.fpga.synth import Options
+    from metronome.sim.fpga.synth import Options, Target
     from metronome.sim.fpga.synth.committed import UnitRow
 
 __all__ = ["synth"]
@@ -109,28 +110,30 @@ def synth(
     unit: Annotated[
         str | None, typer.Option(metavar="NAME", help="frontend, select_loop, scheduler, buffers, ..., sm.")
     ] = None,
-    machine: MachineOptions, scheme: SchemeOptions, routing: RoutingOptions, figures: FigureOptions,
-    table: PriceOptions, files: FileOptions,
+    machine: MachineOptions, scheme: SchemeOptions, fpga: DeviceOptions, routing: RoutingOptions,
+    figures: FigureOptions, table: PriceOptions, files: FileOptions,
 ) -> int:
-    """Synthesise, place and route one unit for a Lattice ECP5-85 (speed grade 6), and report area and clock rate."""
+    """Synthesise, place and route one unit for an FPGA (default: Lattice ECP5-85, grade 6); report area and rate."""
     from metronome.sim.fpga.synth import UNITS
 
     _check_options(ctx, unit, figures, price=table.price)
+    targets = targets_of(ctx, fpga, figures, price=table.price)
     if unit is None and not figures.breakdown and not table.price:
         raise UsageError(f"name a unit with --unit: {', '.join(UNITS)}; or --breakdown; or --price")
     unit = choose("--unit", "sm" if unit is None else unit, UNITS)
     within("--depth", figures.depth, 1, _MAX_DEPTH)
-    options = _routing(routing, _seeds(routing.seed, routing.seeds or (_PRICE_SEEDS if table.price else None)))
-    if figures.area:
-        options = []
+    seeds = _seeds(routing.seed, routing.seeds or (_PRICE_SEEDS if table.price else None))
+    placed = [] if figures.area or figures.breakdown else targets
+    options = [one for target in placed for one in _routing(routing, seeds, target)]
     target = json_target(files.json_file)
     if table.price:
-        return show_price(options, table.only, table.output, files.json_file, target)
+        return show_price(targets, options, table.only, table.output, files.json_file, target)
     asked = machine_of(machine)
     config = chip_of(asked, scheme)
     log_path = None if files.log is None else require_writable(files.log, "--log", ".log", ".txt")
     refuse_inputs(target, {"--config": machine.config_file}, [("--log", log_path)] if log_path else [])
-    work = Work(unit, config, files.json_file, target, log_path, _asked(asked, config))
+    work = Work(unit, config, files.json_file, target, log_path, _asked(asked, config) | as_json(targets[0]),
+                targets[0])
     if figures.breakdown:
         return work.break_down(figures.depth, figures.cells)
     striven = routing.freq if given(ctx, ("freq",)) else None
@@ -164,15 +167,20 @@ def _seeds(seed: int, seeds: str | None) -> list[int]:
     return list(dict.fromkeys(map(int, texts)))
 
 
-def _routing(asked: RoutingOptions, seeds: Iterable[int]) -> list[Options]:
-    from metronome.sim.fpga.synth import Options
+def _routing(asked: RoutingOptions, seeds: Iterable[int], target: Target) -> list[Options]:
+    from metronome.sim.fpga.synth import options_for
     from metronome.sim.fpga.synth.flow import PLACERS
 
     placer = choose("--placer", asked.placer, PLACERS)
     for option, value, most in (("--freq", asked.freq, _MAX_FREQ), ("--minutes", asked.minutes, _MAX_MINUTES)):
         if not 0 < value <= most:
             raise UsageError(f"{option} must be a number above 0 and at most {most}, not {value:g}")
-    return [Options(freq=asked.freq, seed=seed, minutes=asked.minutes, placer=placer) for seed in seeds]
+    router = target.family.router
+    if router is None:
+        return []
+    if placer not in router.placers:
+        raise UsageError(f"--placer {placer}: {router.name} has only {', '.join(router.placers)}")
+    return [options_for(target, freq=asked.freq, seed=seed, minutes=asked.minutes, placer=placer) for seed in seeds]
 
 
 def _committed(unit: str, config: SmConfig) -> UnitRow:
@@ -190,5 +198,5 @@ def _asked(asked: Machine, config: SmConfig) -> dict[str, object]:
         "warps": config.warps, "threads": config.threads, "mode": config.coordination.value,
         "policy": config.policies[0], "fetch": config.fetch_policies[0] if config.fetch_policies else None,
         "policy_files": files_of((*config.policies, *config.fetch_policies)),
-        "prediction": config.prediction.value, "device": "LFE5U-85F",
+        "prediction": config.prediction.value,
     }

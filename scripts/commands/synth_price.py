@@ -17,16 +17,16 @@ from ..process.progress import show_progress
 from ..process.terminal import Console
 
 if TYPE_CHECKING:
-    from metronome.sim.fpga.synth import Options
+    from metronome.sim.fpga.synth import Options, Target
 
 __all__ = ["price"]
 
 _KINDS = ("md", "csv", "json", "svg")
 
 
-def price(options: Sequence[Options], only: str | None, output: str | None, json_file: str | None,
-          target: Path | None) -> int:
-    """Measure the rows of the table, show it, and write ``output``.md, .csv, .json and .svg.
+def price(fpgas: Sequence[Target], options: Sequence[Options], only: str | None, output: str | None,
+          json_file: str | None, target: Path | None) -> int:
+    """Measure the rows of the table on each FPGA, show it, and write ``output``.md, .csv, .json and .svg.
 
     Returns
     -------
@@ -36,7 +36,7 @@ def price(options: Sequence[Options], only: str | None, output: str | None, json
     from metronome.sim.fpga.synth.price_figure import figure
 
     try:
-        rows = prices.chosen(["*"] if only is None else listed("--only", only))
+        rows = prices.on(fpgas, prices.chosen(["*"] if only is None else listed("--only", only)))
     except ValueError as error:
         raise UsageError(f"--only: {error}") from None
     if output is not None and output.endswith(tuple(f".{kind}" for kind in _KINDS)):
@@ -53,7 +53,7 @@ def price(options: Sequence[Options], only: str | None, output: str | None, json
         if kind == "json":
             write_json(path, document)
         else:
-            seeds = [one.seed for one in options]
+            seeds = list(dict.fromkeys(one.seed for one in options))
             texts = {"md": prices.as_markdown(found, seeds), "csv": prices.as_csv(found), "svg": figure(found)}
             write_file(path, (texts[kind] or "").encode())
     if json_file != STDOUT:

@@ -12,14 +12,18 @@ from rich.table import Table
 from ..output.tables import new_table
 
 if TYPE_CHECKING:
-    from metronome.sim.fpga.synth import Part, SynthResult
+    from metronome.sim.fpga.synth import Part, SynthResult, Target
     from metronome.sim.fpga.synth.committed import Difference
 
 __all__ = ["clocked", "compared", "not_routed", "parts"]
 
 _NAMES = {"luts": "LUTs", "ffs": "FFs", "brams": "block RAM", "dsps": "DSPs", "memory_bits": "memory bits"}
 #: nextpnr's name of a resource -> its name here.
-_OF_DEVICE = {"TRELLIS_COMB": "LUTs", "TRELLIS_FF": "FFs", "DP16KD": "block RAMs", "MULT18X18D": "DSPs"}
+_OF_DEVICE = {
+    "TRELLIS_COMB": "LUTs", "TRELLIS_FF": "FFs", "DP16KD": "block RAMs", "MULT18X18D": "DSPs",
+    "OXIDE_COMB": "LUTs", "OXIDE_FF": "FFs", "OXIDE_EBR": "block RAMs", "MULT18X36_CORE": "DSPs",
+    "LUT4": "LUTs", "DFF": "FFs", "BSRAM": "block RAMs", "MULT18X18": "DSPs",
+}
 
 
 def parts(unit: str, found: Sequence[Part]) -> Table:
@@ -35,9 +39,10 @@ def parts(unit: str, found: Sequence[Part]) -> Table:
     return table
 
 
-def _lines(result: SynthResult) -> Iterator[str]:
-    """Area and clock rate; every seed; gates; how full the device is."""
+def _lines(result: SynthResult, fpga: Target) -> Iterator[str]:
+    """The FPGA; area and clock rate; every seed; gates; how full the device is."""
     best = result.best
+    yield f"{fpga}:"
     rate = "" if best is None else f", {best.fmax_mhz} MHz, {best.levels} levels"
     yield f"{result.unit}: {result.luts} LUTs, {result.ffs} FFs, {result.brams} block RAMs, {result.dsps} DSPs{rate}"
     if len(result.routes) > 1:
@@ -55,14 +60,14 @@ def _lines(result: SynthResult) -> Iterator[str]:
         yield f"with the registers around it, it uses of the device: {used}"
 
 
-def clocked(result: SynthResult) -> Group:
-    """Return the area and the clock rate on one line, further figures, and the critical path as a table."""
+def clocked(result: SynthResult, fpga: Target) -> Group:
+    """Return the FPGA, the area and the clock rate on one line, further figures, and the critical path as a table."""
     if result.best is None:
-        return Group(*_lines(result))
+        return Group(*_lines(result, fpga))
     table = new_table(">ns", ">at ns", ">levels", "signal", title="Critical path")
     for step in result.best.critical_path:
         table.add_row(f"{step.delay_ns:.2f}", f"{step.at_ns:.2f}", str(step.levels), step.signal)
-    return Group(*_lines(result), table)
+    return Group(*_lines(result, fpga), table)
 
 
 def compared(found: Sequence[Difference]) -> Table:
@@ -82,4 +87,5 @@ def not_routed(result: SynthResult) -> Iterator[str]:
             if "has not ended" in route.problem:
                 hint = (": from some placements the router never ends; try another --seed, a lower --freq, or more "
                         "--minutes")
-            yield f"seed {route.seed}: {route.problem}{hint} (log: {route.log})"
+            where = "" if route.log is None else f" (log: {route.log})"
+            yield f"seed {route.seed}: {route.problem}{hint}{where}"

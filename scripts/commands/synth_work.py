@@ -20,7 +20,7 @@ from ..process.terminal import Console
 from .synth_tables import clocked, compared, not_routed, parts
 
 if TYPE_CHECKING:
-    from metronome.sim.fpga.synth import Options
+    from metronome.sim.fpga.synth import Options, Target
     from metronome.sim.fpga.synth.committed import UnitRow
 
 __all__ = ["Work"]
@@ -36,6 +36,7 @@ class Work:
     target: Path | None
     log: Path | None
     asked: dict[str, object]
+    fpga: Target
 
     def break_down(self, depth: int, cells: bool) -> int:
         """Carry out ``--breakdown``."""
@@ -61,8 +62,8 @@ class Work:
         from metronome.sim.fpga.synth import synthesize as run
 
         with self._refusing(), show_progress() as progress:
-            result = run(self.unit, self.config, options, progress, cells=cells)
-        document, shown = result.as_json(), [clocked(result)]
+            result = run(self.unit, self.config, options, progress, cells=cells, target=self.fpga)
+        document, shown = result.as_json(), [clocked(result, self.fpga)]
         problems = list(not_routed(result))
         status = Exit.NOT_ROUTED if options and result.best is None else Exit.PASSED
         if row is not None:
@@ -78,7 +79,7 @@ class Work:
         self._keep_logs([result.log, *(route.log for route in result.routes)])
         used: dict[str, Any] = {"seeds": [one.seed for one in options]}
         if options:
-            used |= {"freq": options[0].freq, "speed": options[0].speed, "minutes": options[0].minutes}
+            used |= {"freq": options[0].freq, "minutes": options[0].minutes}
         self._write(document, used, Group(*shown))
         for line in problems:
             print(f"metronome: {line}", file=sys.stderr)

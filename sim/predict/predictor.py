@@ -20,7 +20,7 @@ from ..machine.policies.base import Policy
 from ..machine.policies.files import PolicyFileError, require_inputs, require_python
 from ..machine.policies.plain import POLICIES, from_outside
 from ..run.jobs import job_of
-from ..run.types import Job, RunRequest, RunResult, Watcher, unpack_memory
+from ..run.types import Job, RunRequest, RunResult, Watcher, present, unpack_memory
 from . import sums
 from .model import machine
 from .model.compiled import compiling
@@ -195,7 +195,7 @@ def result_of(
     cycles = int(run.box["cycle"])
     return RunResult(
         status=status, exit_code=memory.read_word(config.memory_map.exit_code), total_cycles=cycles, memory=memory,
-        fault=stopped, counters=sums.counters(run.sums), console="".join(run.console_text()),
+        fault=stopped, counters=present(config, sums.counters(run.sums)), console="".join(run.console_text()),
         hang=[] if status == "ended" else sums.hang(config, memory, run.sums, run.control, request.policy),
         memory_statistics=run.model.statistics(cycles), region=sums.region(config, run.sums),
         argument_missing=run.model.read_unwritten, sim_seconds=seconds,

@@ -175,7 +175,10 @@ class PredictionRun:
         w = int(self.issue["warp_x"])
         code = self.machine.code[self.issue["code_x"]]
         mcycle = int(self.box["cycle"]) - 1
-        value = sums.read_counter(self.sums, int(code["word"]) >> 20, mcycle, int(self.sums["retired"]))
+        value = sums.read_counter(
+            self.sums, int(code["word"]) >> 20, mcycle, int(self.sums["retired"]),
+            research=self.config.research_counters,
+        )
         step = self.machine.steps[int(self.machine.first[w]) + int(self.issue["step_x"]) % PLACES]
         if code["register"] != NONE:
             values = np.full(self.config.threads, value, np.uint32)

@@ -48,8 +48,10 @@ def _has(sums: np.void, counter: Counter) -> bool:
     return counter.name in (sums.dtype.names or ())
 
 
-def read_counter(sums: np.void, number: int, mcycle: int, minstret: int) -> int:
+def read_counter(sums: np.void, number: int, mcycle: int, minstret: int, *, research: bool = True) -> int:
     """Return the value of CSR ``number``: the low or high half of mcycle, minstret or a performance counter.
+
+    Without ``research`` counters, those read 0.
 
     Raises
     ------
@@ -60,7 +62,7 @@ def read_counter(sums: np.void, number: int, mcycle: int, minstret: int) -> int:
     value = 0
     if low in (0xB00, 0xB02):
         value = mcycle if low == 0xB00 else minstret
-    else:
+    elif research:
         for counter, reason in counter_places():
             if counter.name in _ORACLES or (low, reason) not in counter.numbers():
                 continue

@@ -23,6 +23,7 @@ from ..machine.memory.store import PAGE_BYTES, SparseMemory
 from .compiler.elf_cache import Parts, build_elf
 from .compiler.options import AS_USUAL, Compiling
 from .elf import ElfImage, ImageError, load_binary, load_elf, load_vxbin
+from .float_code import needs_fpu
 from .host import Host, HostError, shown
 from .kernel_folders import KERNEL_FILES, KERNELS, KernelInfo, host_of, kernel_source, kernels, listing
 from .kernel_names import C_TYPES
@@ -166,7 +167,17 @@ def prepare(
     overlap = _overlap(launch)
     if overlap is not None:
         raise HostError(f"{host.file}: {overlap}")
+    if (refusal := _without_fpu(launch, config)) is not None:
+        raise KernelError(refusal)
     return launch
+
+
+def _without_fpu(launch: Launch, config: SmConfig) -> str | None:
+    """The reason why a machine without an FPU cannot run the program, in one line; None if it can."""
+    found = None if config.fpu else needs_fpu(launch.image)
+    if found is None:
+        return None
+    return f"{launch.name}: this machine has no FPU (fpu=false), and the program has {found}: use integers instead"
 
 
 def prepare_source(
@@ -232,6 +243,8 @@ def _foreign(image: ElfImage, arguments_path: str | Path | None, config: SmConfi
             raise ImageError(f"{arguments_path}: an argument block of {len(arguments)} bytes is longer than {room}")
     launch = Launch(name=name or image.path.name, image=image, memory_map=config.memory_map, arguments=arguments)
     _require_apart(launch)
+    if (refusal := _without_fpu(launch, config)) is not None:
+        raise ImageError(refusal)
     return launch
 
 

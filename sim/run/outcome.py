@@ -83,9 +83,9 @@ def described(
     }
 
 
-def _ratio(part: int, whole: int) -> float | None:
-    """``part / whole``, or None if ``whole`` is 0."""
-    return part / whole if whole else None
+def _ratio(part: int | None, whole: int | None) -> float | None:
+    """``part / whole``, or None if ``whole`` is 0 or one of them was not counted."""
+    return part / whole if part is not None and whole else None
 
 
 def _exit_code(word: int, place: str) -> str:
@@ -147,24 +147,25 @@ class Outcome:
 
     @property
     def counters(self) -> Mapping[str, Any]:
-        """The counters of the measured region; all 0 if the program never opened it."""
+        """The counters of the measured region: all 0 if the program never opened it, None if the machine lacks them."""
         return self.result.counters
 
     @property
     def cycles(self) -> int | None:
-        """Cycles of the measured region; None if the program never opened it."""
+        """Cycles of the measured region; None if the program never opened it, or the machine does not count them."""
         return self.counters["cycles"] or None
 
     def stalls(self) -> dict[str, int]:
         """Cycles without an issue, by reason."""
-        return {reason: count for reason, count in self.counters["stalls"].items() if reason != "none"}
+        return {reason: count for reason, count in (self.counters["stalls"] or {}).items() if reason != "none"}
 
     def counted(self) -> dict[str, Any]:
-        """Every counter by its name; None for oracle counters in a build without oracles (docs/policies.md)."""
+        """Every counter by its name; None for one that the build does not have (docs/counters.md, docs/policies.md)."""
         values = {counter.name: self.counters[counter.name] for counter in COUNTERS}
         if not self.config.oracles:
             values |= {counter.name: None for counter in COUNTERS if counter.oracle}
-        return values | {"cycles": self.cycles, "total_cycles": self.result.total_cycles, "stalls": self.stalls()}
+        stalls = self.stalls() if self.config.research_counters else None
+        return values | {"cycles": self.cycles, "total_cycles": self.result.total_cycles, "stalls": stalls}
 
     def rates(self) -> dict[str, float | None]:
         """Ratios of counters."""

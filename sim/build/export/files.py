@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from metronome.hdl.config import WATCHING, SmConfig
-from metronome.hdl.layouts.counters import counter_names
+from metronome.hdl.layouts.counters import TOTAL, counter_names
 from metronome.hdl.presets import PRESETS
 from metronome.hdl.verilog import TOP, FlatVerilog
 
@@ -71,7 +71,8 @@ def _counters(config: SmConfig, bus: str) -> str:
     """The counters by index, if a testbench reads them by index."""
     if config.all_counters or bus != "line":
         return ""
-    return "".join(f"// counter_index {index}: {name}\n" for index, name in enumerate(counter_names()))
+    return "".join(f"// counter_index {index}: {name}\n" for index, name in enumerate(counter_names())
+                   if config.research_counters or name == TOTAL)
 
 
 def _with_waivers(verilog: str) -> str:

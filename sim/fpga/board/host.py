@@ -13,7 +13,7 @@ from metronome.hdl.board.protocol import FILL_WORDS, PROTOCOL_VERSION, Info, Spa
 from metronome.hdl.board.regions import Region, Regions
 from metronome.hdl.bus.register_table import COUNTERS_OFFSET, IDENTITY, MAP_VERSION, register_table
 from metronome.hdl.config import LINE_BYTES, FaultCause, SmConfig
-from metronome.hdl.layouts.counters import counter_places
+from metronome.hdl.layouts.counters import TOTAL, counter_places
 
 from ...machine.golden import Fault
 from ...machine.memory.model import Console
@@ -21,7 +21,7 @@ from ...machine.memory.stacks import to_bus
 from ...machine.memory.store import PAGE_BYTES, SparseMemory
 from ...program.image import image_words
 from ...program.kernels import Launch
-from ...run.types import RunRequest, RunResult, no_counts
+from ...run.types import RunRequest, RunResult, no_counts, present
 from .link import BoardError, Link
 
 __all__ = ["Board", "BoardMemory", "Facts"]
@@ -259,6 +259,8 @@ class Board:
         """Return the counters in the form that a simulation gives."""
         found, places = no_counts(), counter_places()
         # In one request: the high half belongs to the low half read just before it.
+        if not self._config.research_counters:
+            places = [place for place in places if place[0].name == TOTAL]
         words = self._link.read(Space.REGISTERS, COUNTERS_OFFSET, 2 * len(places))
         for place, (counter, reason) in enumerate(places):
             value = words[2 * place] | words[2 * place + 1] << 32
@@ -266,4 +268,4 @@ class Board:
                 found[counter.name][reason.name.lower()] = value
             else:
                 found[counter.name] = value
-        return found
+        return present(self._config, found)

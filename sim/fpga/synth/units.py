@@ -6,15 +6,16 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
-from amaranth.hdl import Module
+from amaranth.hdl import ClockSignal, Module, ResetSignal, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import Out
 
 from metronome.hdl.bus.axi import AxiMaster
 from metronome.hdl.bus.console import ConsoleQueue
 from metronome.hdl.bus.control import AxiLiteControl
-from metronome.hdl.bus.registers import ControlRegisters, host_ports
-from metronome.hdl.bus.wishbone import WishboneMaster
+from metronome.hdl.bus.hosted import add_hosted_sm
+from metronome.hdl.bus.registers import ControlRegisters, connect_host, host_ports
+from metronome.hdl.bus.wishbone import WishboneControl, WishboneMaster
 from metronome.hdl.config import Channels as Kind
 from metronome.hdl.config import SmConfig
 from metronome.hdl.execute.alu import AluUnit
@@ -99,6 +100,11 @@ class _UnitPair(Component):
         return m
 
 
+def _decoder(config: SmConfig) -> wiring.Component:
+    """The decoder of the configuration's instructions."""
+    return Decoder(prediction=config.prediction, ordered=config.ordered, fpu=config.fpu)
+
+
 def _front_end(config: SmConfig) -> wiring.Component:
     """The front end for the configuration's coordination scheme."""
     return FrontEnd(config)
@@ -120,6 +126,34 @@ def _axi_lite(config: SmConfig) -> wiring.Component:
     return _UnitPair({"control": AxiLiteControl(), "registers": ControlRegisters(config)}, connections)
 
 
+class _Hosted(Component):
+    """The SM that a host starts through registers, between the master for its memory and the host's slave.
+
+    Unlike the top levels of ``hdl.bus`` it has the clock domain of its surroundings, so that it can be wrapped.
+    """
+
+    def __init__(self, config: SmConfig, master: Any, slave: Any) -> None:
+        self._config, self._master, self._slave = config, master, slave
+        self._bus = "axi" if "axi" in master.signature.members else "bus"
+        super().__init__({
+            "memory": master.signature.members[self._bus], "host": slave.signature.members[self._bus], "irq": Out(1),
+        })
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        clk, rst = Signal(), Signal()
+        m.d.comb += [clk.eq(ClockSignal()), rst.eq(ResetSignal())]
+        _, registers = add_hosted_sm(
+            m, self._config, {"master": self._master, "control": self._slave}, clk=clk, rst=rst,
+            port=self._master.port, idle=~self._master.busy,
+        )
+        connect_host(m, self._slave, registers)
+        wiring.connect(m, wiring.flipped(self.memory), getattr(self._master, self._bus))
+        wiring.connect(m, wiring.flipped(self.host), getattr(self._slave, self._bus))
+        m.d.comb += self.irq.eq(registers.irq)
+        return m
+
+
 UNITS: dict[str, UnitEntry] = {
     "frontend": UnitEntry("fetch, I-cache, decode, buffers and scheduler; readiness comes from flip-flops", _front_end),
     "select_loop": UnitEntry("the front end with the issue stage: the loop of readiness and selection", _select_loop),
@@ -127,7 +161,7 @@ UNITS: dict[str, UnitEntry] = {
     "warps": UnitEntry("fetch pc and pending control flow of every warp", WarpTable),
     "icache_store": UnitEntry("tags, data and replacement of the I-cache", ICacheStore),
     "misses": UnitEntry("the I-cache's MSHRs", MissUnit),
-    "decode": UnitEntry("the decoder", lambda config: Decoder(prediction=config.prediction, ordered=config.ordered)),
+    "decode": UnitEntry("the decoder", _decoder),
     "buffers": UnitEntry("the instruction buffers", InstructionBuffers),
     "issue": UnitEntry("scoreboard, operand read, writeback", IssueStage),
     "scoreboard": UnitEntry("pending registers and the readiness of every head", Scoreboard),
@@ -148,6 +182,11 @@ UNITS: dict[str, UnitEntry] = {
     "console": UnitEntry("the queue between the console and the host's registers", ConsoleQueue),
     "wishbone": UnitEntry("the memory port as a Wishbone master of 32 bits", WishboneMaster),
     "sm": UnitEntry("the whole SM", Sm),
+    "sm_axi": UnitEntry("the whole SM with its AXI4 master of 64 bits, one read and one write at a time, and AXI4-Lite "
+                        "slave", lambda config: _Hosted(config, AxiMaster(config, reads=1, writes=1),
+                                                        AxiLiteControl())),
+    "sm_wishbone": UnitEntry("the whole SM with its Wishbone master of 32 bits and slave", lambda config: (
+        _Hosted(config, WishboneMaster(config), WishboneControl()))),
 }
 
 

@@ -18,8 +18,9 @@ FFLAGS, FRM, FCSR = 0x001, 0x002, 0x003
 MSCRATCH, MREGION, MORDER, MPOLICY = 0x340, 0x7C0, 0x7C1, 0x7C2
 MCYCLE, MINSTRET = 0xB00, 0xB02
 HIGH = 0x80
-#: MXL = 1 (32 bits); extensions F, I, M, X (non-standard).
-MISA = 1 << 30 | 1 << 5 | 1 << 8 | 1 << 12 | 1 << 23
+#: MXL = 1 (32 bits); extensions I, M, X (non-standard), and F with an FPU.
+MISA = 1 << 30 | 1 << 8 | 1 << 12 | 1 << 23
+MISA_F = 1 << 5
 #: mstatus, medeleg, mideleg, mie, mtvec, mepc, mcause, satp, pmpcfg0, pmpaddr0, mnstatus; mvendorid, marchid, mimpid.
 _ZERO = {0x300, 0x302, 0x303, 0x304, 0x305, 0x341, 0x342, 0x180, 0x3A0, 0x3B0, 0x744, 0xF11, 0xF12, 0xF13}
 _COUNTERS = {number + high for number in (0xB01, *range(0xB03, 0xB20), MCYCLE, MINSTRET) for high in (0, HIGH)}
@@ -47,7 +48,7 @@ _READERS: dict[int, Reader] = {
     FRM: lambda state, view: (state.fcsr[view.rows] >> 5)[:, None],
     # A copy, because the same instruction may write the CSR before the old value reaches rd.
     FCSR: lambda state, view: state.fcsr[view.rows][:, None].copy(),
-    0x301: lambda state, view: MISA,
+    0x301: lambda state, view: MISA | (MISA_F if state.config.fpu else 0),
     MSCRATCH: lambda state, view: state.mscratch,
     MREGION: lambda state, view: state.mregion,
     MORDER: lambda state, view: state.morder,
@@ -135,7 +136,11 @@ def access(number: int, rd: int, operation: str, rs1: int | None, zimm: int, *, 
     reader, writer = _READERS[number], _WRITERS.get(number)
     volatile = is_volatile(number)
 
+    of_fpu = number in (FFLAGS, FRM, FCSR)
+
     def execute(state: State, view: View, pc: int) -> None:
+        if of_fpu and not state.config.fpu:
+            raise FaultError(FaultCause.UNKNOWN_CSR, view.warps[0], number)
         old = reader(state, view)
         if volatile and state.recorder is not None:
             state.recorder.volatile(pc)

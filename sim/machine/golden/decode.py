@@ -265,24 +265,33 @@ _OPCODES: dict[int, Callable[[_Fields], Instruction | None]] = {
     0x33: _register, 0x0F: _fence, 0x73: _system, 0x07: _float_load, 0x27: _float_store, 0x53: _float, 0x0B: _simt,
     0x43: _fused, 0x47: _fused, 0x4B: _fused, 0x4F: _fused,
 }  # fmt: skip
-_cache: dict[int, Instruction] = {}
+#: The opcodes of F.
+_FLOAT_OPCODES = frozenset((0x07, 0x27, 0x43, 0x47, 0x4B, 0x4F, 0x53))
+#: By word, with and without an FPU.
+_caches: dict[bool, dict[int, Instruction]] = {True: {}, False: {}}
 
 
-def decode(word: int) -> Instruction:
-    """Return the instruction of a 32-bit word, decoded once; an illegal one faults when it executes."""
-    found = _cache.get(word)
+def decode(word: int, *, fpu: bool = True) -> Instruction:
+    """Return the instruction of a 32-bit word, decoded once; an illegal one faults when it executes.
+
+    Without ``fpu``, so does every instruction of F.
+    """
+    cache = _caches[fpu]
+    found = cache.get(word)
     if found is None:
         handler = _OPCODES.get(word & 0x7F)
+        if not fpu and word & 0x7F in _FLOAT_OPCODES:
+            handler = None
         found = None if handler is None else handler(_Fields(word))
         if found is None:
             found = Instruction(word, "illegal", illegal(word))
         elif found.rd == 0:
             found.rd = None
-        _cache[word] = found
+        cache[word] = found
     return found
 
 
-def fetch(memory: SparseMemory, pc: int, warp: int, stacks: range) -> Instruction:
+def fetch(memory: SparseMemory, pc: int, warp: int, stacks: range, fpu: bool) -> Instruction:
     """Return the instruction at ``pc``; ``warp`` takes the fault if it cannot be fetched or ``pc`` is in ``stacks``."""
     found = memory.remembered.get(pc)
     if found is not None and pc not in stacks:
@@ -291,6 +300,6 @@ def fetch(memory: SparseMemory, pc: int, warp: int, stacks: range) -> Instructio
         raise FaultError(FaultCause.FETCH_MISALIGNED, warp, pc)
     if not memory.contains(pc, 4) or pc in stacks:
         raise FaultError(FaultCause.FETCH_ACCESS, warp, pc)
-    found = decode(memory.read_word(pc))
+    found = decode(memory.read_word(pc), fpu=fpu)
     memory.remember(pc, found)
     return found

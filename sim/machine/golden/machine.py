@@ -69,7 +69,7 @@ class Iss(State):
         self.released.clear()
         if self.arrival is not None:
             self.arrive(pc)
-        instruction = fetch(self.memory, pc, warp, self.no_code)
+        instruction = fetch(self.memory, pc, warp, self.no_code, self.config.fpu)
         if self.watch is not None:
             self.watch.before(view, pc, instruction.word)
         following = instruction.execute(self, view, pc)
@@ -94,7 +94,7 @@ class Iss(State):
     def word_at(self, pc: int, warp: int) -> int:
         """Return the instruction word at ``pc``, or 0 if none can be fetched there."""
         try:
-            return fetch(self.memory, pc, warp, self.no_code).word
+            return fetch(self.memory, pc, warp, self.no_code, self.config.fpu).word
         except FaultError:
             return 0
 

@@ -92,7 +92,7 @@ class Schedule:
         lanes = view.lanes
         try:
             while pc != meet and self._executed < limit:
-                instruction = fetch(state.memory, pc, view.warps[0], state.no_code)
+                instruction = fetch(state.memory, pc, view.warps[0], state.no_code, state.config.fpu)
                 if instruction.control or instruction.alone:
                     following = self._control(instruction, view, pc)
                     if ready or state.released or not isinstance(following, int):

@@ -12,7 +12,7 @@ import numpy as np
 from metronome.hdl.config import LINE_BYTES, Prediction, SmConfig
 from metronome.hdl.isa.csrs import FLOAT_CSRS, ORDER_CSRS
 from metronome.hdl.isa.ops import FLOAT_UNITS, STORE_BIT, BranchOp, SystemOp, Unit
-from metronome.hdl.isa.table import INSTRUCTIONS, ImmFormat, Instruction, RegFile
+from metronome.hdl.isa.table import ImmFormat, Instruction, RegFile, instructions
 
 from ...machine.events import NONE
 from .records import CODE, LINE_WORDS
@@ -60,6 +60,8 @@ class CodeTable:
         self._follows = config.prediction is Prediction.BTFN
         self._stacks = config.interleaved_stacks
         self._ordered = config.ordered
+        self._rows = instructions(config.fpu)
+        self._drains = FLOAT_CSRS if config.fpu else frozenset()
         self._words: dict[int, tuple[int, ...]] = {}
         self._lines: dict[tuple[bytes, int] | None, int] = {}
         self.table = np.zeros(64 * LINE_WORDS, CODE)
@@ -91,7 +93,7 @@ class CodeTable:
             return self._row(0, None, SystemOp.FETCH_FAULT.value)
         found = self._words.get(word)
         if found is None:
-            row = next((row for row in INSTRUCTIONS if word & row.mask == row.match), None)
+            row = next((row for row in self._rows if word & row.mask == row.match), None)
             found = self._words[word] = self._row(word, row, SystemOp.ILLEGAL.value)
         return found
 
@@ -116,7 +118,7 @@ class CodeTable:
             "unit": row.unit.value, "op": row.op.value, "uses": uses, "register": registers["rd"],
             # A jal that the front end follows at decode has nothing left to resolve.
             "control": int(row.control and not (jal and self._follows)),
-            "fence": int(row.fence or waits), "drain": int(csr in FLOAT_CSRS or waits),
+            "fence": int(row.fence or waits), "drain": int(csr in self._drains or waits),
             "store": int(
                 (row.unit is Unit.LSU and bool(row.op.value & STORE_BIT))
                 or (waits and row.mnemonic == "csrrwi" and bool(word >> 15 & 1))

@@ -87,6 +87,8 @@ def mix_of(config: SmConfig, result: RunResult, issued: np.ndarray) -> Mix:
     ValueError
         If the program has no measured region, or its region cannot be determined.
     """
+    if not config.research_counters:
+        raise ValueError("a mix needs the counters of the machine: research_counters must be true")
     if result.region is None or not result.counters["cycles"]:
         raise ValueError("the program has no measured region")
     code = _Code(config, result.memory)

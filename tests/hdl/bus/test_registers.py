@@ -162,6 +162,12 @@ def test_read_and_write_every_register(make):
     run(host, testbench)
 
 
+def test_without_research_counters_the_host_has_the_total_only():
+    table = register_table(replace(CONFIG, research_counters=False))
+    assert [its.name for its in table if its.offset >= 0x100] == ["total_cycles_low", "total_cycles_high"]
+    assert [its for its in table if its.offset < 0x100] == [its for its in register_table(CONFIG) if its.offset < 0x100]
+
+
 @HOSTS
 def test_state_of_the_sm(make):
     """Faults as they are; of a counter, the high half is that of the moment in which the low half was read."""

@@ -1,7 +1,7 @@
 """The decoder against words from an assembler, fields written out by hand, and a second decoder in plain Python."""
 
 import random
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import pytest
 from amaranth.hdl import Module, Signal
@@ -218,5 +218,30 @@ def test_a_write_of_mregion_waits_with_ordered_channels():
             assert (got.drain & got.fence, got.store) == (waits, begins), hex(word)
             assert not want.fence and not want.store, hex(word)
             assert got.drain == (want.drain or waits), hex(word)
+
+    simulate(m, testbench)
+
+
+@pytest.mark.more
+def test_without_fpu_the_instructions_of_f_are_illegal_and_the_others_as_usual():
+    """Every instruction, with the accesses to fcsr, which no longer wait."""
+    dut, plain = Decoder(fpu=False), Decoder()
+    m = Module()
+    m.submodules.dut, m.submodules.plain = dut, plain
+    of_fpu = {row.mnemonic for row in INSTRUCTIONS if row.fp}
+    fcsr = 0x00129073  # csrw fflags, t0
+
+    async def testbench(ctx):
+        for word, mnemonic in (*ASSEMBLED, (fcsr, "csrrw")):
+            for decoder in (dut, plain):
+                ctx.set(decoder.instruction, word)
+            await ctx.delay(1e-9)
+            got, want = read_fields(ctx.get(dut.decoded)), read_fields(ctx.get(plain.decoded))
+            if mnemonic in of_fpu:
+                want = Expected(unit="SYSTEM", op="ILLEGAL")
+            elif ctx.get(plain.decoded.info.drain):
+                assert not ctx.get(dut.decoded.info.drain)
+                want = replace(want, drain=got.drain)
+            assert got == want, f"{mnemonic}: {word:#010x}"
 
     simulate(m, testbench)

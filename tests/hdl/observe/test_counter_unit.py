@@ -84,6 +84,24 @@ async def test_random_cycles(ctx: Any, dut: Counters, warps: int, threads: int, 
     assert not never and all_cycles["cycles"] > 50, f"seed {seed}: {all_cycles}"
 
 
+@pytest.mark.parametrize("at_once", [True, False])
+@simulated(lambda at_once: Counters(SmConfig(warps=2, threads=2, all_counters=at_once, research_counters=False)))
+async def test_without_research_counters_the_total_remains(ctx: Any, dut: Counters, at_once: bool) -> None:
+    rng, total = random.Random(3), 0
+    for cycle in range(200):
+        inputs = random_inputs(rng, 2, 2)
+        for name, value in inputs.items():
+            ctx.set(getattr(dut, name), value)
+        await ctx.tick()
+        total = 0 if inputs["start"] else total + inputs["running"]
+        assert ctx.get(dut.value) == total, f"cycle {cycle}"
+        if at_once:
+            names = {counter.name for counter in COUNTERS if not counter.by_reason} - {"total_cycles"}
+            values = ctx.get(dut.values)
+            assert values.total_cycles == total and not any(values[name] for name in names), f"cycle {cycle}"
+    assert total > 10
+
+
 def test_a_counter_without_a_step_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("metronome.hdl.observe.counters.COUNTERS", COUNTERS[1:])
     with pytest.raises(ValueError, match=r"one in hdl\.observe\.counters: total_cycles"):

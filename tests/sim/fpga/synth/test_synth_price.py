@@ -9,7 +9,7 @@ import pytest
 
 from metronome.hdl.config import Coordination, Prediction
 from metronome.hdl.presets import TINY
-from metronome.sim.fpga.synth import Options, Route, SynthesisError, SynthResult, make_unit, price
+from metronome.sim.fpga.synth import Options, Route, SynthesisError, SynthResult, make_unit, price, target_of
 from metronome.sim.fpga.synth.price_figure import figure
 
 SEEDS = [Options(seed=seed) for seed in (1, 2, 3)]
@@ -20,7 +20,7 @@ def asked(monkeypatch):
     """Stand in for the tools: swas has 50 LUTs more than the others, btfn 100; seed 2 of baseline is not routed."""
     seen = []
 
-    def synthesize(unit, config, options, progress):
+    def synthesize(unit, config, options, progress, *, target):
         seen.append((unit, config))
         progress("synthesize")
         mode = config.coordination
@@ -65,12 +65,12 @@ def test_rows_are_chosen_by_name():
 
 def test_each_row_is_compared_with_the_baseline_of_its_size_and_prediction(asked):
     rows = list(price.values(measured(["frontend-8-*"])))
-    assert {row[0]: row[2] for row in rows if "swas" in row[0]} == {
+    assert {row[0]: row[3] for row in rows if "swas" in row[0]} == {
         "frontend-8-swas-not_taken": "+5.0", "frontend-8-swas-btfn": "+4.5",
     }
-    assert {row[2] for row in rows if "swas" not in row[0]} == {"+0.0"}
+    assert {row[3] for row in rows if "swas" not in row[0]} == {"+0.0"}
     # Without a baseline there is nothing to compare with.
-    assert [row[2] for row in price.values(measured(["frontend-8-swas-*"]))] == ["", ""]
+    assert [row[3] for row in price.values(measured(["frontend-8-swas-*"]))] == ["", ""]
     assert all(len(row) == len(price.headings()) for row in rows)
 
 
@@ -86,14 +86,14 @@ def test_clock_rates_are_the_least_the_median_and_the_greatest_of_those_that_wer
 def test_a_synthesis_that_fails_leaves_the_others(asked):
     found = measured(["frontend-32-swas-btfn", "sm-TINY-swas-btfn"])
     assert [each.problems for each in found] == [("yosys failed: too large",), ()]
-    assert next(price.values(found)) == ("frontend-32-swas-btfn", *("",) * 7)
+    assert next(price.values(found)) == ("frontend-32-swas-btfn", "ecp5", *("",) * 7)
     assert price.missing(found) == ["frontend-32-swas-btfn: yosys failed: too large"]
 
 
 def test_every_form_has_the_same_figures(asked):
     found = measured(["frontend-2-*-btfn", "frontend-32-swas-btfn"])
     page = price.as_markdown(found, [1, 2, 3])
-    assert "| frontend-2-swas-btfn | 1150 | +4.5 | 20 | 15 | 61.0 | 64.0 | 69.0 |" in page
+    assert "| frontend-2-swas-btfn | ecp5 | 1150 | +4.5 | 20 | 15 | 61.0 | 64.0 | 69.0 |" in page
     assert "- frontend-32-swas-btfn: yosys failed: too large" in page
     assert "seeds 1, 2, 3" in page
     table = list(csv.DictReader(io.StringIO(price.as_csv(found))))
@@ -106,6 +106,19 @@ def test_every_form_has_the_same_figures(asked):
         ("frontend-2-swas-btfn", 1150, 4.5), ("frontend-32-swas-btfn", None, None),
     ]
     assert [one["fmax_mhz"] for one in document["rows"][2]["seeds"]] == [61.0, 64.0, 69.0]
+
+
+def test_each_family_is_compared_with_its_own_baseline(asked):
+    fpgas = [target_of(name) for name in ("ecp5", "ice40")]
+    found = list(price.measure(price.on(fpgas, price.chosen(["frontend-2-*-btfn"])), SEEDS, lambda step: None))
+    assert [(row[0].split("-")[2], row[1], row[3]) for row in price.values(found)] == [
+        ("vortex", "ecp5", "+0.0"), ("vortex", "ice40", "+0.0"), ("baseline", "ecp5", "+0.0"),
+        ("baseline", "ice40", "+0.0"), ("swas", "ecp5", "+4.5"), ("swas", "ice40", "+4.5"),
+    ]
+    # The seeds are those of the family's own options: ice40 has none.
+    assert [each.rates is None for each in found] == [False, True] * 3
+    panels = "".join(ET.fromstring(figure(found)).itertext())
+    assert "ice40: LUTs, front end by warps" in panels
 
 
 def test_the_figure_says_each_value(asked):
