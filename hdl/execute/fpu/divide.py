@@ -52,7 +52,7 @@ class Divide(Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.recurrence = recurrence = Recurrence()
+        m.submodules.recurrence = recurrence = Recurrence(holds_trial=self._holds_exponent)
         a_bits, b_bits, is_root = self._inputs(m)
         a, a_significand, a_zeros = _operand(m, "a", a_bits)
         b, b_significand, b_zeros = _operand(m, "b", b_bits)
@@ -81,12 +81,19 @@ class Divide(Component):
             recurrence.active.eq(~reached[9] | reached.all()),
             recurrence.first.eq(~reached[9]),
             recurrence.square_root.eq(square_root),
-            # An even encoded exponent stands for an odd power of two.
-            recurrence.odd.eq(is_root & ~(a.exponent[0] ^ a_zeros[0])),
             recurrence.zero.eq(~is_root & b.infinite),
             recurrence.a.eq(a_significand),
             recurrence.b.eq(b_significand),
         ]
+        # An even encoded exponent stands for an odd power of two.
+        odd = is_root & ~(a.exponent[0] ^ a_zeros[0])
+        if self._holds_exponent:
+            was_odd = Signal(reset_less=True)
+            with m.If(self.start):
+                m.d.sync += was_odd.eq(odd)
+            m.d.comb += [recurrence.prepare.eq(self.prepare), recurrence.double.eq(was_odd)]
+        else:
+            m.d.comb += recurrence.odd.eq(odd)
         with m.If(self.finish):
             m.d.comb += [
                 self.quotient.root.eq(recurrence.root), self.quotient.rest.eq(recurrence.remainder),
