@@ -30,17 +30,19 @@ class Divide(Component):
     """``a / b``, or with ``square_root`` the root of ``a``, exact and aligned for rounding.
 
     An operation is ``start``, then 13 cycles with ``step``, then ``finish``, each later than the one before. With
-    ``registered`` operands, ``load`` comes first and takes them, and ``start`` follows later. Registers keep their
-    value in all other cycles and have no reset, so nothing toggles between operations.
+    ``holds_operands``, ``load`` comes first and takes them, and ``start`` follows later. With ``holds_exponent``,
+    ``prepare`` comes between ``start`` and the first ``step``. Registers keep their value in all other cycles and have
+    no reset, so nothing toggles between operations.
     """
 
-    def __init__(self, *, registered: bool) -> None:
-        self._registered = registered
+    def __init__(self, *, holds_operands: bool, holds_exponent: bool) -> None:
+        self._holds_operands, self._holds_exponent = holds_operands, holds_exponent
         super().__init__({
             "load": In(1),  # take `a`, `b` and `square_root`
             "start": In(1),  # begin; in the cycle of `load` unless the operands are registered
+            "prepare": In(1),  # take the exponent of the result, if it is registered
             "step": In(1),  # two bits of the result
-            "passed": In(range(2 * STEPS)),  # with `step`: the number of bits up to the first of the two
+            "passed": In(range(2 * STEPS)),  # with `step`: the number of bits before these two
             "finish": In(1),  # output `quotient`
             "square_root": In(1),  # compute the root of `a`; in the cycle of `load`
             "a": In(32),  # dividend or radicand, in the cycle of `load`
@@ -50,7 +52,7 @@ class Divide(Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.recurrence = recurrence = Recurrence()
+        m.submodules.recurrence = recurrence = Recurrence(holds_trial=self._holds_exponent)
         a_bits, b_bits, is_root = self._inputs(m)
         a, a_significand, a_zeros = _operand(m, "a", a_bits)
         b, b_significand, b_zeros = _operand(m, "b", b_bits)
@@ -72,40 +74,58 @@ class Divide(Component):
             ]
             with m.If(is_root):
                 m.d.sync += second.eq(126)
-        total = Signal(signed(10))
-        exponent = Signal(signed(10))
-        # Not negative once the step's second bit belongs to the result, and 0 in the step whose first bit does not.
-        reached = Signal(signed(10))
+        reached = self._exponent(m, square_root, first + second)
         m.d.comb += [
-            total.eq(first + second),
-            exponent.eq(Mux(square_root, total >> 1, total)),
-            reached.eq(exponent + Mux(self.step, self.passed, 0)),
             recurrence.load.eq(self.start),
             recurrence.step.eq(self.step),
-            recurrence.active.eq(~reached[9]),
-            recurrence.first.eq(reached != 0),
+            recurrence.active.eq(~reached[9] | reached.all()),
+            recurrence.first.eq(~reached[9]),
             recurrence.square_root.eq(square_root),
-            # An even encoded exponent stands for an odd power of two.
-            recurrence.odd.eq(is_root & ~(a.exponent[0] ^ a_zeros[0])),
             recurrence.zero.eq(~is_root & b.infinite),
             recurrence.a.eq(a_significand),
             recurrence.b.eq(b_significand),
         ]
-        # For the normalisation; the same in every step.
-        place = Signal(9, reset_less=True)
-        with m.If(self.step):
-            m.d.sync += place.eq(exponent[:9] & (~exponent[9]).replicate(9))
+        # An even encoded exponent stands for an odd power of two.
+        odd = is_root & ~(a.exponent[0] ^ a_zeros[0])
+        if self._holds_exponent:
+            was_odd = Signal(reset_less=True)
+            with m.If(self.start):
+                m.d.sync += was_odd.eq(odd)
+            m.d.comb += [recurrence.prepare.eq(self.prepare), recurrence.double.eq(was_odd)]
+        else:
+            m.d.comb += recurrence.odd.eq(odd)
         with m.If(self.finish):
             m.d.comb += [
                 self.quotient.root.eq(recurrence.root), self.quotient.rest.eq(recurrence.remainder),
-                self.quotient.exponent.eq(place), self.quotient.sign.eq(sign), self.quotient.special.eq(special),
+                self.quotient.exponent.eq(self._place), self.quotient.sign.eq(sign), self.quotient.special.eq(special),
             ]
         return m
+
+    def _exponent(self, m: Module, square_root: Value, total: Value) -> Value:
+        """The encoded exponent of the result, plus the bits passed: negative up to the first bit of the result.
+
+        It is -1 in a step of whose bits only the second one belongs to the result.
+        """
+        sum_, exponent = Signal(signed(10)), Signal(signed(10))
+        m.d.comb += [sum_.eq(total), exponent.eq(Mux(square_root, sum_ >> 1, sum_))]
+        # For the normalisation; the same in every step.
+        self._place = Signal(9, reset_less=True)
+        with m.If(self.prepare if self._holds_exponent else self.step):
+            m.d.sync += self._place.eq(exponent[:9] & (~exponent[9]).replicate(9))
+        reached = Signal(signed(10), reset_less=True)
+        if self._holds_exponent:
+            with m.If(self.prepare):
+                m.d.sync += reached.eq(exponent)
+            with m.Elif(self.step):
+                m.d.sync += reached.eq(reached + 2)
+        else:
+            m.d.comb += reached.eq(exponent + Mux(self.step, self.passed, 0))
+        return reached
 
     def _inputs(self, m: Module) -> list[Value]:
         """Operands and operation: registered, or else 0 except in the cycle of ``load``."""
         ports = (self.a, self.b, self.square_root)
-        if not self._registered:
+        if not self._holds_operands:
             return [Mux(self.load, port, 0) for port in ports]
         registers: list[Value] = []
         with m.If(self.load):

@@ -13,65 +13,34 @@ from ...lib.component import Component
 from .convert import Convert
 from .divide import Divide
 from .formats import Control, Flags, Rounding, Special
-from .product import Multiply, Product, SelectTerms
+from .product import Alignment, Multiply, Product, SelectTerms, SumProducts
 from .recurrence import STEPS
 from .round import Round
-from .sum import Add, Addend, Align, NormaliseSum
+from .stages import Stages
+from .sum import Add, Addend, Align, FinishSum, NormaliseSum
 from .unpack import Unpack
 
-__all__ = ["DIVIDE_CYCLES", "FloatLane", "back_registers", "conversion_delay", "front_registers"]
-
-#: The steps of a multiply-add in their order, and the shortest latency with a register after each.
-_REGISTER_FROM = {
-    "operands": 8,
-    "select": 7,
-    "unpack": 6,
-    "multiply": 4,
-    "align": 5,
-    "add": 4,
-    "normalise": 4,
-    "round": 4,
-}
-#: Cycles of a division: operands normalised, the steps, result normalised, rounded. With one more the operands wait in
-#: a register before.
-DIVIDE_CYCLES = STEPS + 3
-_FRONT = ("operands", "select", "unpack", "multiply")
-
-
-def front_registers(latency_fma: int) -> int:
-    """Registers of a multiply-add up to the one after the multiplication."""
-    return sum(latency_fma >= _REGISTER_FROM[step] for step in _FRONT)
-
-
-def back_registers(latency_fma: int) -> int:
-    """Registers after that one: 3 or 4. Conversions pass them too."""
-    return latency_fma - front_registers(latency_fma)
-
-
-def conversion_delay(latency_fma: int, latency_fcvt: int) -> int:
-    """Registers of a conversion before the one after the multiplication."""
-    return latency_fcvt - 1 - back_registers(latency_fma)
+__all__ = ["FloatLane"]
 
 
 class FloatLane(Component):
     """One lane. An operation writes its result once, in its last cycle; the caller arranges which cycle that is.
 
-    A multiply-add passes all registers of ``latency_fma``. A conversion enters at the register after the
-    multiplication, and a quotient or root at the normalisation, two cycles before its result. Each register keeps its
-    value in a cycle in which its enable is 0, so nothing toggles between operations. None has a reset.
+    A multiply-add passes all registers of ``latency_fma``. A conversion enters at the register after the product, and a
+    quotient or root at the normalisation, two or three cycles before its result (:class:`.stages.Stages`). Each
+    register keeps its value in a cycle in which its enable is 0, so nothing toggles between operations. None has a
+    reset.
     """
 
     def __init__(self, *, latency_fma: int, latency_fcvt: int, latency_fdiv: int):
-        self._registered = latency_fdiv > DIVIDE_CYCLES
-        self._front, self._back = front_registers(latency_fma), back_registers(latency_fma)
-        self._delay = conversion_delay(latency_fma, latency_fcvt)
-        self._latency_fma = latency_fma
+        stages = Stages(latency_fma=latency_fma, latency_fcvt=latency_fcvt, latency_fdiv=latency_fdiv)
+        self._stages = stages
         super().__init__({
-            #: Registers up to the one after the multiplication; bit 0: take a multiply-add.
-            "front": In(self._front),
-            #: The same for a conversion, whose last register is the one after the multiplication.
-            "convert": In(self._delay + 1),
-            "back": In(self._back),  # later registers that take their value; the last one is the result
+            #: Registers up to the one after the product; bit 0: take a multiply-add.
+            "front": In(stages.front),
+            #: The same for a conversion, whose last register is the one after the product.
+            "convert": In(stages.conversion_delay + 1),
+            "back": In(stages.back),  # later registers that take their value; the last one is the result
             "op": In(FmaOp),  # which multiply-add, in the cycle of `front` bit 0, as `rm` and the operands
             "conversion": In(FcvtOp),  # which conversion, in the cycle of `convert` bit 0, as `rm` and `a`
             "rm": In(Rounding),  # rounding mode
@@ -81,6 +50,7 @@ class FloatLane(Component):
             "divide": In(1),  # take a division or square root, with `rm`, `a` and `b`
             "square_root": In(1),  # with `divide`
             "start": In(1),  # of the division, as in :class:`hdl.execute.fpu.divide.Divide`
+            "prepare": In(1),  # the same
             "step": In(1),  # the same
             "passed": In(range(2 * STEPS)),  # with ``step``
             "clear": In(1),  # the register after the addition becomes 0; in the cycle before that of `quotient`
@@ -94,13 +64,14 @@ class FloatLane(Component):
         m.submodules.align = align = Align()
         m.submodules.add = add = Add()
         m.submodules.normalise = normalise = NormaliseSum()
+        m.submodules.finish = finish = FinishSum()
         m.submodules.round = final = Round()
-        control, special, product, addend = self._terms(m)
-        later = _Registers(m, self.back, self._latency_fma)
+        control, special, product, addend, alignment = self._terms(m)
+        later = _Registers(m, self.back, self._stages)
 
         m.d.comb += [
             align.rm.eq(control.rm), align.fixed.eq(control.to_integer),
-            align.product.eq(product), align.addend.eq(addend),
+            align.product.eq(product), align.addend.eq(addend), align.alignment.eq(alignment),
         ]
         aligned = Signal(Special)
         m.d.comb += [
@@ -115,7 +86,10 @@ class FloatLane(Component):
             "add", clear=self.clear, control=control, special=special, sum=add.sum)
 
         control, special = self._join(m, normalise, total, control, special)
-        control, special, exact = later.after("normalise", control=control, special=special, exact=normalise.exact)
+        control, special, magnitude, frame = later.after(
+            "blocks", control=control, special=special, magnitude=normalise.magnitude, frame=normalise.frame)
+        m.d.comb += [finish.magnitude.eq(magnitude), finish.frame.eq(frame)]
+        control, special, exact = later.after("normalise", control=control, special=special, exact=finish.exact)
 
         m.d.comb += [final.control.eq(control), final.special.eq(special), final.exact.eq(exact)]
         result, flags = later.after("round", result=final.result, flags=final.flags)
@@ -123,28 +97,36 @@ class FloatLane(Component):
         return m
 
     def _terms(self, m: Module) -> list[data.View]:
-        """Control, special result, product and addend, of a multiply-add or of a conversion, from registers."""
+        """Control, special result, product, addend and their alignment, of either operation, from registers."""
         m.submodules.select = select = SelectTerms()
         m.submodules.multiply = multiply = Multiply()
+        m.submodules.sum_products = total = SumProducts()
         conversion = self._conversion(m)
-        early = _Registers(m, self.front, self._latency_fma)
-        op, rm, a, b, c = early.after("operands", op=self.op, rm=self.rm, a=self.a, b=self.b, c=self.c)
-        # After a register the operands stay stable by themselves.
-        enable = Const(1) if early.passed else self.front[0]
+        early = _Registers(m, self.front, self._stages)
         m.d.comb += [
-            select.enable.eq(enable), select.op.eq(op), select.a.eq(a), select.b.eq(b), select.c.eq(c)]
-        rm, *words = early.after("select", rm=rm, x=select.x, y=select.y, z=select.z)
+            select.enable.eq(self.front[0]), select.op.eq(self.op),
+            select.a.eq(self.a), select.b.eq(self.b), select.c.eq(self.c),
+        ]
+        rm, *words = early.after("select", rm=self.rm, x=select.x, y=select.y, z=select.z)
         x, y, z = (_unpack(m, word, name) for name, word in zip("xyz", words, strict=True))
         rm, x, y, z = early.after("unpack", rm=rm, x=x, y=y, z=z)
         m.d.comb += [multiply.x.eq(x), multiply.y.eq(y), multiply.z.eq(z)]
-
-        enter, take = self.convert[-1], self.front[-1]
-        control, special = Signal(Control, reset_less=True), Signal(Special, reset_less=True)
-        product, addend = Signal(Product, reset_less=True), Signal(Addend, reset_less=True)
         term = Signal(Addend)
         # Inactive conversions and addends are 0, so that they can be ORed.
         m.d.comb += [
             term.significand.eq(Cat(Const(0, 8), z.significand)), term.exponent.eq(z.exponent), term.sign.eq(z.sign)]
+        rm, term, outer, left, right, scale, result = early.after(
+            "multiply", rm=rm, term=term, outer=multiply.outer, left=multiply.left, right=multiply.right,
+            scale=multiply.scale, special=multiply.special)
+        m.d.comb += [
+            total.outer.eq(outer), total.left.eq(left), total.right.eq(right), total.scale.eq(scale),
+            total.addend_exponent.eq(term.exponent),
+        ]
+
+        enter, take = self.convert[-1], self.front[-1]
+        control, special = Signal(Control, reset_less=True), Signal(Special, reset_less=True)
+        product, addend = Signal(Product, reset_less=True), Signal(Addend, reset_less=True)
+        alignment = Signal(Alignment, reset_less=True)
         with m.If(enter | take):
             m.d.sync += [
                 control.eq(conversion.control.as_value() | Mux(take, rm, 0)),
@@ -152,16 +134,16 @@ class FloatLane(Component):
             ]
         # Constants except for two bits: registers with a reset implement them.
         with m.If(enter):
-            m.d.sync += [special.eq(0), product.eq(conversion.product)]
+            m.d.sync += [special.eq(0), product.eq(conversion.product), alignment.eq(conversion.alignment)]
         with m.Elif(take):
-            m.d.sync += [special.eq(multiply.special), product.eq(multiply.product)]
-        return [control, special, product, addend]
+            m.d.sync += [special.eq(result), product.eq(total.product), alignment.eq(total.alignment)]
+        return [control, special, product, addend, alignment]
 
     def _conversion(self, m: Module) -> Convert:
         """The terms of a conversion; 0 while none enters."""
         m.submodules.convert_step = convert = Convert()
         op, rm, a = self.conversion, self.rm, self.a
-        for k in range(self._delay):
+        for k in range(self._stages.conversion_delay):
             registers = [Signal(value.shape(), name=f"converted{k}_{name}", reset_less=True)
                          for name, value in (("op", op), ("rm", rm), ("a", a))]
             with m.If(self.convert[k]):
@@ -174,14 +156,16 @@ class FloatLane(Component):
     def _join(self, m: Module, normalise: NormaliseSum, total: data.View, control: data.View,
               special: data.View) -> list[data.View]:
         """Replace the sum, which is 0 then, by a quotient with its rounding mode and special result."""
-        m.submodules.divide_step = divide = Divide(registered=self._registered)
+        m.submodules.divide_step = divide = Divide(
+            holds_operands=self._stages.holds_operands, holds_exponent=self._stages.holds_exponent)
         rm = Signal(Rounding, reset_less=True)
         with m.If(self.divide):
             m.d.sync += rm.eq(self.rm)
         m.d.comb += [
             divide.load.eq(self.divide), divide.start.eq(self.start), divide.square_root.eq(self.square_root),
             divide.a.eq(self.a), divide.b.eq(self.b),
-            divide.step.eq(self.step), divide.passed.eq(self.passed), divide.finish.eq(self.quotient),
+            divide.prepare.eq(self.prepare), divide.step.eq(self.step), divide.passed.eq(self.passed),
+            divide.finish.eq(self.quotient),
         ]
         quotient = divide.quotient
         joined, joined_special = Signal(Control), Signal(Special)
@@ -201,20 +185,18 @@ class FloatLane(Component):
 class _Registers:
     """Inserts registers between the steps of a lane. ``enables`` has one bit per register, the first one's lowest."""
 
-    def __init__(self, m: Module, enables: Value, latency: int):
-        self._m, self._enables, self._latency = m, enables, latency
-        #: How many there are so far.
-        self.passed = 0
+    def __init__(self, m: Module, enables: Value, stages: Stages):
+        self._m, self._enables, self._stages = m, enables, stages
 
     def after(self, step: str, clear: Value | None = None, **values: Any) -> list[Any]:
-        """Pass ``values``, the outputs of ``step``, through a register each if this latency has one there.
+        """Pass ``values``, the outputs of ``step``, through a register each if there is one after it.
 
         They become 0 in a cycle with ``clear``.
         """
-        if self._latency < _REGISTER_FROM[step]:
+        place = self._stages.enables(step)
+        if place is None:
             return list(values.values())
-        enable = self._enables[self.passed]
-        self.passed += 1
+        enable = self._enables[place]
         registers = [Signal(value.shape(), name=f"{step}_{name}", reset_less=True) for name, value in values.items()]
         with self._m.If(enable):
             for register, value in zip(registers, values.values(), strict=True):

@@ -1,4 +1,4 @@
-"""The first half of a fused multiply-add: the choice of product and addend, and the multiplication."""
+"""The first half of a fused multiply-add: the choice of product and addend, the multiplication, and their exponents."""
 
 from amaranth.hdl import C, Cat, Module, Mux, Signal, signed
 from amaranth.lib import data
@@ -8,9 +8,12 @@ from ...isa.ops import FmaOp
 from ...lib.component import Component
 from .formats import Special, Unpacked
 
-__all__ = ["Multiply", "Product", "SelectTerms"]
+__all__ = ["Alignment", "Compare", "Multiply", "Product", "Scale", "SelectTerms", "SumProducts"]
 
 _ONE = 0x3F80_0000
+
+#: Bits of the lower part of a factor.
+_CUT = 18
 
 
 class Product(data.Struct):
@@ -24,6 +27,25 @@ class Product(data.Struct):
     exponent: signed(10)
     sign: 1
     zero: 1
+
+
+class Scale(data.Struct):
+    """All of a product but its significand."""
+
+    exponent: signed(10)
+    sign: 1
+    zero: 1
+
+
+class Alignment(data.Struct):
+    """Which of two terms is shifted, and how far.
+
+    ``product_stays``: the addend is shifted to the right by ``distance``. Otherwise the product is, by ``distance`` + 1
+    unless it is zero. 63 stands for any greater distance.
+    """
+
+    distance: 6
+    product_stays: 1
 
 
 class SelectTerms(Component):
@@ -73,7 +95,10 @@ class SelectTerms(Component):
 
 
 class Multiply(Component):
-    """The exact product, and the special result of x * y + z if it has one. Combinational."""
+    """The partial products, and the special result of x * y + z if it has one. Combinational.
+
+    The factors are cut into 18 and 6 bits, as a multiplier of an FPGA takes 18.
+    """
 
     def __init__(self) -> None:
         super().__init__({
@@ -81,29 +106,88 @@ class Multiply(Component):
             "y": In(Unpacked),  # the second factor
             #: The addend; needed here only because the result is special if it is infinite or not a number.
             "z": In(Unpacked),
-            "product": Out(Product),  # x * y; undefined if `special` is a result
+            "outer": Out(48),  # the product of the lower parts, and in bits 47 to 36 that of the upper parts
+            "left": Out(24),  # the product of the upper part of x and the lower part of y
+            "right": Out(24),  # the product of the lower part of x and the upper part of y
+            "scale": Out(Scale),  # of x * y
             "special": Out(Special),  # the result of x * y + z if it is not a rounded number, with its flags
         })
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        x, y, z, product, special = self.x, self.y, self.z, self.product, self.special
+        x, y, z, scale, special = self.x, self.y, self.z, self.scale, self.special
+        x_low, x_high = x.significand[:_CUT], x.significand[_CUT:]
+        y_low, y_high = y.significand[:_CUT], y.significand[_CUT:]
         m.d.comb += [
-            product.significand.eq(x.significand * y.significand),
-            product.exponent.eq(x.exponent + y.exponent - 126),
-            product.sign.eq(x.sign ^ y.sign),
-            product.zero.eq(x.zero | y.zero),
+            self.outer.eq(Cat(x_low * y_low, x_high * y_high)),
+            self.left.eq(x_high * y_low), self.right.eq(x_low * y_high),
+            scale.exponent.eq(x.exponent + y.exponent - 126),
+            scale.sign.eq(x.sign ^ y.sign),
+            scale.zero.eq(x.zero | y.zero),
         ]
         any_nan = x.nan | y.nan | z.nan
         any_signalling = x.signalling | y.signalling | z.signalling
         infinite = x.infinite | y.infinite
         # Invalid even if the addend is a quiet NaN, as RISC-V requires.
         zero_times_infinity = (x.infinite & y.zero) | (x.zero & y.infinite)
-        difference_of_infinities = infinite & z.infinite & (product.sign ^ z.sign) & ~any_nan
+        difference_of_infinities = infinite & z.infinite & (scale.sign ^ z.sign) & ~any_nan
         m.d.comb += [
             special.nan.eq(any_nan | zero_times_infinity | difference_of_infinities),
             special.infinite.eq(infinite | z.infinite),
-            special.sign.eq(Mux(infinite, product.sign, z.sign)),
+            special.sign.eq(Mux(infinite, scale.sign, z.sign)),
             special.invalid.eq(any_signalling | zero_times_infinity | difference_of_infinities),
+        ]
+        return m
+
+
+class SumProducts(Component):
+    """The exact product from its parts, and how an addend is aligned with it. Combinational."""
+
+    def __init__(self) -> None:
+        super().__init__({
+            "outer": In(48),  # these four as Multiply gives them
+            "left": In(24),
+            "right": In(24),
+            "scale": In(Scale),
+            "addend_exponent": In(8),  # that of the addend
+            "product": Out(Product),  # x * y; undefined if it is infinite or not a number
+            "alignment": Out(Alignment),  # of product and addend
+        })
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.compare = compare = Compare()
+        product, scale = self.product, self.scale
+        inner = Signal(25)
+        m.d.comb += [
+            inner.eq(self.left + self.right),
+            product.significand.eq(Cat(self.outer[:_CUT], self.outer[_CUT:] + inner)),
+            product.exponent.eq(scale.exponent), product.sign.eq(scale.sign), product.zero.eq(scale.zero),
+            compare.exponent.eq(scale.exponent), compare.zero.eq(scale.zero),
+            compare.addend_exponent.eq(self.addend_exponent), self.alignment.eq(compare.alignment),
+        ]
+        return m
+
+
+class Compare(Component):
+    """Which of product and addend is shifted to the right to the exponent of the other. Combinational."""
+
+    def __init__(self) -> None:
+        super().__init__({
+            "exponent": In(signed(10)),  # that of the product
+            "zero": In(1),  # the product is zero
+            "addend_exponent": In(8),  # that of the addend
+            "alignment": Out(Alignment),  # of the two
+        })
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        difference = Signal(10)
+        # The one's complement of -n is n - 1: for a negative difference the product is shifted, from one place lower.
+        magnitude = difference[:9] ^ difference[9].replicate(9)
+        m.d.comb += [
+            difference.eq(self.exponent - self.addend_exponent),
+            self.alignment.distance.eq(magnitude[:6] | magnitude[6:].any().replicate(6)),
+            self.alignment.product_stays.eq(~self.zero & ~difference[9]),
         ]
         return m

@@ -20,9 +20,13 @@ class Recurrence(Component):
     takes :data:`STEPS` steps, but leading bits of the result can be left out: bits for which a step has no ``first`` or
     no ``step`` stay 0, and the result is computed from the next bit on as if it began there. It can thus be placed like
     a subnormal number. Registers keep their value in all other cycles and have no reset.
+
+    With ``holds_trial``, a register has the number that the next step subtracts first. It needs a cycle with
+    ``prepare`` between ``load`` and the first step.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, holds_trial: bool = False) -> None:
+        self._holds_trial = holds_trial
         super().__init__({
             "load": In(1),  # take the operands
             "step": In(1),  # in a cycle of :data:`STEPS` ones: there is a step
@@ -30,6 +34,8 @@ class Recurrence(Component):
             "first": In(1),  # with ``active``: it finds its first bit, too
             "square_root": In(1),  # a root is wanted, not a quotient; constant from `load` to the last step
             "odd": In(1),  # the root is that of 2 * `a`; in the cycle of `load`, only with `square_root`
+            "prepare": In(1),  # with ``holds_trial``: once between `load` and the first step
+            "double": In(1),  # with ``prepare``: the root is that of 2 * `a`; then `odd` is 0
             "zero": In(1),  # the result is 0; in the cycle of `load`
             "a": In(24),  # dividend or radicand, in the cycle of `load`; bit 23 is set unless it is 0
             "b": In(24),  # divisor, in the cycle of `load`; bit 23 is set unless the result is undefined
@@ -48,16 +54,25 @@ class Recurrence(Component):
         marker = Signal(STEPS, reset_less=True)
         m.d.comb += [self.root.eq(root), self.remainder.eq(rest.any())]
 
-        half = self._bit(m, rest, root, divisor, Cat(Cat(Const(0, 1), bit) for bit in marker), "first")
-        some = Signal(26)
-        m.d.comb += some.eq(Mux(self.first, half[0], rest))
-        full = self._bit(m, some, Mux(self.first, half[1], root), divisor,
-                         Cat(Cat(bit, Const(0, 1)) for bit in marker), "second")
+        first, second = _places(marker)
+        trial = Signal(26, reset_less=True) if self._holds_trial else self._trial(root, divisor, first)
+        half = self._bit(m, rest, root, trial, first, "first")
+        some, partial = Signal(26), Signal(ROOT_BITS)
+        m.d.comb += [some.eq(Mux(self.first, half[0], rest)), partial.eq(Mux(self.first, half[1], root))]
+        full = self._bit(m, some, partial, self._trial(partial, divisor, second), second, "second")
+        if self._holds_trial:
+            with m.If(self.prepare):
+                m.d.sync += trial.eq(self._trial(root, divisor, first))
+            # Steps that find no bit are those of a division, which always subtracts the divisor.
+            with m.Elif(self.step & self.active):
+                m.d.sync += trial.eq(self._trial(full[1], divisor, _places(marker >> 1)[0]))
         # `rest` is half of the remainder, as there is no result bit yet.
         whole = (self.odd & ~self.zero).replicate(25) & Cat(Const(0, 1), self.a)
         halved = (~self.odd & ~self.zero).replicate(24) & self.a
         with m.If(self.load):
             m.d.sync += [rest.eq(whole | halved), divisor.eq(self.b)]
+        with m.Elif(self.prepare & self.double):
+            m.d.sync += rest.eq(rest << 1)
         with m.Elif(self.step & self.active):
             m.d.sync += rest.eq(full[0])
         with m.If(self.load):
@@ -68,7 +83,11 @@ class Recurrence(Component):
                 m.d.sync += root.eq(full[1])
         return m
 
-    def _bit(self, m: Module, rest: Value, root: Value, divisor: Value, marker: Value,
+    def _trial(self, root: Value, divisor: Value, marker: Value) -> Value:
+        """The number whose trial subtraction finds the bit of weight ``marker``."""
+        return Mux(self.square_root, root | marker[1:] | marker[0], Cat(Const(0, 1), divisor))
+
+    def _bit(self, m: Module, rest: Value, root: Value, trial: Value, marker: Value,
              name: str) -> tuple[Signal, Signal]:
         """``rest`` and ``root`` after one more bit, of weight ``marker``.
 
@@ -79,16 +98,19 @@ class Recurrence(Component):
         The last marker is beyond the trial's end, where it counts twice. A root does not use that bit, and a remainder
         is still detected: the bit is 1 only if there was one.
         """
-        trial = Signal(26, name=f"{name}_trial")
         difference = Signal(27, name=f"{name}_difference")
         next_rest = Signal(26, name=f"{name}_rest")
         next_root = Signal(ROOT_BITS, name=f"{name}_root")
         doubled = Cat(Const(0, 1), rest)
         fits = ~difference[26]
         m.d.comb += [
-            trial.eq(Mux(self.square_root, root | marker[1:] | marker[0], Cat(Const(0, 1), divisor))),
             difference.eq(doubled - trial),
             next_rest.eq(Mux(fits, difference, doubled)),
             next_root.eq(root | Mux(fits, marker, 0)),
         ]
         return next_rest, next_root
+
+
+def _places(marker: Value) -> tuple[Value, Value]:
+    """The weights of the first and the second bit of a step."""
+    return Cat(Cat(Const(0, 1), bit) for bit in marker), Cat(Cat(bit, Const(0, 1)) for bit in marker)

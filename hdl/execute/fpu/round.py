@@ -4,12 +4,12 @@ from amaranth.hdl import C, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 
 from ...lib.component import Component
-from .formats import CANONICAL_NAN, Control, Flags, Normalised, Rounding, Special
+from .formats import Control, Flags, Normalised, Rounding, Special
 
 __all__ = ["Round", "rounds_away"]
 
-_LARGEST = 0x7F7F_FFFF
-_INFINITY = 0x7F80_0000
+#: Of a number, less its leading one, encoded: one that overflows if the leading one moves up.
+_LAST_EXPONENT = 253
 
 
 def rounds_away(rm: Value, *, sign: Value, odd: Value, guard: Value, sticky: Value) -> Value:
@@ -65,45 +65,61 @@ class Round(Component):
             total.eq((Cat(away ^ negate, Mux(to_integer, Cat(integer[:32], negate), number))
                       + Cat(away ^ negate, C(0, 23), exponent))[1:]),
         ]
-        self._write(m, total, inexact=guard | sticky)
+        # Whether the rounded number or integer fits is known without the sum, from the bits that let a carry pass.
+        carries = Signal()
+        invalid = Signal()
+        # The highest exponent, or the one below and a carry. Only a subnormal number has no leading one.
+        beyond = significand[23] & (exponent[8] | exponent[1:8].all() | (carries & (exponent[:8] == _LAST_EXPONENT)))
+        m.d.comb += [
+            carries.eq(significand[:23].all() & away),
+            invalid.eq(to_integer & (self.special.invalid | self._outside(away))),
+        ]
+        self._write(m, total, overflow=beyond, invalid=invalid, inexact=guard | sticky)
         # Among numbers below 2**-126, only the last one reaches it when rounded one bit further down: all ones.
-        reaches_normal = total[23] & guard & rounds_away(
+        reaches_normal = carries & guard & rounds_away(
             rm, sign=exact.sign, odd=Const(1), guard=second, sticky=below)
         with m.If(~to_integer & ~self.special.nan & ~self.special.infinite):
             m.d.comb += self.flags.underflow.eq((guard | sticky) & ~significand[23] & ~reaches_normal)
         return m
 
-    def _write(self, m: Module, total: Signal, *, inexact: Value) -> None:
-        """Result and all flags except underflow; ``total`` is the rounded value."""
+    def _outside(self, away: Value) -> Value:
+        """Whether an integer of at most 32 bits, rounded ``away`` or not, and with its sign, is not in the range."""
+        low, top = self.exact.high[1:32], self.exact.high[32]
+        none, all_ones = ~low.any(), low.all()
+        negative = self.exact.sign
+        positive_signed = top | (all_ones & away)
+        negative_signed = top & (~none | away)
+        positive_unsigned = top & all_ones & away
+        negative_unsigned = top | ~none | away
+        return Mux(self.control.is_unsigned, Mux(negative, negative_unsigned, positive_unsigned),
+                   Mux(negative, negative_signed, positive_signed))
+
+    def _write(self, m: Module, total: Signal, *, overflow: Value, invalid: Value, inexact: Value) -> None:
+        """Result and all flags except underflow; ``total`` is the rounded value. It comes last: one gate follows it."""
         exact, control, special = self.exact, self.control, self.special
-        to_integer, is_unsigned = control.to_integer, control.is_unsigned
-        number, overflow, to_infinity, invalid = Signal(), Signal(), Signal(), Signal()
-        negative = exact.sign
+        to_integer, negative = control.to_integer, exact.sign
+        number, overflows, to_infinity = Signal(), Signal(), Signal()
         m.d.comb += [
             number.eq(~special.nan & ~special.infinite & ~to_integer),
-            overflow.eq(number & (total[31] | total[32] | total[23:31].all()) & ~exact.zero),
+            overflows.eq(number & overflow),
             # As the directed modes round every inexact number.
             to_infinity.eq((control.rm == Rounding.RNE) | (control.rm == Rounding.RMM)
                            | Mux(negative, control.rm == Rounding.RDN, control.rm == Rounding.RUP)),
-            # Bit 32 is the sign; it is 0 for a negative integer that is rounded to 0.
-            invalid.eq(to_integer & (special.invalid | Mux(
-                is_unsigned, total[32], Mux(negative, total[32] & ~total[31], total[32] | total[31])))),
-            self.flags.inexact.eq(Mux(to_integer, inexact & ~invalid, number & (inexact | overflow))),
-            self.flags.overflow.eq(overflow),
+            self.flags.inexact.eq(Mux(to_integer, inexact & ~invalid, number & (inexact | overflows))),
+            self.flags.overflow.eq(overflows),
             self.flags.divide_by_zero.eq(special.divide_by_zero),
             self.flags.invalid.eq(Mux(to_integer, invalid, special.invalid)),
         ]
-        # The value that replaces the rounded one: all or none of the lower 31 bits are set.
-        infinite = special.infinite | (overflow & to_infinity)
-        with m.If(special.nan):
-            m.d.comb += self.result.eq(CANONICAL_NAN)
-        with m.Elif(infinite):
-            m.d.comb += self.result.eq(Cat(Const(_INFINITY, 31), Mux(special.infinite, special.sign, negative)))
-        with m.Elif(overflow):
-            m.d.comb += self.result.eq(Cat(Const(_LARGEST, 31), negative))
-        with m.Elif(invalid):
-            m.d.comb += self.result.eq(Cat((~negative).replicate(31), negative ^ is_unsigned))
-        with m.Elif(to_integer):
-            m.d.comb += self.result.eq(total)
-        with m.Else():
-            m.d.comb += self.result.eq(Cat(total[:31] & (~exact.zero).replicate(31), negative))
+        # The value that replaces the rounded one: the bits of infinity, of the largest number, of a NaN or an integer.
+        keep, sign = Signal(), Signal()
+        infinite, largest, most = Signal(), Signal(), Signal()
+        m.d.comb += [
+            infinite.eq(special.nan | special.infinite | (overflows & to_infinity)),
+            most.eq(invalid & ~negative),
+            largest.eq((overflows & ~to_infinity) | most),
+            keep.eq(~infinite & ~largest & ~invalid & (to_integer | ~exact.zero)),
+            sign.eq(~special.nan & Mux(special.infinite, special.sign, negative ^ (invalid & control.is_unsigned))),
+        ]
+        bits = Cat(largest.replicate(22), largest | special.nan, infinite | most, (infinite | largest).replicate(7))
+        m.d.comb += self.result.eq(Cat(
+            bits | (total[:31] & keep.replicate(31)), Mux(to_integer & ~invalid, total[31], sign)))

@@ -18,10 +18,10 @@ from amaranth.lib.wiring import In, Out
 
 from ...lib.component import Component
 from .formats import SUM_BITS, Normalised, Rounding
-from .product import Product
-from .shift import Normalise, shift_right_sticky
+from .product import Alignment, Product
+from .shift import NormaliseBits, NormaliseBlocks, shift_right_sticky
 
-__all__ = ["Add", "Addend", "Align", "Frame", "NormaliseSum", "Sum"]
+__all__ = ["Add", "Addend", "Align", "FinishSum", "Frame", "NormaliseSum", "Shifted", "Sum"]
 
 
 class Addend(data.Struct):
@@ -71,6 +71,7 @@ class Align(Component):
             "fixed": In(1),  # the product's exponent counts, and the sum is not to be normalised
             "product": In(Product),  # one term
             "addend": In(Addend),  # the other term
+            "alignment": In(Alignment),  # of the two
             "larger": Out(51),  # the significand of the term with the higher exponent, at the left end
             "smaller": Out(51),  # that of the other, shifted to the same exponent; bit 0 is sticky
             "frame": Out(Frame),  # exponent and signs of the two
@@ -80,23 +81,14 @@ class Align(Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         product, addend, frame = self.product, self.addend, self.frame
-        difference = Signal(10)
-        product_stays = Signal()
-        distance = Signal(6)
-        # The one's complement of -n is n - 1: for a negative difference the product is shifted, from one place lower.
-        magnitude = difference[:9] ^ difference[9].replicate(9)
-        m.d.comb += [
-            difference.eq(product.exponent - addend.exponent),
-            distance.eq(magnitude[:6] | magnitude[6:].any().replicate(6)),
-            product_stays.eq(~product.zero & ~difference[9]),
-            self.beyond.eq(~product_stays),
-        ]
+        product_stays = self.alignment.product_stays
+        m.d.comb += self.beyond.eq(~product_stays)
         # Bits 50 to 1.
         shifted = Signal(50)
         addend_bits = Cat(C(0, 18), addend.significand)
         product_bits = Cat(C(0, 1), product.significand, C(0, 1))
         m.d.comb += shifted.eq(Mux(product_stays, addend_bits, product_bits))
-        kept, lost = shift_right_sticky(m, shifted, distance)
+        kept, lost = shift_right_sticky(m, shifted, self.alignment.distance)
         subtract = product.sign ^ addend.sign
         m.d.comb += [
             self.larger.eq(Mux(product_stays, Cat(C(0, 3), product.significand),
@@ -144,10 +136,26 @@ class Add(Component):
         return m
 
 
-class NormaliseSum(Component):
-    """Prepares a sum, or a quotient in its place, for rounding. Combinational.
+class Shifted(data.Struct):
+    """A sum between the two halves of its normalisation, without its magnitude."""
 
-    Shifts its highest one to the left end, but no further than the exponent of the smallest normal number allows.
+    #: By how many blocks of 8 bits the magnitude has been shifted.
+    blocks: 3
+    #: The second half may shift by any distance.
+    more: 1
+    #: That of the sum.
+    exponent: 9
+    #: There is more below the lowest bit.
+    rest: 1
+    sign: 1
+    zero: 1
+
+
+class NormaliseSum(Component):
+    """Prepares a sum, or a quotient in its place, for rounding: the first half. Combinational.
+
+    The two halves shift the highest one to the left end, but no further than the exponent of the smallest normal number
+    allows. The first one shifts by blocks of 8 bits.
     """
 
     def __init__(self) -> None:
@@ -155,26 +163,53 @@ class NormaliseSum(Component):
             "sum": In(Sum),  # as Add gives it
             "root": In(26),  # ORed with the highest bits of the magnitude
             "rest": In(1),  # ORed with the lowest bit of the result
-            "exact": Out(Normalised),  # the same number
+            "magnitude": Out(SUM_BITS),  # the magnitude, shifted
+            "frame": Out(Shifted),  # everything else
         })
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.normalise = normalise = Normalise(width=SUM_BITS)
-        sum_, exact = self.sum, self.exact
+        m.submodules.blocks = blocks = NormaliseBlocks(width=SUM_BITS)
+        sum_, frame = self.sum, self.frame
         magnitude = Signal(SUM_BITS)
-        bits = normalise.normalised
         m.d.comb += [
             magnitude.eq((sum_.value ^ Cat(sum_.negative.replicate(51), C(0, 1)))
                          | Cat(C(0, SUM_BITS - 26), self.root)),
-            normalise.value.eq(magnitude),
-            normalise.room.eq(sum_.exponent[:6]),
-            normalise.free.eq(sum_.exponent[6:].any()),
-            exact.high.eq(bits[18:]),
-            exact.rest.eq(bits[:18].any() | self.rest),
-            exact.exponent.eq(sum_.exponent),
-            exact.distance.eq(normalise.distance),
-            exact.zero.eq(~magnitude.any() & ~self.rest),
-            exact.sign.eq(Mux(exact.zero, sum_.zero_sign, sum_.sign)),
+            blocks.value.eq(magnitude),
+            blocks.room.eq(sum_.exponent[:6]),
+            blocks.free.eq(sum_.exponent[6:].any()),
+            self.magnitude.eq(blocks.shifted),
+            frame.blocks.eq(blocks.blocks), frame.more.eq(blocks.more),
+            frame.exponent.eq(sum_.exponent), frame.rest.eq(self.rest),
+            frame.zero.eq(~magnitude.any() & ~self.rest),
+            frame.sign.eq(Mux(frame.zero, sum_.zero_sign, sum_.sign)),
+        ]
+        return m
+
+
+class FinishSum(Component):
+    """The second half of a sum's normalisation. Combinational."""
+
+    def __init__(self) -> None:
+        super().__init__({
+            "magnitude": In(SUM_BITS),  # as NormaliseSum gives it
+            "frame": In(Shifted),  # as NormaliseSum gives it
+            "exact": Out(Normalised),  # the sum
+        })
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.bits = bits = NormaliseBits(width=SUM_BITS)
+        frame, exact = self.frame, self.exact
+        high = SUM_BITS - len(exact.high)
+        # These bits are below the result even after the longest shift of this half.
+        below = high - (1 << len(bits.distance)) + 1
+        m.d.comb += [
+            bits.value.eq(self.magnitude), bits.room.eq(frame.exponent[:3]), bits.free.eq(frame.more),
+            exact.high.eq(bits.normalised[high:]),
+            exact.rest.eq(self.magnitude[:below].any() | bits.normalised[below:high].any() | frame.rest),
+            exact.exponent.eq(frame.exponent),
+            exact.distance.eq(Cat(bits.distance, frame.blocks)),
+            exact.zero.eq(frame.zero), exact.sign.eq(frame.sign),
         ]
         return m

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 
 from ...config import SmConfig
@@ -10,14 +10,12 @@ from ...isa.ops import FdivOp, Unit
 from ...lib.component import Component
 from ...lib.shared import share_lanes
 from ..lanes import lane_words
-from .lane import DIVIDE_CYCLES, FloatLane, back_registers, conversion_delay, front_registers
+from .lane import FloatLane
 from .ports import fpu_ports
 from .recurrence import STEPS
+from .stages import Stages
 
 __all__ = ["FloatUnit"]
-
-#: Cycles before its result in which a quotient is normalised; rounded in the next.
-_NORMALISED = 2
 
 
 class FloatUnit(Component):
@@ -30,7 +28,7 @@ class FloatUnit(Component):
     """
 
     def __init__(self, config: SmConfig):
-        self._config = config
+        self._config, self._stages = config, Stages.of(config)
         super().__init__({
             **fpu_ports(config),
             "op_unit": In(Unit),  # with `valid`: FMA, FCVT or FDIV
@@ -41,25 +39,25 @@ class FloatUnit(Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         config = self._config
-        fma, fcvt = config.latency_fma, config.latency_fcvt
-        front = self._masks(m, Unit.FMA, front_registers(fma) - 1)
-        convert = self._masks(m, Unit.FCVT, conversion_delay(fma, fcvt))
+        stages = self._stages
+        front = self._masks(m, Unit.FMA, stages.front - 1)
+        convert = self._masks(m, Unit.FCVT, stages.conversion_delay)
         arriving = self._start(Unit.FDIV)
         left, live = self._division(m)
-        start = Mux(left == DIVIDE_CYCLES, live, 0) if config.latency_fdiv > DIVIDE_CYCLES else arriving
+        start = Mux(left == stages.division_start, live, 0) if stages.holds_operands else arriving
         m.d.comb += self.busy.eq(left != 0)
         # Element k belongs to the operation that has passed k registers after the multiplication.
-        back = [Signal(config.threads, name=f"back{k}") for k in range(back_registers(fma) + 1)]
-        joined = len(back) - 1 - _NORMALISED
-        last_step = Mux(left == _NORMALISED + 1, live, 0)
+        back = [Signal(config.threads, name=f"back{k}") for k in range(stages.back + 1)]
+        joined = stages.back - stages.normalised
+        last_step = Mux(left == stages.normalised + 1, live, 0)
         quotient = Signal(config.threads)
         m.d.sync += quotient.eq(last_step)
         enables = [mask | quotient if k == joined else mask for k, mask in enumerate(back)]
         for before, after in zip([front[-1] | convert[-1], *enables[:-1]], back, strict=True):
             m.d.sync += after.eq(before)
-        step, passed = self._steps(m, left, live, arriving)
-        lanes = share_lanes(m, platform, FloatLane, config.threads, latency_fma=fma, latency_fcvt=fcvt,
-                            latency_fdiv=config.latency_fdiv)
+        prepare, step, passed = self._steps(m, left, live, arriving)
+        lanes = share_lanes(m, platform, FloatLane, config.threads, latency_fma=config.latency_fma,
+                            latency_fcvt=config.latency_fcvt, latency_fdiv=config.latency_fdiv)
         for i, lane in enumerate(lanes):
             m.d.comb += [
                 lane.front.eq(Cat(mask[i] for mask in front)),
@@ -68,7 +66,7 @@ class FloatUnit(Component):
                 lane.op.eq(self.op), lane.conversion.eq(self.op), lane.rm.eq(self.rm),
                 lane.a.eq(self.a[i]), lane.b.eq(self.b[i]), lane.c.eq(self.c[i]),
                 lane.divide.eq(arriving[i]), lane.start.eq(start[i]), lane.square_root.eq(self.op == FdivOp.FSQRT),
-                lane.step.eq(step[i]), lane.passed.eq(passed),
+                lane.prepare.eq(prepare[i]), lane.step.eq(step[i]), lane.passed.eq(passed),
                 lane.clear.eq(last_step[i]), lane.quotient.eq(quotient[i]),
                 self.result[i].eq(lane.result),
                 # The lane's register keeps the flags of its last operation.
@@ -91,15 +89,18 @@ class FloatUnit(Component):
             masks.append(mask)
         return masks
 
-    def _steps(self, m: Module, left: Signal, live: Signal, arriving: Value) -> tuple[Signal, Signal]:
-        """The lanes that take a step, and the number of bits up to its first one; from registers."""
-        step, passed = Signal(self._config.threads), Signal(range(2 * STEPS), init=1)
-        before = (left > _NORMALISED + 1) & (left <= _NORMALISED + 1 + STEPS)
+    def _steps(self, m: Module, left: Signal, live: Signal, arriving: Value) -> tuple[Value, Signal, Signal]:
+        """The lanes whose exponent is registered, those that take a step, and the number of bits before its two."""
+        stages = self._stages
+        step, passed = Signal(self._config.threads), Signal(range(2 * STEPS))
+        last = stages.normalised + 1
+        before = (left > last) & (left <= last + STEPS)
         m.d.sync += [
-            step.eq(Mux(before, live, 0) if self._config.latency_fdiv > DIVIDE_CYCLES else Mux(before, live, arriving)),
-            passed.eq(Mux(step.any(), passed + 2, 1)),
+            step.eq(Mux(before, live, 0) if stages.holds_operands else Mux(before, live, arriving)),
+            passed.eq(Mux(step.any(), passed + 2, 0)),
         ]
-        return step, passed
+        prepare = Mux(left == last + STEPS, live, 0) if stages.holds_exponent else Const(0, self._config.threads)
+        return prepare, step, passed
 
     def _division(self, m: Module) -> tuple[Signal, Signal]:
         """Cycles left until a division's result, and its lanes. Longer latencies wait before the work."""

@@ -32,6 +32,7 @@ from metronome.hdl.frontend.icache_store import ICacheStore
 from metronome.hdl.frontend.misses import MissUnit
 from metronome.hdl.frontend.scheduler import Scheduler
 from metronome.hdl.frontend.warps import WarpTable
+from metronome.hdl.isa.ops import Unit
 from metronome.hdl.issue.issue import IssueStage
 from metronome.hdl.issue.scoreboard import Scoreboard
 from metronome.hdl.lib.component import Component
@@ -116,6 +117,26 @@ def _select_loop(config: SmConfig) -> wiring.Component:
     return _UnitPair(units, {"issue.selection": "frontend.selection"})
 
 
+class _OneFloatUnit(Component):
+    """The FloatUnit for operations of one of its units alone; without the logic that only the others need."""
+
+    def __init__(self, config: SmConfig, unit: Unit) -> None:
+        self._inner, self._unit = FloatUnit(config), unit
+        super().__init__({
+            name: member for name, member in self._inner.signature.members.items()
+            if name != "op_unit" and (name != "c" or unit is Unit.FMA) and (name != "busy" or unit is Unit.FDIV)
+        })
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.unit = self._inner
+        m.d.comb += self._inner.op_unit.eq(self._unit)
+        for name, member in self.signature.members.items():
+            inner, outer = getattr(self._inner, name), getattr(self, name)
+            m.d.comb += inner.eq(outer) if member.flow is not Out else outer.eq(inner)
+        return m
+
+
 def _axi_lite(config: SmConfig) -> wiring.Component:
     """The host's registers with their AXI4-Lite slave."""
     connections = {
@@ -170,6 +191,9 @@ UNITS: dict[str, UnitEntry] = {
     "mul": UnitEntry("the multiplier, all lanes", MulUnit),
     "div": UnitEntry("the divider, all lanes", DivUnit),
     "float": UnitEntry("floating-point arithmetic that rounds (FMA, FCVT, FDIV), all lanes", FloatUnit),
+    "fma": UnitEntry("the multiply-add alone, all lanes", lambda config: _OneFloatUnit(config, Unit.FMA)),
+    "divider": UnitEntry("floating-point division and square root alone, all lanes", lambda config: (
+        _OneFloatUnit(config, Unit.FDIV))),
     "fmisc": UnitEntry("floating-point comparisons, signs, classes and moves, all lanes", FmiscUnit),
     "control": UnitEntry("branches, CSRs, masks, barriers", ControlUnit),
     "lsu": UnitEntry("the load/store unit with its local memory", Lsu),

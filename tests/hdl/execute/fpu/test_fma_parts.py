@@ -9,8 +9,8 @@ from amaranth.hdl import Module
 
 from metronome.hdl.execute.fpu.convert import Convert
 from metronome.hdl.execute.fpu.formats import Rounding
-from metronome.hdl.execute.fpu.product import Multiply, SelectTerms
-from metronome.hdl.execute.fpu.sum import Add, Align, NormaliseSum
+from metronome.hdl.execute.fpu.product import Compare, Multiply, SelectTerms, SumProducts
+from metronome.hdl.execute.fpu.sum import Add, Align, FinishSum, NormaliseSum
 from metronome.hdl.isa.ops import FcvtOp, FmaOp
 from tests.hdl.lib.simulate import drive, simulate, simulated
 from tests.support.tiers import some_more
@@ -58,21 +58,32 @@ def unpacked(rng, **classes):
     return {"significand": bits, "exponent": exponent, "sign": rng.getrandbits(1), **classes}
 
 
-@simulated(Multiply)
-async def test_product_is_exact(ctx, part):
+def test_product_is_exact():
+    """And the shift that aligns the addend with it is the difference of their exponents."""
     rng = random.Random(SEED)
-    for _ in range(1000):
-        x, y, z = unpacked(rng), unpacked(rng), unpacked(rng)
-        for port, operand in ((part.x, x), (part.y, y), (part.z, z)):
-            ctx.set(port, operand)
-        product = ctx.get(part.product)
-        exact = x["significand"] * y["significand"] * Fraction(2) ** (x["exponent"] + y["exponent"] - 254 - 46)
-        text = f"seed {SEED}: {x} * {y}"
-        assert product.significand * Fraction(2) ** (product.exponent - 127 - 47) == exact, text
-        assert product.significand and not product.zero, text
-        assert product.sign == x["sign"] ^ y["sign"], text
-        special = ctx.get(part.special)
-        assert not (special.nan or special.infinite or special.invalid or special.divide_by_zero), text
+    m = Module()
+    m.submodules.part = part = Multiply()
+    m.submodules.total = total = SumProducts()
+    m.d.comb += [total.outer.eq(part.outer), total.left.eq(part.left), total.right.eq(part.right),
+                 total.scale.eq(part.scale), total.addend_exponent.eq(part.z.exponent)]
+
+    async def testbench(ctx):
+        for _ in range(1000):
+            x, y, z = unpacked(rng), unpacked(rng), unpacked(rng)
+            drive(ctx, part, x=x, y=y, z=z)
+            product, alignment = ctx.get(total.product), ctx.get(total.alignment)
+            exact = x["significand"] * y["significand"] * Fraction(2) ** (x["exponent"] + y["exponent"] - 254 - 46)
+            text = f"seed {SEED}: {x} * {y} + {z}"
+            assert product.significand * Fraction(2) ** (product.exponent - 127 - 47) == exact, text
+            assert product.significand and not product.zero, text
+            assert product.sign == x["sign"] ^ y["sign"], text
+            special = ctx.get(part.special)
+            assert not (special.nan or special.infinite or special.invalid or special.divide_by_zero), text
+            above = product.exponent - z["exponent"]
+            assert alignment.product_stays == (above >= 0), text
+            assert alignment.distance == min(above if above >= 0 else -above - 1, 63), text
+
+    simulate(m, testbench)
 
 
 CLASSES = {"number": {}, "zero": {"zero": 1, "significand": 0}, "infinite": {"infinite": 1}, "quiet": {"nan": 1},
@@ -105,7 +116,7 @@ async def test_special_results(ctx, part):
         infinite = special.infinite and not special.nan
         actual = special.nan, infinite, special.sign if infinite else None, special.invalid
         assert actual == special_result(kinds, signs), f"{kinds} {signs}"
-        assert ctx.get(part.product).zero == ("zero" in kinds[:2]) and not special.divide_by_zero
+        assert ctx.get(part.scale).zero == ("zero" in kinds[:2]) and not special.divide_by_zero
 
 
 def adder():
@@ -113,9 +124,11 @@ def adder():
     m.submodules.align = align = Align()
     m.submodules.add = add = Add()
     m.submodules.normalise = normalise = NormaliseSum()
+    m.submodules.finish = finish = FinishSum()
     m.d.comb += [add.larger.eq(align.larger), add.smaller.eq(align.smaller), add.frame.eq(align.frame),
-                 normalise.sum.eq(add.sum)]
-    return m, align, normalise
+                 normalise.sum.eq(add.sum), finish.magnitude.eq(normalise.magnitude),
+                 finish.frame.eq(normalise.frame)]
+    return m, align, finish
 
 
 def product_and_addend(rng):
@@ -158,14 +171,17 @@ def rounding_bits(magnitude):
 def test_sum_is_exact_down_to_the_sticky_bit(rm):
     seed = SEED + rm.value
     rng = random.Random(seed)
-    m, align, normalise = adder()
+    m, align, finish = adder()
+    m.submodules.compare = compare = Compare()
+    m.d.comb += [compare.exponent.eq(align.product.exponent), compare.zero.eq(align.product.zero),
+                 compare.addend_exponent.eq(align.addend.exponent), align.alignment.eq(compare.alignment)]
 
     async def testbench(ctx):
         ctx.set(align.rm, rm)
         for _ in range(1000):
             product, addend = product_and_addend(rng)
             drive(ctx, align, product=vars(product), addend={**vars(addend), "significand": addend.significand << 8})
-            actual = ctx.get(normalise.exact)
+            actual = ctx.get(finish.exact)
             text = f"seed {seed}: {product} + {addend}: {actual}"
             exact = signed_value(product, 48) + signed_value(addend, 24)
             if exact == 0:
@@ -192,10 +208,10 @@ def test_a_conversion_is_a_sum(op):
     """An integer is normalised; of a number all that is before the point is in bits 32..1, if it fits."""
     seed = SEED + op.value
     rng = random.Random(seed)
-    m, align, normalise = adder()
+    m, align, finish = adder()
     m.submodules.convert = convert = Convert()
     m.d.comb += [align.product.eq(convert.product), align.addend.eq(convert.addend),
-                 align.fixed.eq(convert.control.to_integer)]
+                 align.alignment.eq(convert.alignment), align.fixed.eq(convert.control.to_integer)]
 
     async def testbench(ctx):
         drive(ctx, convert, enable=1, op=op)
@@ -203,7 +219,7 @@ def test_a_conversion_is_a_sum(op):
             word = rng.choice((rng.getrandbits(32), rng.getrandbits(32) >> rng.randrange(32), 0x8000_0000,
                                rng.getrandbits(1) << 31 | rng.randrange(120, 160) << 23 | rng.getrandbits(23)))
             ctx.set(convert.a, word)
-            actual, beyond = ctx.get(normalise.exact), ctx.get(align.beyond)
+            actual, beyond = ctx.get(finish.exact), ctx.get(align.beyond)
             text = f"seed {seed}: {op} {word:#x}: {actual}"
             if op in (FcvtOp.S_W, FcvtOp.S_WU):
                 value = word - (1 << 32) if op == FcvtOp.S_W and word >> 31 else word
