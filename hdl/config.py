@@ -121,6 +121,11 @@ class SmConfig:
     load_parts: int = setting(
         16, "of loads (a part: the lanes of one load in one line) that may wait for memory.", unit="parts",
     )
+    lookup_latency: int = setting(
+        1,
+        "from the choice of a line access's lanes to its lookup: 1 or 2. With 2, which suits an FPGA, three more steps "
+        "take a cycle longer (docs/memory.md, \"Two cycles to the lookup\").", unit="cycles",
+    )
     channels: Channels = setting(
         Channels.NONE, "queues before the data cache: none, or for each warp a free or ordered one",
     )
@@ -182,6 +187,7 @@ class SmConfig:
             is_power_of_two(self.load_parts) and 2 <= self.load_parts <= 64,
             "load_parts", "a power of two between 2 and 64", self.load_parts,
         )
+        require(1 <= self.lookup_latency <= 2, "lookup_latency", "1 or 2", self.lookup_latency)
         checks.require_channels(
             self.channel_depth, self.threads, (*self.policies, *self.fetch_policies), ordered=self.ordered,
         )

@@ -18,6 +18,7 @@ from .channels import Channels
 from .l1.l1 import L1
 from .lanes.coalescer import Coalescer
 from .lanes.entrance import Entrance, take_ports
+from .lanes.line_accesses import LineAccesses
 from .lanes.part_counts import PartCounts
 from .lanes.records import bank_bits, entry_layout
 from .lanes.response import ResponseStage
@@ -115,7 +116,11 @@ class Lsu(Component):
         m.submodules.coalescer = coalescer = Coalescer(config)
         m.submodules.l1 = l1 = L1(config)
         m.submodules.responses = responses = ResponseStage(config)
-        stores_behind, busy_behind = self._seam(m, coalescer, l1)
+        m.submodules.accesses = accesses = LineAccesses(config)
+        wiring.connect(m, coalescer.access, accesses.chosen)
+        self._leaves = coalescer.pop
+        stores_behind, busy_behind = self._seam(m, accesses, l1)
+        stores_behind, busy_behind = stores_behind | accesses.stores, busy_behind | accesses.busy
         wiring.connect(m, l1.answers, responses.answers)
         if config.watches_locality:
             m.d.comb += self.lost.eq(l1.lost)
@@ -145,29 +150,29 @@ class Lsu(Component):
             ]
         return m
 
-    def _seam(self, m: Module, coalescer: Coalescer, l1: L1) -> tuple[Value, Value]:
+    def _seam(self, m: Module, lanes: LineAccesses, l1: L1) -> tuple[Value, Value]:
         """Connect the line accesses from the lanes to the L1. A unit between the two is inserted only here.
 
-        Return the warps with stores past the coalescer, and whether any access is past it, in the L1 or in such a unit.
+        Return the warps with stores in the L1 or in such a unit, and whether any access is there.
         The loads that such a unit holds need numbers (:func:`loads_under_way`).
         """
         if self.config.channels is ChannelKind.NONE:
-            wiring.connect(m, coalescer.access, l1.access)
+            wiring.connect(m, lanes.access, l1.access)
             return l1.stores_pending, l1.busy
         if self.config.ordered:
-            return self._order(m, coalescer, l1)
+            return self._order(m, lanes, l1)
         m.submodules.channels = channels = Channels(self.config)
-        wiring.connect(m, coalescer.access, channels.taken)
+        wiring.connect(m, lanes.access, channels.taken)
         wiring.connect(m, channels.given, l1.access)
         m.d.comb += [l1.swap.eq(channels.swap), channels.done.eq(l1.done), self.disorder.eq(channels.wrong)]
         return l1.stores_pending | channels.stores, l1.busy | channels.busy
 
-    def _order(self, m: Module, coalescer: Coalescer, l1: L1) -> tuple[Value, Value]:
-        """Insert the reordering unit between the coalescer and the L1, and merge its reads with the L1's requests."""
+    def _order(self, m: Module, lanes: LineAccesses, l1: L1) -> tuple[Value, Value]:
+        """Insert the reordering unit between the lanes and the L1, and merge its reads with the L1's requests."""
         warps, entrance = self.config.warps, self._entrance
         m.submodules.order = self._order_unit = order = OrderUnit(self.config)
         m.submodules.list_port = port = ListPort(self.config)
-        wiring.connect(m, coalescer.access, order.taken)
+        wiring.connect(m, lanes.access, order.taken)
         wiring.connect(m, order.given, l1.access)
         wiring.connect(m, l1.mem, port.l1)
         wiring.connect(m, order.mem, port.reader)
@@ -177,7 +182,7 @@ class Lsu(Component):
             l1.invalidate.eq(self.order.start),
             order.selects.eq(self.selects), self.room.eq(order.room), self.disorder.eq(order.wrong),
             order.take.eq(Mux(self.take, one_hot(self.take_warp, warps), 0)),
-            order.leave.eq(Mux(coalescer.pop, one_hot(entrance.head.warp, warps), 0)),
+            order.leave.eq(Mux(self._leaves, one_hot(entrance.head.warp, warps), 0)),
             order.cancel.eq(Mux(self.cancel, one_hot(entrance.cancelled_warp, warps), 0)),
         ]
         return l1.stores_pending | order.stores, l1.busy | order.busy

@@ -29,6 +29,13 @@ def lookup_signature(config: SmConfig) -> wiring.Signature:
         "allocate": Out(1),  # with ``add``: the line is requested, in a new MSHR
         "write": Out(1),  # the store goes into the write buffer, and into the cache if it hits
     }
+    if config.lookup_latency > 1:
+        members |= {
+            "comes": Out(1),  # what is in the lookup in the next cycle, if anything, comes now: the access below
+            "next_line": Out(LINE_NUMBER_BITS),  # the line of the access that comes
+            "next_uncached": Out(1),  # it lies below ``memory_map.user``
+            "follows": Out(1),  # it is the line in the lookup, or both are uncached
+        }
     if config.ordered:
         members["place"] = Out(1)  # with ``allocate``: the line gets its place in the cache in this cycle
     return wiring.Signature(members)

@@ -10,9 +10,9 @@ from ...config import LINE_NUMBER_BITS, LINE_OFFSET_BITS, SmConfig
 from ...isa.ops import LsuOp
 from ...lib.component import Component
 from ...lib.stacks import to_program
-from ..seam import access_layout, load_bits
-from .assembler import LineAssembler, StoreLanes
-from .records import entry_layout
+from ..seam import load_bits
+from .assembler import StoreLanes
+from .records import chosen_layout, entry_layout
 
 __all__ = ["Coalescer"]
 
@@ -44,7 +44,7 @@ class Coalescer(Component):
             #: The bytes of the word that each lane of the head touches.
             "enable": Out(data.ArrayLayout(4, threads)),
             #: The line accesses of all instructions, in order. Stable until taken.
-            "access": Out(stream.Signature(access_layout(config))),
+            "access": Out(stream.Signature(chosen_layout(config))),
             #: An access to local memory is offered.
             "local_valid": Out(1),
             #: Its lanes; 0 without one.
@@ -103,7 +103,7 @@ class Coalescer(Component):
             with m.If(head.misaligned[lane]):
                 m.d.comb += misaligned.eq(head.address[lane])
         self._describe(m, line=line, lanes=lanes)
-        self._assemble(m, lanes)
+        self._place(m)
 
         with m.If(access.valid & access.ready):
             m.d.comb += served.eq(lanes)
@@ -114,7 +114,7 @@ class Coalescer(Component):
         return m
 
     def _describe(self, m: Module, *, line: Signal, lanes: Signal) -> None:
-        """The line access of ``lanes``, without its bytes."""
+        """The line access of ``lanes``, without its words."""
         head, access = self.head, self.access.payload
         part = access.part
         m.d.comb += [
@@ -126,23 +126,16 @@ class Coalescer(Component):
             part.offset[lane].eq(head.address[lane][:LINE_OFFSET_BITS]) for lane in range(self.config.threads)
         ]
 
-    def _assemble(self, m: Module, lanes: Signal) -> None:
-        """The bytes that ``lanes`` touch in the line, and a store's data there."""
-        config, head, access = self.config, self.head, self.access.payload
-        m.submodules.store_lanes = placed = StoreLanes(config.threads)
-        m.submodules.assembler = assembler = LineAssembler(
-            threads=config.threads, words_per_line=config.words_per_line
-        )
+    def _place(self, m: Module) -> None:
+        """The bytes that each lane touches in its word, and a store's data there."""
+        head, access = self.head, self.access.payload
+        m.submodules.store_lanes = placed = StoreLanes(self.config.threads)
         m.d.comb += [
             placed.size.eq(head.op[:2]),
             placed.address.eq(head.address),
             placed.data.eq(head.data),
             self.words.eq(placed.words),
             self.enable.eq(placed.enable),
-            assembler.lanes.eq(lanes),
-            assembler.address.eq(head.address),
-            assembler.words.eq(placed.words),
-            assembler.enable.eq(placed.enable),
-            access.byte_mask.eq(assembler.byte_mask),
-            access.data.eq(assembler.data),
+            access.words.eq(placed.words),
+            access.enable.eq(placed.enable),
         ]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from amaranth.lib import data
 
 from ...config import SmConfig
-from ..seam import load_bits
+from ..seam import load_bits, part_layout
 
-__all__ = ["bank_bits", "entry_layout", "local_part_layout"]
+__all__ = ["bank_bits", "chosen_layout", "entry_layout", "local_part_layout"]
 
 
 def bank_bits(config: SmConfig) -> int:
@@ -34,6 +34,17 @@ def entry_layout(config: SmConfig) -> data.StructLayout:
         "mask": config.threads,
         "local": config.threads,
         "misaligned": config.threads,
+    })
+
+
+def chosen_layout(config: SmConfig) -> data.StructLayout:
+    """A line access before its bytes are put together: the lanes' ``words``, and the bytes of them that they touch."""
+    return data.StructLayout({
+        "part": part_layout(config),
+        "write": 1,
+        "first": 1,
+        "words": data.ArrayLayout(32, config.threads),
+        "enable": data.ArrayLayout(4, config.threads),
     })
 
 

@@ -20,13 +20,17 @@ class Ring(Component):
     Parameters
     ----------
     depth
-        Number of places.
+        Number of places that can be claimed.
     most
         Maximum number of accesses of one load or store; at most ``depth``.
+    late
+        Maximum number of accesses that arrive after the claim of their load or store has been released; there are as
+        many more places.
     """
 
-    def __init__(self, *, depth: int, most: int) -> None:
-        self._depth, self._most = depth, most
+    def __init__(self, *, depth: int, most: int, late: int = 0) -> None:
+        self._room, self._most = depth, most
+        self._depth = depth = depth + late
         bits = max(1, (depth - 1).bit_length())
         super().__init__({
             #: A load or store of the warp is selected; only with ``room``.
@@ -62,7 +66,7 @@ class Ring(Component):
         most, depth = self._most, self._depth
         count, stores, claimed = (Signal(range(depth + 1), name=name) for name in ("count", "of_stores", "claimed"))
         m.d.comb += [
-            self.room.eq(count + claimed + most <= depth),
+            self.room.eq(count + claimed + most <= self._room),
             self.there.eq(count != 0),
             self.stores.eq(stores != 0),
             self.wrong.eq((self.push & ~self.pop & (count == depth)) | (self.pop & (count == 0))),

@@ -32,14 +32,14 @@ def reset(m):
         lsu.entry_line[number] = NONE
     for slot in range(3):
         lsu.slot_order[slot] = slot
-    lsu.request = lsu.buffered_last = lsu.used_place = lsu.turn = NONE
+    lsu.request = lsu.picked = lsu.buffered_last = lsu.used_place = lsu.turn = NONE
     victims.reset(lsu)
 
 
 @inlined
 def idle(lsu):
     """Whether nothing is in the unit."""
-    if lsu.used or lsu.held or lsu.channelled or lsu.store_fault or lsu.fault or lsu.stored or lsu.wb_valid:
+    if lsu.used or lsu.chosen_count or lsu.held or lsu.channelled or lsu.store_fault or lsu.fault or lsu.stored or lsu.wb_valid:
         return False
     if order.busy(lsu):
         return False
@@ -102,7 +102,7 @@ def tick(m, wb_ready, memory_ready, answer, request_x):
     left = lsu.filled_valid and first_of(lsu.part_miss, config.load_parts, lsu.filled_miss) != NONE
     release = lsu.filled_valid and not left and fill_free and not (adds and joined == lsu.filled_miss)
     there = answer.number != NONE
-    accepts = there and not answer.store and (not lsu.filled_valid or release)
+    accepts = there and not answer.store and (not lsu.filled_valid or (release and config.lookup_latency == 1))
     completed = there and answer.store and (not lsu.store_fault or not load_fault)
     look_up(m, found, install, accepts, hit_free)
     served = serve_local(m, local_free)
@@ -196,9 +196,15 @@ def _store(m, now, answer):
     if chosen != NONE:
         lsu.entry_sent[chosen] = 1
         lsu.unsent_entries -= 1
-        lsu.request = lsu.buffered_last = chosen
-    elif now.sent:
+        lsu.buffered_last = chosen
+    if now.sent:
         lsu.request = NONE
+    if config.lookup_latency == 1:
+        lsu.picked = chosen
+    if lsu.request == NONE:
+        lsu.request, lsu.picked = lsu.picked, NONE
+    if config.lookup_latency == 2 and chosen != NONE:
+        lsu.picked = chosen
     if now.completed:
         lsu.entry_line[answer.number] = NONE
         lsu.entries -= 1
@@ -287,17 +293,27 @@ def _advance(m, served, request_x):
     lsu = m.lsu[0]
     there, head = lsu.count > 0, lsu.first
     counts = there and writes(m, head)
+    early = m.config[0].lookup_latency == 2
+    if early:
+        offered = channels.offer_chosen(lsu)
+    else:
+        offered = there and lsu.line_next < lsu.lines
+        if offered:
+            channels.offer_head(m, head, lsu.line_next)
+    lsu.held_again = 1
     taken, entered, limited, senior = False, NONE, lsu.passes == channels.PASSES, lsu.senior
     if m.config[0].ordered:
-        taken, entered = order.give(m, there and lsu.line_next < lsu.lines)
+        taken, entered = order.give(m, offered)
     elif m.config[0].channels:
-        entered = channels.enter(m, there and lsu.line_next < lsu.lines)
+        entered = channels.enter(m, offered)
         taken = entered != NONE
     elif not lsu.held or lsu.goes:
-        taken = there and lsu.line_next < lsu.lines
+        taken = offered
         lsu.held = taken
         if taken:
-            channels.take_head(m, head, lsu.line_next)
+            channels.take_offer(m)
+    if early:
+        taken = channels.choose(m, head, lsu.line_next, taken)
     lsu.stored = there and m.code[lsu.waiting_code[head]].store and (
         lsu.waiting_misaligned[head] == NONE and not lsu.started
     )
@@ -305,7 +321,9 @@ def _advance(m, served, request_x):
     pops, new = tick_queue(m, taken, served, lsu.dropped)
     if counts and (taken or served):
         count_made(lsu, pops)
-        if entered != NONE:
+        if taken and early:
+            lsu.chosen_load[lsu.chosen_count - 1] = lsu.begun
+        elif taken and entered != NONE:
             lsu.channel_load[local_warp, entered] = lsu.begun
         elif taken:
             lsu.held_load = lsu.begun

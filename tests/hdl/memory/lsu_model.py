@@ -4,12 +4,14 @@ It knows the program, the takes, and what memory and the writeback port did, and
 cycle's outputs follow from them: who waits in the lookup and why, when a line is asked for, when a load is written.
 """
 
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from metronome.hdl.config import SmConfig
 from metronome.hdl.layouts.probe import LookupWait
+from metronome.hdl.memory.seam import CHOSEN
 from tests.hdl.memory import part_models
 from tests.hdl.memory.queue_model import LINE, Inputs, Part, QueueModel
 
@@ -48,10 +50,14 @@ class LsuModel:
         self.config = config
         self.user = config.memory_map.user // LINE
         self.queue = QueueModel(config)
+        #: With a ``lookup_latency`` of 2: the accesses in front of the lookup, and whether the one in it is not new.
+        self.early = config.lookup_latency > 1
+        self.chosen: deque[Part] = deque()
+        self.again = False
         self.held: Part | None = None
         self.misses = part_models.MissModel(config.line_requests)
         self.parts = part_models.PartModel(config.load_parts)
-        self.buffer = part_models.BufferModel(config.store_buffer)
+        self.buffer = part_models.BufferModel(config.store_buffer, early=self.early)
         self.requests = part_models.RequestModel()
         self.responses = part_models.ResponseModel()
         self.cache = part_models.CacheModel(capacity=config.dcache_bytes, ways=config.dcache_ways)
@@ -96,12 +102,12 @@ class LsuModel:
 
     def _state(self) -> dict[str, Any]:
         """Outputs that are registers, or follow from them alone."""
-        pending = {*self.queue.stores, *self.buffer.pending}
+        pending = {*self.queue.stores, *self.buffer.pending, *(part.warp for part in self.chosen if part.store)}
         if self.held is not None and self.held.store:
             pending.add(self.held.warp)
         wb = self.responses.wb
         busy = (
-            self.queue.used, self.held, self.store_fault, self.fault, self.stored, wb, *self.responses.slots,
+            self.queue.used, len(self.chosen), self.held, self.store_fault, self.fault, self.stored, wb, *self.responses.slots,
             *self.misses.registers, *self.buffer.entries,
         )
         return {
@@ -127,7 +133,7 @@ class LsuModel:
         """An answer to a load is taken: the place is free."""
         if now.answer is None or now.answer[1]:
             return False
-        return self.line is None or release
+        return self.line is None or (release and not self.early)
 
     # The lookup.
 
@@ -158,7 +164,8 @@ class LsuModel:
             found.joins = self.buffer.joined(access.line, uncached, sent) is not None
         else:
             youngest = self.buffer.youngest(access.line, uncached)
-            found.forward = not found.hit and not uncached and youngest is not None and (
+            compared = self.again or not self.early
+            found.forward = not found.hit and not uncached and youngest is not None and compared and (
                 not access.bytes & ~self.buffer.entries[youngest].mask)
             found.wait = self._load_waits(access, found, install, slot_free=slot_free)
             found.joins = register in self.misses.same(access.line, False) and self.cache.present and not uncached
@@ -269,8 +276,17 @@ class LsuModel:
     def _advance(self, now: Inputs, found: Lookup, served: Sequence[int]) -> None:
         queue = self.queue
         taken = None
+        free = not self.early or len(self.chosen) < CHOSEN
+        if self.early:
+            self.again = True
         if self.held is None or found.goes:
-            taken = self.held = queue.offers
+            if self.early:
+                self.held, self.again = self.chosen.popleft() if self.chosen else None, False
+            else:
+                taken = self.held = queue.offers
+        if self.early and free and queue.offers is not None:
+            taken = queue.offers
+            self.chosen.append(taken)
         head = queue.head
         self.stored = head is not None and head.store and not head.misaligned and not queue.started
         queue.tick(now, line_taken=taken is not None, served=served, dropped=self._dropped)
