@@ -284,7 +284,7 @@ MUTANTS = (
            (f"{_LISTS}[(2, 3, 'tight', 2)]",)),
     Mutant("one place of a channel is never used", f"{_CHANNEL_RING}.elaborate", "most <= depth", "most < depth",
            (f"{_CHANNEL_COUNTS}[1-1]", f"{_CHANNEL_COUNTS}[5-2]")),
-    Mutant("a channel has one place more", f"{_CHANNEL_RING}._after", "self._depth - 1", "self._depth",
+    Mutant("a channel has one place more", f"{_CHANNEL_RING}._after", "self._places - 1", "self._places",
            (f"{_CHANNEL_COUNTS}[3-1]",)),
     Mutant("a store that leaves a channel is still there", f"{_CHANNEL_RING}.elaborate",
            " - (self.pop & self.pop_store)", "", (f"{_CHANNEL_COUNTS}[5-2]",)),
