@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Module, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
@@ -102,13 +102,16 @@ class Entrance(Component):
         m = Module()
         layout = entry_layout(self.config)
         m.submodules.queue = queue = SyncFIFO(width=layout.size, depth=self.depth)
-        m.d.comb += [
-            queue.w_data.eq(self._entry(m).as_value()),
-            queue.w_en.eq(self.request_valid),
-            self.head_valid.eq(queue.r_rdy),
-            self.head.as_value().eq(queue.r_data),
-            queue.r_en.eq(self.pop),
-        ]
+        m.d.comb += queue.w_data.eq(self._entry(m).as_value())
+        if self.config.lookup_latency > 1:
+            self._register_head(m, queue)
+        else:
+            m.d.comb += [
+                queue.w_en.eq(self.request_valid),
+                self.head_valid.eq(queue.r_rdy),
+                self.head.as_value().eq(queue.r_data),
+                queue.r_en.eq(self.pop),
+            ]
 
         used = Signal(range(self.depth + 1))
         m.d.sync += used.eq(used + self.take - self.pop - self.cancel)
@@ -126,6 +129,22 @@ class Entrance(Component):
             ),
         ]
         return m
+
+    def _register_head(self, m: Module, queue: SyncFIFO) -> None:
+        """Keep the head in a register; a request that finds nothing before it goes there at once. No cycle differs."""
+        valid, head, moves = Signal(name="head_there"), Signal(len(queue.r_data), name="head_entry"), Signal()
+        m.d.comb += [
+            moves.eq(self.pop | ~valid),
+            queue.r_en.eq(moves),
+            queue.w_en.eq(self.request_valid & (queue.r_rdy | ~moves)),
+            self.head_valid.eq(valid),
+            self.head.as_value().eq(head),
+        ]
+        with m.If(moves):
+            m.d.sync += [
+                valid.eq(queue.r_rdy | self.request_valid),
+                head.eq(Mux(queue.r_rdy, queue.r_data, queue.w_data)),
+            ]
 
     def _expected(self, m: Module) -> data.View:
         """The take whose request or cancel is due now."""
