@@ -19,6 +19,7 @@ from .l1.l1 import L1
 from .lanes.coalescer import Coalescer
 from .lanes.entrance import Entrance, take_ports
 from .lanes.line_accesses import LineAccesses
+from .lanes.local_stage import LocalStage
 from .lanes.part_counts import PartCounts
 from .lanes.records import bank_bits, entry_layout
 from .lanes.response import ResponseStage
@@ -132,13 +133,14 @@ class Lsu(Component):
             coalescer.head_valid.eq(entrance.head_valid),
             coalescer.head.eq(entrance.head),
             entrance.pop.eq(coalescer.pop),
-            self.idle.eq(~(entrance.busy | busy_behind | responses.busy | self.fault_valid | self._stored)),
         ]
         wiring.connect(m, wiring.flipped(self.wb), responses.wb)
         if not config.ordered:
             wiring.connect(m, wiring.flipped(self.mem), l1.mem)
-        self._count(m, coalescer, responses)
-        self._local(m, entrance.head, coalescer, responses)
+        local = self._local(m, entrance.head, coalescer, responses)
+        self._count(m, coalescer, local, responses)
+        m.d.comb += self.idle.eq(
+            ~(entrance.busy | busy_behind | local.busy | responses.busy | self.fault_valid | self._stored))
         self._faults(m, entrance.head, coalescer, l1, responses)
         self._stores(m, entrance, coalescer, stores_behind)
         self._store_event(m, entrance.head, coalescer)
@@ -187,7 +189,7 @@ class Lsu(Component):
         ]
         return l1.stores_pending | order.stores, l1.busy | order.busy
 
-    def _count(self, m: Module, coalescer: Coalescer, responses: ResponseStage) -> None:
+    def _count(self, m: Module, coalescer: Coalescer, local: LocalStage, responses: ResponseStage) -> None:
         """Count parts when they are created and when they are written back."""
         m.submodules.counts = counts = PartCounts(loads=loads_under_way(self.config), parts=self.config.threads)
         m.d.comb += [
@@ -198,38 +200,40 @@ class Lsu(Component):
             coalescer.number_ready.eq(counts.ready),
             counts.answered.eq(responses.answered),
             counts.answered_number.eq(responses.answered_load),
-            responses.local_part.load.eq(counts.number),
+            local.access.load.eq(counts.number),
+            counts.more.eq(local.step & local.now.read & local.more),
+            counts.more_number.eq(local.now.load),
             responses.last.eq(counts.last),
         ]
 
-    def _local(self, m: Module, head: data.View, coalescer: Coalescer, responses: ResponseStage) -> None:
-        """Access local memory. Accesses complete at once, but a load only if the response stage has space."""
+    def _local(self, m: Module, head: data.View, coalescer: Coalescer, responses: ResponseStage) -> LocalStage:
+        """Access local memory. Steps complete at once, but those of a load only if the response stage has space."""
         config = self.config
         banks = bank_bits(config)
         m.submodules.scratchpad = pad = Scratchpad(threads=config.threads, words=config.local_bytes // 4)
-        read, part = Signal(), responses.local_part
+        m.submodules.local = local = LocalStage(config)
+        now, access, part = local.now, local.access, responses.local_part
         m.d.comb += [
-            pad.lanes.eq(coalescer.local_lanes),
-            pad.store.eq(coalescer.store),
-            pad.data.eq(coalescer.words),
-            pad.enable.eq(coalescer.enable),
-            coalescer.local_served.eq(pad.served),
-            read.eq(~coalescer.store & head.writes_rd),
-            coalescer.local_ready.eq(~read | responses.local_free),
-            pad.write.eq(coalescer.local_valid & coalescer.store),
-            pad.read.eq(coalescer.local_valid & read & responses.local_free),
-            responses.local_push.eq(pad.read),
-            responses.bank_data.eq(pad.bank_data),
-            part.mask.eq(pad.served),
+            local.offered.eq(coalescer.local_valid), local.lanes.eq(coalescer.local_lanes),
+            access.store.eq(coalescer.store), access.read.eq(~coalescer.store & head.writes_rd),
+            access.data.eq(coalescer.words), access.enable.eq(coalescer.enable),
+            coalescer.local_served.eq(local.taken), coalescer.local_ready.eq(local.ready),
+            pad.lanes.eq(local.wanted), pad.store.eq(now.store), pad.word.eq(now.word),
+            pad.data.eq(now.data), pad.enable.eq(now.enable),
+            local.served.eq(pad.served), local.space.eq(~now.read | responses.local_free),
+            pad.write.eq(local.step & now.store), pad.read.eq(local.step & now.read),
+            responses.local_push.eq(pad.read), responses.bank_data.eq(pad.bank_data),
+            part.mask.eq(pad.served), part.load.eq(now.load), part.byte.eq(now.byte),
         ]
-        m.d.comb += [part[name].eq(head[name]) for name in ("warp", "op", "rd")]
+        m.d.comb += [access[name].eq(head[name]) for name in ("warp", "op", "rd")]
+        m.d.comb += [part[name].eq(now[name]) for name in ("warp", "op", "rd")]
         for lane in range(config.threads):
             address = head.address[lane]
             m.d.comb += [
-                pad.word[lane].eq(address[2:]),
-                part.byte[lane].eq(address[:2]),
-                part.bank[lane].eq(address[2 : 2 + banks]),
+                access.word[lane].eq(address[2:]), access.byte[lane].eq(address[:2]),
+                part.bank[lane].eq(now.word[lane][:banks]),
             ]
+        return local
 
     def _faults(
         self, m: Module, head: data.View, coalescer: Coalescer, l1: L1, responses: ResponseStage

@@ -8,7 +8,20 @@ from metronome.hdl.config import FaultCause
 from ...machine.events import MSHRS, NONE, PARTS, STORES
 from . import channels, l1, order, victims
 from .compiled import inlined
-from .lanes import FILL, HIT, LOCAL, arrive, count_made, leaving, push, serve_local, tick_answers, tick_queue, writes
+from .lanes import (
+    FILL,
+    HIT,
+    LOCAL,
+    arrive,
+    count_made,
+    enter_banks,
+    leaving,
+    push,
+    serve_local,
+    tick_answers,
+    tick_queue,
+    writes,
+)
 from .lookup import adds_part, find, look_up
 from .records import QUEUE, Decisions
 from .search import first_of, least_recently_used
@@ -39,7 +52,7 @@ def reset(m):
 @inlined
 def idle(lsu):
     """Whether nothing is in the unit."""
-    if lsu.used or lsu.chosen_count or lsu.held or lsu.channelled or lsu.store_fault or lsu.fault or lsu.stored or lsu.wb_valid:
+    if lsu.used or lsu.chosen_count or lsu.banks_lanes or lsu.held or lsu.channelled or lsu.store_fault or lsu.fault or lsu.stored or lsu.wb_valid:
         return False
     if order.busy(lsu):
         return False
@@ -314,6 +327,7 @@ def _advance(m, served, request_x):
             channels.take_offer(m)
     if early:
         taken = channels.choose(m, head, lsu.line_next, taken)
+        served = lsu.local if enter_banks(m, served) else 0
     lsu.stored = there and m.code[lsu.waiting_code[head]].store and (
         lsu.waiting_misaligned[head] == NONE and not lsu.started
     )
@@ -327,6 +341,8 @@ def _advance(m, served, request_x):
             lsu.channel_load[local_warp, entered] = lsu.begun
         elif taken:
             lsu.held_load = lsu.begun
+        elif early:
+            lsu.banks_load = lsu.begun
         else:
             push(lsu, LOCAL, local_warp, local_register, lsu.begun, 0, 0)
     if m.config[0].channels:

@@ -131,6 +131,8 @@ LSU = _fields(
     # Line accesses past the coalescer (``chosen_*`` below); the one offered to the channels or to the lookup.
     " chosen_count offer_warp offer_register offer_store offer_first offer_line offer_bytes offer_load offer_pc"
     " offer_address offer_row offer_lanes"
+    # The local access that the banks serve, if ``lookup_latency`` is 2, and its lanes that are left.
+    " banks_lanes banks_row banks_warp banks_register banks_store banks_load"
     # The access in the lookup; whether it was there in the last cycle, and whether it stays for another one.
     " held held_again stays held_warp held_register held_store held_first held_line held_bytes held_load held_pc held_address held_row"
     " held_lanes"

@@ -53,6 +53,8 @@ class LsuModel:
         #: With a ``lookup_latency`` of 2: the accesses in front of the lookup, and whether the one in it is not new.
         self.early = config.lookup_latency > 1
         self.chosen: deque[Part] = deque()
+        #: The local access that the banks serve, and the lanes of it that are left.
+        self.in_banks: tuple[Any, ...] = ()
         self.again = False
         self.held: Part | None = None
         self.misses = part_models.MissModel(config.line_requests)
@@ -88,7 +90,7 @@ class LsuModel:
         pushes: list[Any] = [None, None, None]
         if found.goes and not self.held.store and (found.hit or found.forward) and self.held.writes_rd:
             pushes[1] = self.held
-        served, pushes[2] = self._local(free[2])
+        served, pushes[2] = self._banks(free[2]) if self.early else self._local(free[2])
         filled = self.line.miss if release else None
         take = now.answer[0] if accepts else None
         if take is None and self.line is not None and free[0] and self.parts.waiting(self.line.miss):
@@ -107,7 +109,7 @@ class LsuModel:
             pending.add(self.held.warp)
         wb = self.responses.wb
         busy = (
-            self.queue.used, len(self.chosen), self.held, self.store_fault, self.fault, self.stored, wb, *self.responses.slots,
+            self.queue.used, len(self.chosen), len(self.in_banks), self.held, self.store_fault, self.fault, self.stored, wb, *self.responses.slots,
             *self.misses.registers, *self.buffer.entries,
         )
         return {
@@ -233,6 +235,22 @@ class LsuModel:
         served = queue.served()
         part = Part(warp=access.warp, rd=access.rd, writes_rd=True, lanes=sum(1 << lane for lane in served))
         return served, part
+
+    def _banks(self, slot_free: bool) -> tuple[list[int], Part | None]:
+        """The lanes of the head that enter the banks' register, and the part that is served from there."""
+        queue, busy, part = self.queue, bool(self.in_banks), None
+        if busy:
+            access, lanes = self.in_banks
+            if access.store or not access.writes_rd or slot_free:
+                served = queue.served_of(access, lanes)
+                left = [lane for lane in lanes if lane not in served]
+                self.in_banks = (access, left) if left else ()
+                if not access.store and access.writes_rd:
+                    part = Part(warp=access.warp, rd=access.rd, writes_rd=True, lanes=sum(1 << lane for lane in served))
+        if busy or queue.head is None or queue.head.misaligned or queue.lines or not queue.local:
+            return [], part
+        self.in_banks = queue.head, list(queue.local)
+        return queue.local, part
 
     def _ends(self, now: Inputs, found: Lookup, pushes: list[Any], *, install: int | None, accepts: bool, sent: bool,
               filled: int | None, completed: int | None) -> None:

@@ -71,7 +71,7 @@ def test_latencies() -> None:
     assert bench.wb[1][0] == bench.takes[1] + 2 + HIT_LATENCY + 1
     bench = LsuBench(config_of(2, "cached"))
     bench.run(local)
-    assert bench.wb[0][0] == bench.takes[0] + 2 + LOCAL_LATENCY
+    assert bench.wb[0][0] == bench.takes[0] + 2 + LOCAL_LATENCY + 1
     bench = LsuBench(config_of(2, "cached"), traffic=Traffic(latency=lambda rng, write: 100))
     bench.run([
         Access(warp=0, op=LsuOp.SW, address=[USER, USER + 4], mask=3, data=[1, 2]),
