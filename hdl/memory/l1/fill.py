@@ -78,16 +78,24 @@ class FillStage(Component):
             out.install_data.eq(self.data),
         ]
         if early:
-            m.d.comb += room.eq(~valid)
+            m.d.comb += [room.eq(~valid), out.take_filled.eq(valid)]
         if self.config.dcache_bytes:
-            m.d.comb += out.install.eq(fresh & ~self.error & (out.line >= user))
+            self._install(m, fresh, user)
         m.d.sync += [valid.eq(out.accepts | (valid & ~out.release)), fresh.eq(out.accepts)]
         with m.If(out.accepts):
             m.d.sync += [
                 out.filled.eq(answer.tag), out.line.eq(mshrs.asked_line),
                 self.data.eq(answer.data), self.error.eq(answer.error),
             ]
-        with m.If(out.install & buffer.peek_mask.any()):
+        with m.If((out.install & buffer.peek_mask.any()) if not early else 1):
             mask = Cat(buffer.peek_mask[byte].replicate(8) for byte in range(self.config.line_bytes))
             m.d.comb += out.install_data.eq((self.data & ~mask) | (buffer.peek_data & mask))
         return m
+
+    def _install(self, m: Module, fresh: Signal, user: int) -> None:
+        """Let the line go into the cache; with a ``lookup_latency`` of 2 a register says so."""
+        out, answer = self.out, self.response.payload
+        if self.config.lookup_latency == 1:
+            m.d.comb += out.install.eq(fresh & ~self.error & (out.line >= user))
+        else:
+            m.d.sync += out.install.eq(out.accepts & ~answer.error & (self.mshrs.asked_line >= user))

@@ -93,7 +93,7 @@ class LookupStage(Component):
         if self.config.ordered:
             used, no_place = (answered | out.add | out.write) & self.placed, ~out.uncached & ~self.may_place
         m.d.comb += [
-            blocked.eq(fill.install & self._same_set(fill.line)),
+            blocked.eq(fill.install & self._same_set(m, fill.line)),
             load.eq(out.held_valid & ~held.write & ~blocked),
             store.eq(out.held_valid & held.write & ~blocked),
             can_answer.eq(self.slot_free | ~held.part.writes_rd),
@@ -153,9 +153,19 @@ class LookupStage(Component):
         config = self.config
         return (config.dcache_bytes // config.line_bytes // config.dcache_ways - 1).bit_length()
 
-    def _same_set(self, other: Value) -> Value:
-        """Whether the line is of the set of the access."""
-        return self._set == set_of(other, self._set_bits) if self.config.dcache_bytes else Const(0, 1)
+    def _same_set(self, m: Module, other: Value) -> Value:
+        """Whether the line ``other``, which goes into the cache, is of the set of the access.
+
+        With a ``lookup_latency`` of 2 a register says so: that line is known when memory answers, a cycle earlier.
+        """
+        if not self.config.dcache_bytes:
+            return Const(0, 1)
+        if self.config.lookup_latency == 1:
+            return self._set == set_of(other, self._set_bits)
+        same, coming = Signal(name="same_set"), set_of(self.mshrs.asked_line, self._set_bits)
+        m.d.sync += same.eq(Mux(
+            self.access.ready, coming == set_of(self.access.payload.part.line, self._set_bits), coming == self._set))
+        return same
 
     def _event(self, m: Module, *, goes: Signal, shares: Signal, covered: Signal, blocked: Signal) -> None:
         out, fill, mshrs, buffer = self.out, self.fill, self.mshrs, self.buffer
