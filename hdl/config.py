@@ -291,6 +291,11 @@ class SmConfig:
         return self.icache_mshrs if self.icache_bytes else self.warps
 
     @property
+    def dcache_set_bits(self) -> int:
+        """Bits of the number of a set of the data cache; 0 without one."""
+        return (self.dcache_bytes // self.line_bytes // self.dcache_ways - 1).bit_length() if self.dcache_bytes else 0
+
+    @property
     def line_requests(self) -> int:
         """Lines that loads may have requested and not received: without a data cache, one for each waiting part."""
         return self.dcache_mshrs if self.dcache_bytes else self.load_parts

@@ -245,6 +245,12 @@ class Lsu(Component):
             m.d.comb += self._order_unit.fault_ready.eq(~told)
             told |= self._order_unit.fault_valid
         m.d.comb += coalescer.fault_ready.eq(~told)
+        if self.config.lookup_latency > 1:
+            # Whether a load's fault leaves in this cycle is known late: a misaligned head waits until it has left.
+            registered = responses.fault_waits | l1.fault_valid
+            if self.config.ordered:
+                registered |= self._order_unit.fault_valid
+            m.d.comb += coalescer.fault_ready.eq(~registered)
         m.d.sync += self.fault_valid.eq(told | coalescer.misaligned)
         if self.config.ordered:
             # The other faults have priority: they overwrite this one.

@@ -74,7 +74,7 @@ MUTANTS = (
     Mutant("a load that writes no register waits for the writeback", f"{_LOOKUP}.elaborate",
            "can_answer.eq(self.slot_free | ~held.part.writes_rd)", "can_answer.eq(self.slot_free)", _LOOKED_UP),
     Mutant("everything waits while a line goes into the cache", f"{_LOOKUP}.elaborate",
-           "blocked.eq(fill.install & self._same_set(m, fill.line))", "blocked.eq(fill.install)",
+           "blocked.eq(self._same_set(m, fill))", "blocked.eq(fill.install)",
            (*_LOOKED_UP, f"{_RATES}::test_hits_in_a_row_while_lines_arrive")),
     Mutant("the lookup takes an access in every second cycle", f"{_LOOKUP}.elaborate",
            "self.access.ready.eq(~out.held_valid | goes_on)",

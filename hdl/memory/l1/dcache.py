@@ -106,7 +106,8 @@ class DataCache(Component):
             comes, taken = fill.install, fill.line
             filled = Cat(tags.fill_set, encode(tags.victim))
         m.d.comb += [
-            tags.fill.eq(comes), tags.fill_set.eq(set_of(taken, bits)), tags.fill_tag.eq(taken[bits:]),
+            tags.fill.eq(comes), tags.fill_tag.eq(taken[bits:]),
+            tags.fill_set.eq(fill.set if self._ahead and not self._ordered else set_of(taken, bits)),
         ]
         m.submodules.lines = lines = block_memory(
             shape=data.ArrayLayout(8, self._line_bytes), depth=self._sets * self._ways

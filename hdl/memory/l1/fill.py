@@ -9,6 +9,7 @@ from amaranth.lib.wiring import In, Out
 from ...config import SmConfig
 from ...layouts.memory import memory_response_layout
 from ...lib.component import Component
+from .dcache import set_of
 from .signatures import fill_signature, lookup_signature, mshrs_signature, write_buffer_signature
 
 __all__ = ["FillStage"]
@@ -98,4 +99,7 @@ class FillStage(Component):
         if self.config.lookup_latency == 1:
             m.d.comb += out.install.eq(fresh & ~self.error & (out.line >= user))
         else:
-            m.d.sync += out.install.eq(out.accepts & ~answer.error & (self.mshrs.asked_line >= user))
+            m.d.comb += out.installs.eq(out.accepts & ~answer.error & (self.mshrs.asked_line >= user))
+            m.d.sync += [out.install.eq(out.installs), out.quiet.eq(~out.installs)]
+            with m.If(out.accepts):
+                m.d.sync += out.set.eq(set_of(self.mshrs.asked_line, self.config.dcache_set_bits))

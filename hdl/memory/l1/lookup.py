@@ -93,7 +93,7 @@ class LookupStage(Component):
         if self.config.ordered:
             used, no_place = (answered | out.add | out.write) & self.placed, ~out.uncached & ~self.may_place
         m.d.comb += [
-            blocked.eq(fill.install & self._same_set(m, fill.line)),
+            blocked.eq(self._same_set(m, fill)),
             load.eq(out.held_valid & ~held.write & ~blocked),
             store.eq(out.held_valid & held.write & ~blocked),
             can_answer.eq(self.slot_free | ~held.part.writes_rd),
@@ -113,6 +113,8 @@ class LookupStage(Component):
             out.write.eq(store & buffer.ready & ~fill.install & ~(fill.accepts & mshrs.requested)),
             goes.eq(answered | covered | out.add | out.write),
         ]
+        if self.config.lookup_latency > 1 and self.config.dcache_bytes:
+            m.d.comb += out.write.eq(store & buffer.ready & fill.quiet & ~(fill.accepts & mshrs.requested))
         if self.config.ordered:
             m.d.comb += out.place.eq(out.allocate & ~out.uncached)
         self._event(m, goes=goes, shares=shares, covered=covered, blocked=blocked)
@@ -127,7 +129,7 @@ class LookupStage(Component):
         user = config.memory_map.user // config.line_bytes
         self._compared: Value = Const(1, 1)
         self._set: Value = Const(0, 0)
-        bits = self._set_bits
+        bits = config.dcache_set_bits
         if config.lookup_latency == 1:
             m.d.comb += out.uncached.eq(out.held.part.line < user)
             if config.dcache_bytes:
@@ -148,23 +150,19 @@ class LookupStage(Component):
             with m.If(self.access.ready):
                 m.d.sync += self._set.eq(set_of(line, bits))
 
-    @property
-    def _set_bits(self) -> int:
-        config = self.config
-        return (config.dcache_bytes // config.line_bytes // config.dcache_ways - 1).bit_length()
+    def _same_set(self, m: Module, fill: Value) -> Value:
+        """Whether a line of the set of the access goes into the cache.
 
-    def _same_set(self, m: Module, other: Value) -> Value:
-        """Whether the line ``other``, which goes into the cache, is of the set of the access.
-
-        With a ``lookup_latency`` of 2 a register says so: that line is known when memory answers, a cycle earlier.
+        With a ``lookup_latency`` of 2 a register says so: the line is known when memory answers, a cycle earlier.
         """
+        bits = self.config.dcache_set_bits
         if not self.config.dcache_bytes:
             return Const(0, 1)
         if self.config.lookup_latency == 1:
-            return self._set == set_of(other, self._set_bits)
-        same, coming = Signal(name="same_set"), set_of(self.mshrs.asked_line, self._set_bits)
-        m.d.sync += same.eq(Mux(
-            self.access.ready, coming == set_of(self.access.payload.part.line, self._set_bits), coming == self._set))
+            return fill.install & (self._set == set_of(fill.line, bits))
+        same, coming = Signal(name="same_set"), set_of(self.mshrs.asked_line, bits)
+        m.d.sync += same.eq(fill.installs & Mux(
+            self.access.ready, coming == set_of(self.access.payload.part.line, bits), coming == self._set))
         return same
 
     def _event(self, m: Module, *, goes: Signal, shares: Signal, covered: Signal, blocked: Signal) -> None:

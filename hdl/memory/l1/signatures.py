@@ -43,7 +43,15 @@ def lookup_signature(config: SmConfig) -> wiring.Signature:
 
 def fill_signature(config: SmConfig) -> wiring.Signature:
     """Memory's answers: the one that arrives, and the line in the register (:class:`FillStage`)."""
+    early: dict[str, Member] = {}
+    if config.lookup_latency > 1:
+        early = {
+            "installs": Out(1),  # combinational: ``install`` in the next cycle
+            "quiet": Out(1),  # not ``install``, from a register of its own
+            "set": Out(max(1, config.dcache_set_bits)),  # registered: the set of ``line``, if there is a cache
+        }
     return wiring.Signature({
+        **early,
         "accepts": Out(1),  # a line of a load is accepted in this cycle
         "asked": Out(mshr_bits(config)),  # the MSHR of the line that memory offers
         "here": Out(1),  # registered: a line is present, until its MSHR has finished

@@ -72,12 +72,14 @@ class WriteBuffer(Component):
         lines = [Signal(LINE_NUMBER_BITS, name=f"line{number}") for number in range(count)]
         free, newest, target, peeked = (Signal(count, name=name) for name in ("free", "newest", "target", "peeked"))
         may_go, youngest = Signal(count), Signal(entry_bits(self.config))
+        following = Signal(count)  # ``same`` in the next cycle, if that is known
         # Signals, not expressions: a value used bit by bit would be written out again for each of its bits.
         m.d.comb += [
             free.eq(lowest_one(~valid)),
             target.eq(Mux(out.joins, joined, free)),
             same.eq(entries_with_line(
-                m, self.config, lookup, lines=lines, uncached=uncached, valid=valid, made=made, ended=done)),
+                m, self.config, lookup, lines=lines, uncached=uncached, valid=valid, made=made, ended=done,
+                following=following)),
             newest.eq(Mux((same & ~sent).any(), same & ~sent, same)),
             youngest.eq(encode(newest)),
             joined.eq(same & ~sent & ~chosen & ~lookup.uncached.replicate(count)),
@@ -90,7 +92,10 @@ class WriteBuffer(Component):
         ]
         if self._early:
             # The bytes of the chosen entry are read in the next cycle, so that a store may still join it.
-            m.d.comb += joined.eq(same & ~sent & ~lookup.uncached.replicate(count))
+            joinable, next_uncached = Signal(count), Mux(lookup.comes, lookup.next_uncached, lookup.uncached)
+            m.d.sync += joinable.eq(
+                following & (made | ~(sent | chosen)) & ~next_uncached.replicate(count))
+            m.d.comb += joined.eq(joinable)
         m.d.sync += [valid.eq((valid & ~done) | made), sent.eq((sent | chosen) & ~made)]
         for number in range(count):
             with m.If(made[number]):

@@ -116,7 +116,9 @@ class Entrance(Component):
             ]
 
         used = Signal(range(self.depth + 1))
-        m.d.sync += used.eq(used + self.take - self.pop - self.cancel)
+        # Take and pop come late: each value that they choose from is computed before.
+        base = used - self.cancel
+        m.d.sync += used.eq(Mux(self.take == self.pop, base, Mux(self.take, base + 1, base - 1)))
         m.d.comb += [self.ready.eq(used < self.depth), self.busy.eq(used != 0)]
 
         expected = self._expected(m)

@@ -61,6 +61,8 @@ class ResponseStage(Component):
             "wb": Out(stream.Signature(writeback_layout(config))),
             #: For one cycle, combinational: the part that leaves its slot is of a line that memory refused.
             "fault_valid": Out(1),
+            #: A part of such a line is in its slot. Registered state only.
+            "fault_waits": Out(1),
             #: With ``fault_valid``: its access fault.
             "fault": Out(fault_layout(config)),
             #: A slot is taken, or a writeback is here.
@@ -88,6 +90,7 @@ class ResponseStage(Component):
         m.d.comb += first.eq(self._oldest(m, wants, pushes))
         self._writeback(m, parts=(fill.part, hit, local), first=first)
         self._fault(m, leaves[0] & fill.error)
+        m.d.comb += self.fault_waits.eq(taken[0] & fill.error)
         return m
 
     def _oldest(self, m: Module, wants: Signal, pushes: Value) -> Value:

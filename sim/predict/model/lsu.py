@@ -133,11 +133,16 @@ def tick(m, wb_ready, memory_ready, answer, request_x):
 
 @inlined
 def _faults(m, load_fault, completed, answer):
-    """Drive the fault pulse; the priority is load, store, list of accesses, misaligned address."""
-    lsu = m.lsu[0]
+    """Drive the fault pulse; the priority is load, store, list of accesses, misaligned address.
+
+    With a ``lookup_latency`` of 2 a misaligned head waits while a part of a refused line is in its slot.
+    """
+    config, lsu = m.config[0], m.lsu[0]
     misaligned = lsu.count > 0 and lsu.waiting_misaligned[lsu.first] != NONE
     lsu.told = load_fault or lsu.store_fault
-    lsu.dropped = misaligned and not load_fault and not lsu.store_fault and not lsu.order_fault
+    told = load_fault or lsu.store_fault or lsu.order_fault
+    lsu.dropped = misaligned and not told and not (
+        config.lookup_latency == 2 and lsu.slot[FILL] and lsu.fill_error)
     lsu.fault = load_fault or lsu.store_fault or lsu.order_fault or lsu.dropped
     if load_fault:
         lsu.fault_cause, lsu.fault_warp = LOAD_ACCESS, lsu.slot_warp[FILL]

@@ -76,6 +76,7 @@ class LsuModel:
         use_store = self.requests.use_store(load, store)
         sent = now.memory_ready and use_store and store
 
+        self.responses_before, self.fill_error_before = self.responses.slots[0] is not None, self.fill_error
         install = self._install()
         register = self._register(install)
         release = self._releases(free[0], register)
@@ -284,7 +285,9 @@ class LsuModel:
 
     def _faults(self, now: Inputs, load_fault: bool, completed: bool) -> None:
         head = self.queue.head
-        self._dropped = head is not None and bool(head.misaligned) and not load_fault and not self.store_fault
+        # Two cycles to the lookup: it is known late whether the part of a refused line leaves its slot.
+        waits = self.early and self.responses_before and self.fill_error_before
+        self._dropped = head is not None and bool(head.misaligned) and not (load_fault or waits or self.store_fault)
         self.fault = load_fault or self.store_fault or self._dropped
         if completed and now.answer[2]:
             self.store_fault = True
