@@ -129,6 +129,11 @@ class SmConfig:
     load_parts: int = setting(
         16, "of loads (a part: the lanes of one load in one line) that may wait for memory.", unit="parts",
     )
+    lookup_latency: int = setting(
+        1,
+        "from the choice of a line access's lanes to its lookup: 1 or 2. With 2, which suits an FPGA, three more steps "
+        "take a cycle longer (docs/memory.md, \"Two cycles to the lookup\").", unit="cycles",
+    )
     channels: Channels = setting(
         Channels.NONE, "queues before the data cache: none, or for each warp a free or ordered one",
     )
@@ -195,6 +200,7 @@ class SmConfig:
             is_power_of_two(self.load_parts) and 2 <= self.load_parts <= 64,
             "load_parts", "a power of two between 2 and 64", self.load_parts,
         )
+        require(1 <= self.lookup_latency <= 2, "lookup_latency", "1 or 2", self.lookup_latency)
         checks.require_channels(
             self.channel_depth, self.threads, (*self.policies, *self.fetch_policies), ordered=self.ordered,
         )
@@ -312,6 +318,11 @@ class SmConfig:
     def fetch_requests(self) -> int:
         """Lines that fetches may have requested and not received: without an I-cache, one for each warp."""
         return self.icache_mshrs if self.icache_bytes else self.warps
+
+    @property
+    def dcache_set_bits(self) -> int:
+        """Bits of the number of a set of the data cache; 0 without one."""
+        return (self.dcache_bytes // self.line_bytes // self.dcache_ways - 1).bit_length() if self.dcache_bytes else 0
 
     @property
     def line_requests(self) -> int:

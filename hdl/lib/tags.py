@@ -7,7 +7,7 @@ from itertools import product
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data
 from amaranth.lib.memory import Memory
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Member, Out
 
 from .component import Component
 from .lru import lru_bits, lru_touch, lru_victim
@@ -31,14 +31,22 @@ class CacheTags(Component):
         Powers of two; at least two sets.
     tag_bits
         Width of a tag. The user chooses which addresses share a set; set and tag together name a line.
+    ahead
+        ``set`` and ``tag`` come a cycle before the lookup, with ``comes``; ``hit`` is then registered, and follows the
+        fills.
     """
 
-    def __init__(self, *, ways: int, sets: int, tag_bits: int) -> None:
+    def __init__(self, *, ways: int, sets: int, tag_bits: int, ahead: bool = False) -> None:
+        self._ahead = ahead
+        members: dict[str, Member] = {}
+        if ahead:
+            members["comes"] = In(1)  # the lookup in the next cycle is that of ``set`` and ``tag``, else the same again
         self._ways = ways
         self._sets = sets
         self._tag_bits = tag_bits
         set_bits = (sets - 1).bit_length()
         super().__init__({
+            **members,
             #: The set that is looked up, once for each way, all of one value: where the path is tight, several
             #: registers drive them.
             "set": In(data.ArrayLayout(set_bits, ways)),
@@ -108,11 +116,34 @@ class CacheTags(Component):
                 read.addr.eq(self.set[way][:bits]),
                 matches[way][bank].eq(chosen[bank] & (read.data == self.tag)),
             ]
-        hits = [matches[way].any() for way in range(self._ways)]
+        hits: list[Value] = [matches[way].any() for way in range(self._ways)]
+        if self._ahead:
+            hits = self._registered(m, hits, filled=[self.victim[way] | first for way in range(self._ways)])
         m.d.comb += [
             self.hit.eq(or_all(hits)),
             self.hit_ways.eq(Cat(hits[0], *(hit & ~hits[0] for hit in hits[1:]))),
         ]
+
+    def _registered(self, m: Module, found: list[Value], *, filled: list[Value]) -> list[Value]:
+        """The ways that hold the tag of this cycle's lookup, from those ``found`` for the next one.
+
+        ``filled``: the ways of ``fill_set`` that ``fill`` writes.
+        """
+        same = Signal(self._ways, name="hits")
+        tag = Signal(self._tag_bits, name="now_tag")
+        in_next, in_now, next_tag, own_tag = (Signal(name=name) for name in ("in_next", "in_now", "next_tag", "own_tag"))
+        m.d.comb += [
+            in_next.eq(self.fill & (self.fill_set == self.set[0])), next_tag.eq(self.fill_tag == self.tag),
+            in_now.eq(self.fill & (self.fill_set == self._now_set)), own_tag.eq(self.fill_tag == tag),
+        ]
+        with m.If(self.comes):
+            m.d.sync += tag.eq(self.tag)
+        for way in range(self._ways):
+            m.d.sync += same[way].eq(Mux(
+                self.comes, Mux(in_next & filled[way], next_tag, found[way]),
+                Mux(in_now & filled[way], own_tag, same[way]),
+            ))
+        return list(same)
 
     def _replacement(self, m: Module) -> Value:
         """The way of ``fill_set`` to be replaced next, one-hot.
@@ -127,7 +158,12 @@ class CacheTags(Component):
         bits = lru_bits(ways)
         used = Signal(ways)
         used_set = Signal.like(self.fill_set)
-        m.d.sync += [used.eq(Mux(self.use, self.hit_ways, 0)), used_set.eq(self.set[0])]
+        self._now_set: Value = self.set[0]
+        if self._ahead:
+            self._now_set = Signal.like(self.fill_set, name="now_set")
+            with m.If(self.comes):
+                m.d.sync += self._now_set.eq(self.set[0])
+        m.d.sync += [used.eq(Mux(self.use, self.hit_ways, 0)), used_set.eq(self._now_set)]
         sets = {"used": used_set, "filled": self.fill_set}
         writes, words = {}, {}
         for name in sets:

@@ -18,6 +18,8 @@ from .channels import Channels
 from .l1.l1 import L1
 from .lanes.coalescer import Coalescer
 from .lanes.entrance import Entrance, take_ports
+from .lanes.line_accesses import LineAccesses
+from .lanes.local_stage import LocalStage
 from .lanes.part_counts import PartCounts
 from .lanes.records import bank_bits, entry_layout
 from .lanes.response import ResponseStage
@@ -115,7 +117,11 @@ class Lsu(Component):
         m.submodules.coalescer = coalescer = Coalescer(config)
         m.submodules.l1 = l1 = L1(config)
         m.submodules.responses = responses = ResponseStage(config)
-        stores_behind, busy_behind = self._seam(m, coalescer, l1)
+        m.submodules.accesses = accesses = LineAccesses(config)
+        wiring.connect(m, coalescer.access, accesses.chosen)
+        self._leaves = coalescer.pop
+        stores_behind, busy_behind = self._seam(m, accesses, l1)
+        stores_behind, busy_behind = stores_behind | accesses.stores, busy_behind | accesses.busy
         wiring.connect(m, l1.answers, responses.answers)
         if config.watches_locality:
             m.d.comb += self.lost.eq(l1.lost)
@@ -127,13 +133,14 @@ class Lsu(Component):
             coalescer.head_valid.eq(entrance.head_valid),
             coalescer.head.eq(entrance.head),
             entrance.pop.eq(coalescer.pop),
-            self.idle.eq(~(entrance.busy | busy_behind | responses.busy | self.fault_valid | self._stored)),
         ]
         wiring.connect(m, wiring.flipped(self.wb), responses.wb)
         if not config.ordered:
             wiring.connect(m, wiring.flipped(self.mem), l1.mem)
-        self._count(m, coalescer, responses)
-        self._local(m, entrance.head, coalescer, responses)
+        local = self._local(m, entrance.head, coalescer, responses)
+        self._count(m, coalescer, local, responses)
+        m.d.comb += self.idle.eq(
+            ~(entrance.busy | busy_behind | local.busy | responses.busy | self.fault_valid | self._stored))
         self._faults(m, entrance.head, coalescer, l1, responses)
         self._stores(m, entrance, coalescer, stores_behind)
         self._store_event(m, entrance.head, coalescer)
@@ -145,29 +152,29 @@ class Lsu(Component):
             ]
         return m
 
-    def _seam(self, m: Module, coalescer: Coalescer, l1: L1) -> tuple[Value, Value]:
+    def _seam(self, m: Module, lanes: LineAccesses, l1: L1) -> tuple[Value, Value]:
         """Connect the line accesses from the lanes to the L1. A unit between the two is inserted only here.
 
-        Return the warps with stores past the coalescer, and whether any access is past it, in the L1 or in such a unit.
+        Return the warps with stores in the L1 or in such a unit, and whether any access is there.
         The loads that such a unit holds need numbers (:func:`loads_under_way`).
         """
         if self.config.channels is ChannelKind.NONE:
-            wiring.connect(m, coalescer.access, l1.access)
+            wiring.connect(m, lanes.access, l1.access)
             return l1.stores_pending, l1.busy
         if self.config.ordered:
-            return self._order(m, coalescer, l1)
+            return self._order(m, lanes, l1)
         m.submodules.channels = channels = Channels(self.config)
-        wiring.connect(m, coalescer.access, channels.taken)
+        wiring.connect(m, lanes.access, channels.taken)
         wiring.connect(m, channels.given, l1.access)
         m.d.comb += [l1.swap.eq(channels.swap), channels.done.eq(l1.done), self.disorder.eq(channels.wrong)]
         return l1.stores_pending | channels.stores, l1.busy | channels.busy
 
-    def _order(self, m: Module, coalescer: Coalescer, l1: L1) -> tuple[Value, Value]:
-        """Insert the reordering unit between the coalescer and the L1, and merge its reads with the L1's requests."""
+    def _order(self, m: Module, lanes: LineAccesses, l1: L1) -> tuple[Value, Value]:
+        """Insert the reordering unit between the lanes and the L1, and merge its reads with the L1's requests."""
         warps, entrance = self.config.warps, self._entrance
         m.submodules.order = self._order_unit = order = OrderUnit(self.config)
         m.submodules.list_port = port = ListPort(self.config)
-        wiring.connect(m, coalescer.access, order.taken)
+        wiring.connect(m, lanes.access, order.taken)
         wiring.connect(m, order.given, l1.access)
         wiring.connect(m, l1.mem, port.l1)
         wiring.connect(m, order.mem, port.reader)
@@ -177,12 +184,12 @@ class Lsu(Component):
             l1.invalidate.eq(self.order.start),
             order.selects.eq(self.selects), self.room.eq(order.room), self.disorder.eq(order.wrong),
             order.take.eq(Mux(self.take, one_hot(self.take_warp, warps), 0)),
-            order.leave.eq(Mux(coalescer.pop, one_hot(entrance.head.warp, warps), 0)),
+            order.leave.eq(Mux(self._leaves, one_hot(entrance.head.warp, warps), 0)),
             order.cancel.eq(Mux(self.cancel, one_hot(entrance.cancelled_warp, warps), 0)),
         ]
         return l1.stores_pending | order.stores, l1.busy | order.busy
 
-    def _count(self, m: Module, coalescer: Coalescer, responses: ResponseStage) -> None:
+    def _count(self, m: Module, coalescer: Coalescer, local: LocalStage, responses: ResponseStage) -> None:
         """Count parts when they are created and when they are written back."""
         m.submodules.counts = counts = PartCounts(loads=loads_under_way(self.config), parts=self.config.threads)
         m.d.comb += [
@@ -193,38 +200,40 @@ class Lsu(Component):
             coalescer.number_ready.eq(counts.ready),
             counts.answered.eq(responses.answered),
             counts.answered_number.eq(responses.answered_load),
-            responses.local_part.load.eq(counts.number),
+            local.access.load.eq(counts.number),
+            counts.more.eq(local.step & local.now.read & local.more),
+            counts.more_number.eq(local.now.load),
             responses.last.eq(counts.last),
         ]
 
-    def _local(self, m: Module, head: data.View, coalescer: Coalescer, responses: ResponseStage) -> None:
-        """Access local memory. Accesses complete at once, but a load only if the response stage has space."""
+    def _local(self, m: Module, head: data.View, coalescer: Coalescer, responses: ResponseStage) -> LocalStage:
+        """Access local memory. Steps complete at once, but those of a load only if the response stage has space."""
         config = self.config
         banks = bank_bits(config)
         m.submodules.scratchpad = pad = Scratchpad(threads=config.threads, words=config.local_bytes // 4)
-        read, part = Signal(), responses.local_part
+        m.submodules.local = local = LocalStage(config)
+        now, access, part = local.now, local.access, responses.local_part
         m.d.comb += [
-            pad.lanes.eq(coalescer.local_lanes),
-            pad.store.eq(coalescer.store),
-            pad.data.eq(coalescer.words),
-            pad.enable.eq(coalescer.enable),
-            coalescer.local_served.eq(pad.served),
-            read.eq(~coalescer.store & head.writes_rd),
-            coalescer.local_ready.eq(~read | responses.local_free),
-            pad.write.eq(coalescer.local_valid & coalescer.store),
-            pad.read.eq(coalescer.local_valid & read & responses.local_free),
-            responses.local_push.eq(pad.read),
-            responses.bank_data.eq(pad.bank_data),
-            part.mask.eq(pad.served),
+            local.offered.eq(coalescer.local_valid), local.lanes.eq(coalescer.local_lanes),
+            access.store.eq(coalescer.store), access.read.eq(~coalescer.store & head.writes_rd),
+            access.data.eq(coalescer.words), access.enable.eq(coalescer.enable),
+            coalescer.local_served.eq(local.taken), coalescer.local_ready.eq(local.ready),
+            pad.lanes.eq(local.wanted), pad.store.eq(now.store), pad.word.eq(now.word),
+            pad.data.eq(now.data), pad.enable.eq(now.enable),
+            local.served.eq(pad.served), local.space.eq(~now.read | responses.local_free),
+            pad.write.eq(local.step & now.store), pad.read.eq(local.step & now.read),
+            responses.local_push.eq(pad.read), responses.bank_data.eq(pad.bank_data),
+            part.mask.eq(pad.served), part.load.eq(now.load), part.byte.eq(now.byte),
         ]
-        m.d.comb += [part[name].eq(head[name]) for name in ("warp", "op", "rd")]
+        m.d.comb += [access[name].eq(head[name]) for name in ("warp", "op", "rd")]
+        m.d.comb += [part[name].eq(now[name]) for name in ("warp", "op", "rd")]
         for lane in range(config.threads):
             address = head.address[lane]
             m.d.comb += [
-                pad.word[lane].eq(address[2:]),
-                part.byte[lane].eq(address[:2]),
-                part.bank[lane].eq(address[2 : 2 + banks]),
+                access.word[lane].eq(address[2:]), access.byte[lane].eq(address[:2]),
+                part.bank[lane].eq(now.word[lane][:banks]),
             ]
+        return local
 
     def _faults(
         self, m: Module, head: data.View, coalescer: Coalescer, l1: L1, responses: ResponseStage
@@ -236,6 +245,12 @@ class Lsu(Component):
             m.d.comb += self._order_unit.fault_ready.eq(~told)
             told |= self._order_unit.fault_valid
         m.d.comb += coalescer.fault_ready.eq(~told)
+        if self.config.lookup_latency > 1:
+            # Whether a load's fault leaves in this cycle is known late: a misaligned head waits until it has left.
+            registered = responses.fault_waits | l1.fault_valid
+            if self.config.ordered:
+                registered |= self._order_unit.fault_valid
+            m.d.comb += coalescer.fault_ready.eq(~registered)
         m.d.sync += self.fault_valid.eq(told | coalescer.misaligned)
         if self.config.ordered:
             # The other faults have priority: they overwrite this one.

@@ -12,7 +12,10 @@ from amaranth.lib.wiring import In, Out
 from ..config import LINE_NUMBER_BITS, LINE_OFFSET_BITS, Channels, SmConfig
 from ..lib.stacks import to_program
 
-__all__ = ["access_layout", "answers_signature", "load_bits", "loads_under_way", "lowest_address", "part_layout"]
+__all__ = ["CHOSEN", "access_layout", "answers_signature", "load_bits", "loads_under_way", "lowest_address", "part_layout"]
+
+#: Line accesses between the coalescer and the lookup, if ``lookup_latency`` is 2.
+CHOSEN = 2
 
 
 def loads_under_way(config: SmConfig) -> int:
@@ -20,9 +23,10 @@ def loads_under_way(config: SmConfig) -> int:
 
     Enough that no load ever waits for a number: one in the coalescer, one in the lookup, ``load_parts`` that wait for
     memory, three in the slots of the response stage, and one number that is chosen ahead. Channels add the accesses
-    that they can hold.
+    that they can hold, and so does the queue behind the coalescer.
     """
-    return config.load_parts + 6 + (config.warps * config.channel_depth if config.channels is not Channels.NONE else 0)
+    channels = config.warps * config.channel_depth if config.channels is not Channels.NONE else 0
+    return config.load_parts + 6 + channels + (CHOSEN if config.lookup_latency > 1 else 0)
 
 
 def load_bits(config: SmConfig) -> int:

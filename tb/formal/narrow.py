@@ -21,6 +21,7 @@ class NarrowConfig:
     words_per_line: int = 2
     load_parts: int = 2
     l1_tag_bits: int = 2
+    lookup_latency: int = 1
     assertions: bool = False
     memory_map: MemoryMap = field(default_factory=MemoryMap)
 

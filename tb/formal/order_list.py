@@ -185,12 +185,17 @@ class ListWatch:
         come, bad = self._signal("come"), self._signal("bad")
         claim = self.harness.claim
         claim("a refused line has come", (bad & ~come) == 0)
-        head, to_come = self._signal("head"), []
+        head, to_come, reader = self._signal("head"), [], self.reader
+        claim("the next entry is there when its line has come", reader.valid == come.bit_select(head, 1))
+        claim("it is refused if its line is", ~reader.valid | (reader.error == bad.bit_select(head, 1)))
+        claim("it is the end if it is 0", ~reader.valid | (reader.end == (reader.entry.as_value() == 0)))
         for slot, line in enumerate(self.line_of):
             place = Signal(self.slot_bits, name=f"slot{slot}", init=slot)
             held = self.inside.look_at(lines, place, self.stored.shape())
             claim(f"slot {slot} holds the answer of memory", ~(come[slot] & (line == self.line)) | (
                 (held.as_value() == self.stored.as_value()) & (bad[slot] == self.refused)))
+            claim(f"the next entry is that of slot {slot}", ~(reader.valid & (head == slot)) | (
+                reader.entry.as_value() == held.as_value().word_select(self.word, 44)))
             words = range(self.words)
             ends = Cat((held[word].as_value() == 0) & ((head != slot) | (word >= self.word)) for word in words)
             to_come.append(come[slot] & (bad[slot] | ends.any()))

@@ -42,6 +42,7 @@ class DataCache(Component):
         self._sets = config.dcache_bytes // config.line_bytes // config.dcache_ways
         self._line_bytes = config.line_bytes
         self._ordered = config.ordered
+        self._ahead = config.lookup_latency > 1
         members: dict[str, Member] = {}
         if self._ordered:
             bits = (self._sets * self._ways - 1).bit_length()
@@ -79,12 +80,18 @@ class DataCache(Component):
         lookup, fill = self.lookup, self.fill
         line, written = lookup.held.part.line, lookup.write & self.hit
         bits = (self._sets - 1).bit_length()
-        m.submodules.tags = tags = CacheTags(ways=self._ways, sets=self._sets, tag_bits=LINE_NUMBER_BITS - bits)
-        looked_up = Signal(bits, name="set")
+        m.submodules.tags = tags = CacheTags(
+            ways=self._ways, sets=self._sets, tag_bits=LINE_NUMBER_BITS - bits, ahead=self._ahead)
+        looked_up, compared = Signal(bits, name="set"), lookup.next_line if self._ahead else line
+        if self._ahead:
+            m.d.comb += tags.comes.eq(lookup.comes)
+            with m.If(lookup.comes):
+                m.d.sync += looked_up.eq(set_of(compared, bits))
+        else:
+            m.d.comb += looked_up.eq(set_of(line, bits))
         m.d.comb += [
-            looked_up.eq(set_of(line, bits)),
-            *(port.eq(looked_up) for port in tags.set),
-            tags.tag.eq(line[bits:]),
+            *(port.eq(set_of(compared, bits)) for port in tags.set),
+            tags.tag.eq(compared[bits:]),
             tags.use.eq(lookup.use),
             self.hit.eq(tags.hit),
         ]
@@ -99,7 +106,8 @@ class DataCache(Component):
             comes, taken = fill.install, fill.line
             filled = Cat(tags.fill_set, encode(tags.victim))
         m.d.comb += [
-            tags.fill.eq(comes), tags.fill_set.eq(set_of(taken, bits)), tags.fill_tag.eq(taken[bits:]),
+            tags.fill.eq(comes), tags.fill_tag.eq(taken[bits:]),
+            tags.fill_set.eq(fill.set if self._ahead and not self._ordered else set_of(taken, bits)),
         ]
         m.submodules.lines = lines = block_memory(
             shape=data.ArrayLayout(8, self._line_bytes), depth=self._sets * self._ways

@@ -9,6 +9,7 @@ from amaranth.lib.wiring import In, Out
 from ...config import SmConfig
 from ...layouts.memory import memory_response_layout
 from ...lib.component import Component
+from .dcache import set_of
 from .signatures import fill_signature, lookup_signature, mshrs_signature, write_buffer_signature
 
 __all__ = ["FillStage"]
@@ -21,8 +22,9 @@ class FillStage(Component):
     (``install``), unless it has an error or is uncached, merged with the bytes of stores that came after its request:
     those are not in memory yet. Its parts leave one a cycle, the first in r, and get the line as memory sent it: their
     loads came before those stores. The register is free for the next line, and its MSHR too (``release``), in the cycle
-    in which the last part leaves the response stage: one line a cycle if each has one part. Completions of stores
-    bypass the register. Reset: empty.
+    in which the last part leaves the response stage: one line a cycle if each has one part. With a ``lookup_latency``
+    of 2 the next line is accepted a cycle later: one in two cycles. Completions of stores bypass the register. Reset:
+    empty.
     """
 
     def __init__(self, config: SmConfig) -> None:
@@ -55,11 +57,15 @@ class FillStage(Component):
         out, mshrs, buffer = self.out, self.mshrs, self.buffer
         valid, fresh, completion, room = Signal(), Signal(), Signal(), Signal()
         user = self.config.memory_map.user // self.config.line_bytes
+        early = self.config.lookup_latency > 1
+        # With a data cache, only a cached load joins, and its line has one MSHR.
+        joins = mshrs.same.bit_select(out.filled, 1) & bool(self.config.dcache_bytes) if early else (
+            (mshrs.joined == out.filled))
         m.d.comb += [
             completion.eq(answer.tag[-1]),
             out.asked.eq(answer.tag),
             out.release.eq(
-                valid & ~self.left & self.slot_free & ~(self.lookup.add & (mshrs.joined == out.filled))
+                valid & ~self.left & self.slot_free & ~(self.lookup.add & joins)
             ),
             room.eq(~valid | out.release),
             response.ready.eq(Mux(completion, self.fault_free, room)),
@@ -72,15 +78,28 @@ class FillStage(Component):
             out.here.eq(valid),
             out.install_data.eq(self.data),
         ]
+        if early:
+            m.d.comb += [room.eq(~valid), out.take_filled.eq(valid)]
         if self.config.dcache_bytes:
-            m.d.comb += out.install.eq(fresh & ~self.error & (out.line >= user))
+            self._install(m, fresh, user)
         m.d.sync += [valid.eq(out.accepts | (valid & ~out.release)), fresh.eq(out.accepts)]
         with m.If(out.accepts):
             m.d.sync += [
                 out.filled.eq(answer.tag), out.line.eq(mshrs.asked_line),
                 self.data.eq(answer.data), self.error.eq(answer.error),
             ]
-        with m.If(out.install & buffer.peek_mask.any()):
+        with m.If((out.install & buffer.peek_mask.any()) if not early else 1):
             mask = Cat(buffer.peek_mask[byte].replicate(8) for byte in range(self.config.line_bytes))
             m.d.comb += out.install_data.eq((self.data & ~mask) | (buffer.peek_data & mask))
         return m
+
+    def _install(self, m: Module, fresh: Signal, user: int) -> None:
+        """Let the line go into the cache; with a ``lookup_latency`` of 2 a register says so."""
+        out, answer = self.out, self.response.payload
+        if self.config.lookup_latency == 1:
+            m.d.comb += out.install.eq(fresh & ~self.error & (out.line >= user))
+        else:
+            m.d.comb += out.installs.eq(out.accepts & ~answer.error & (self.mshrs.asked_line >= user))
+            m.d.sync += [out.install.eq(out.installs), out.quiet.eq(~out.installs)]
+            with m.If(out.accepts):
+                m.d.sync += out.set.eq(set_of(self.mshrs.asked_line, self.config.dcache_set_bits))

@@ -74,17 +74,17 @@ class LookupStage(Component):
         out, fill, mshrs, buffer = self.out, self.fill, self.mshrs, self.buffer
         held, goes = out.held, Signal()
         load, store, shares, can_answer, covered = Signal(), Signal(), Signal(), Signal(), Signal()
-        user = self.config.memory_map.user // self.config.line_bytes
         blocked = Signal()
         goes_on = goes
         if self.config.channels is Channels.FREE:
-            soon = blocked | Mux(held.write, buffer.ready, self.hit)
+            soon = blocked | Mux(held.write, buffer.ready, self.hit | (buffer.holds & ~self._compared & ~out.uncached))
             goes_on = goes | (self.swap & ~soon)
         m.d.comb += [self.access.ready.eq(~out.held_valid | goes_on), self.done.eq(goes)]
         with m.If(self.access.ready):
             m.d.sync += out.held_valid.eq(self.access.valid)
         with m.If(self.access.ready & self.access.valid):
             m.d.sync += held.eq(self.access.payload)
+        self._describe(m)
 
         may_join = ~out.uncached & (self.config.dcache_bytes > 0)
         answered = load & self.hit & can_answer
@@ -93,14 +93,13 @@ class LookupStage(Component):
         if self.config.ordered:
             used, no_place = (answered | out.add | out.write) & self.placed, ~out.uncached & ~self.may_place
         m.d.comb += [
-            out.uncached.eq(held.part.line < user),
-            blocked.eq(fill.install & self._same_set(held.part.line, fill.line)),
+            blocked.eq(self._same_set(m, fill)),
             load.eq(out.held_valid & ~held.write & ~blocked),
             store.eq(out.held_valid & held.write & ~blocked),
             can_answer.eq(self.slot_free | ~held.part.writes_rd),
             shares.eq(may_join & mshrs.requested),
             covered.eq(0 if self.config.ordered else (
-                load & ~self.hit & ~out.uncached & buffer.holds & buffer.covers & can_answer
+                load & ~self.hit & ~out.uncached & buffer.holds & buffer.covers & can_answer & self._compared
             )),
             out.forward.eq(covered & held.part.writes_rd),
             out.use.eq(used),
@@ -114,17 +113,57 @@ class LookupStage(Component):
             out.write.eq(store & buffer.ready & ~fill.install & ~(fill.accepts & mshrs.requested)),
             goes.eq(answered | covered | out.add | out.write),
         ]
+        if self.config.lookup_latency > 1 and self.config.dcache_bytes:
+            m.d.comb += out.write.eq(store & buffer.ready & fill.quiet & ~(fill.accepts & mshrs.requested))
         if self.config.ordered:
             m.d.comb += out.place.eq(out.allocate & ~out.uncached)
         self._event(m, goes=goes, shares=shares, covered=covered, blocked=blocked)
         return m
 
-    def _same_set(self, line: Value, other: Value) -> Value:
-        config = self.config
-        if not config.dcache_bytes:
+    def _describe(self, m: Module) -> None:
+        """Describe the access in the lookup, and the one that comes; the former by registers if there is time for it.
+
+        ``_compared``: the write buffer has compared the bytes that it has of the line with those of the access.
+        """
+        config, out, line = self.config, self.out, self.access.payload.part.line
+        user = config.memory_map.user // config.line_bytes
+        self._compared: Value = Const(1, 1)
+        self._set: Value = Const(0, 0)
+        bits = config.dcache_set_bits
+        if config.lookup_latency == 1:
+            m.d.comb += out.uncached.eq(out.held.part.line < user)
+            if config.dcache_bytes:
+                self._set = set_of(out.held.part.line, bits)
+            return
+        m.d.comb += [
+            out.comes.eq(self.access.ready),
+            out.next_line.eq(line),
+            out.next_uncached.eq(line < user),
+            out.follows.eq((line == out.held.part.line) | (out.next_uncached & out.uncached)),
+        ]
+        self._compared = Signal(name="compared")
+        m.d.sync += self._compared.eq(~self.access.ready)
+        with m.If(self.access.ready):
+            m.d.sync += out.uncached.eq(out.next_uncached)
+        if config.dcache_bytes:
+            self._set = Signal(bits, name="set")
+            with m.If(self.access.ready):
+                m.d.sync += self._set.eq(set_of(line, bits))
+
+    def _same_set(self, m: Module, fill: Value) -> Value:
+        """Whether a line of the set of the access goes into the cache.
+
+        With a ``lookup_latency`` of 2 a register says so: the line is known when memory answers, a cycle earlier.
+        """
+        bits = self.config.dcache_set_bits
+        if not self.config.dcache_bytes:
             return Const(0, 1)
-        bits = (config.dcache_bytes // config.line_bytes // config.dcache_ways - 1).bit_length()
-        return set_of(line, bits) == set_of(other, bits)
+        if self.config.lookup_latency == 1:
+            return fill.install & (self._set == set_of(fill.line, bits))
+        same, coming = Signal(name="same_set"), set_of(self.mshrs.asked_line, bits)
+        m.d.sync += same.eq(fill.installs & Mux(
+            self.access.ready, coming == set_of(self.access.payload.part.line, bits), coming == self._set))
+        return same
 
     def _event(self, m: Module, *, goes: Signal, shares: Signal, covered: Signal, blocked: Signal) -> None:
         out, fill, mshrs, buffer = self.out, self.fill, self.mshrs, self.buffer

@@ -11,6 +11,7 @@ from amaranth.lib.wiring import In, Out
 from ...config import LINE_NUMBER_BITS, SmConfig
 from ...lib.component import Component
 from ...lib.onehot import encode, lowest_one, one_hot
+from .match import entries_with_line
 from .records import load_request_layout, mshr_bits
 from .signatures import fill_signature, lookup_signature, mshrs_signature
 
@@ -25,6 +26,7 @@ class Mshrs(Component):
     """
 
     def __init__(self, config: SmConfig) -> None:
+        self._config = config
         self._count = config.line_requests
         self._bits = mshr_bits(config)
         super().__init__({
@@ -42,16 +44,16 @@ class Mshrs(Component):
         count, lookup, fill, out = self._count, self.lookup, self.fill, self.out
         line = lookup.held.part.line
         valid, uncached = Signal(count), Signal(count)
-        free, freed = Signal(count), Signal(count)
+        free, freed, allocated = Signal(count), Signal(count), Signal(count)
         lines = [Signal(LINE_NUMBER_BITS, name=f"line{number}") for number in range(count)]
         m.d.comb += [
             free.eq(lowest_one(~valid)),
             freed.eq(Mux(fill.release, one_hot(fill.filled, count), 0)),
             out.full.eq(valid.all()),
             out.number.eq(encode(free)),
-            out.same.eq(valid & (
-                Cat(lines[number] == line for number in range(count)) | (uncached & lookup.uncached.replicate(count))
-            )),
+            allocated.eq(Mux(lookup.allocate, free, 0)),
+            out.same.eq(entries_with_line(
+                m, self._config, lookup, lines=lines, uncached=uncached, valid=valid, made=allocated, ended=freed)),
             out.same_number.eq(encode(lowest_one(out.same))),
             out.requested.eq(out.same.any()),
             self.busy.eq(valid.any()),
@@ -67,7 +69,7 @@ class Mshrs(Component):
             write.addr.eq(out.number), write.data.eq(line), write.en.eq(lookup.allocate),
             read.addr.eq(fill.asked), out.asked_line.eq(read.data),
         ]
-        m.d.sync += valid.eq((valid & ~freed) | Mux(lookup.allocate, free, 0))
+        m.d.sync += valid.eq((valid & ~freed) | allocated)
         for number in range(count):
             with m.If(lookup.allocate & free[number]):
                 m.d.sync += [lines[number].eq(line), uncached[number].eq(lookup.uncached)]

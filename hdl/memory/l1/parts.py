@@ -44,10 +44,12 @@ class PartTable(Component):
         mshrs = [Signal(len(fill.filled), name=f"mshr{number}") for number in range(count)]
         of_filled = Cat(mshr == fill.filled for mshr in mshrs) & valid
         of_answered = Cat(mshr == fill.asked for mshr in mshrs) & valid
+        next_one = Signal(count)
         m.d.comb += [
             free.eq(lowest_one(~valid)),
             added.eq(Mux(lookup.add, free, 0)),
-            taken.eq(Mux(fill.take, lowest_one(Mux(fill.take_filled, of_filled, of_answered)), 0)),
+            next_one.eq(lowest_one(Mux(fill.take_filled, of_filled, of_answered))),
+            taken.eq(Mux(fill.take, next_one, 0)),
             self.full.eq(valid.all()),
             self.left.eq(of_filled.any()),
         ]
@@ -60,6 +62,6 @@ class PartTable(Component):
         write, read = parts.write_port(), parts.read_port()
         m.d.comb += [
             write.addr.eq(encode(free)), write.data.eq(lookup.held.part), write.en.eq(lookup.add),
-            read.addr.eq(encode(taken)), read.en.eq(fill.take), self.answer.eq(read.data),
+            read.addr.eq(encode(next_one)), read.en.eq(fill.take), self.answer.eq(read.data),
         ]
         return m

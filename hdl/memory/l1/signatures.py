@@ -29,6 +29,13 @@ def lookup_signature(config: SmConfig) -> wiring.Signature:
         "allocate": Out(1),  # with ``add``: the line is requested, in a new MSHR
         "write": Out(1),  # the store goes into the write buffer, and into the cache if it hits
     }
+    if config.lookup_latency > 1:
+        members |= {
+            "comes": Out(1),  # what is in the lookup in the next cycle, if anything, comes now: the access below
+            "next_line": Out(LINE_NUMBER_BITS),  # the line of the access that comes
+            "next_uncached": Out(1),  # it lies below ``memory_map.user``
+            "follows": Out(1),  # it is the line in the lookup, or both are uncached
+        }
     if config.ordered:
         members["place"] = Out(1)  # with ``allocate``: the line gets its place in the cache in this cycle
     return wiring.Signature(members)
@@ -36,7 +43,15 @@ def lookup_signature(config: SmConfig) -> wiring.Signature:
 
 def fill_signature(config: SmConfig) -> wiring.Signature:
     """Memory's answers: the one that arrives, and the line in the register (:class:`FillStage`)."""
+    early: dict[str, Member] = {}
+    if config.lookup_latency > 1:
+        early = {
+            "installs": Out(1),  # combinational: ``install`` in the next cycle
+            "quiet": Out(1),  # not ``install``, from a register of its own
+            "set": Out(max(1, config.dcache_set_bits)),  # registered: the set of ``line``, if there is a cache
+        }
     return wiring.Signature({
+        **early,
         "accepts": Out(1),  # a line of a load is accepted in this cycle
         "asked": Out(mshr_bits(config)),  # the MSHR of the line that memory offers
         "here": Out(1),  # registered: a line is present, until its MSHR has finished

@@ -11,6 +11,7 @@ from ...config import LINE_NUMBER_BITS, SmConfig
 from ...lib.block_memory import block_memory, registered_read
 from ...lib.component import Component
 from ...lib.onehot import encode, from_lowest, lowest_one, one_hot, or_all
+from .match import entries_with_line
 from .records import entry_bits, store_layout, store_request_layout
 from .signatures import fill_signature, lookup_signature, mshrs_signature, write_buffer_signature
 from .store_order import StoreOrder
@@ -26,13 +27,15 @@ class WriteBuffer(Component):
     of that line. Memory, which may reorder, therefore sees the accesses to a line one after the other. Uncached stores
     never join, and all uncached lines count as one line.
 
-    A store that arrives in cycle c is at ``request`` in c+2 if nothing delays it, one line per cycle. Entries that may
+    A store that arrives in cycle c is at ``request`` in c+2 if nothing delays it, one line per cycle; with a
+    ``lookup_latency`` of 2 it is there in c+3, and ``covers`` is that of the cycle before. Entries that may
     be sent take turns. In each cycle, one store can arrive, one entry can be sent, and one can be completed. Reset:
     empty. May never happen: a store without ``ready``.
     """
 
     def __init__(self, config: SmConfig) -> None:
         self.config = config
+        self._early = config.lookup_latency > 1
         super().__init__({
             #: The access that is looked up: a store that enters, only while ``ready``, or a load that reads the
             #: youngest entry of its line. No read sees a store that enters in the same cycle.
@@ -69,12 +72,14 @@ class WriteBuffer(Component):
         lines = [Signal(LINE_NUMBER_BITS, name=f"line{number}") for number in range(count)]
         free, newest, target, peeked = (Signal(count, name=name) for name in ("free", "newest", "target", "peeked"))
         may_go, youngest = Signal(count), Signal(entry_bits(self.config))
-        equal = Cat(lines[number] == line for number in range(count))
+        following = Signal(count)  # ``same`` in the next cycle, if that is known
         # Signals, not expressions: a value used bit by bit would be written out again for each of its bits.
         m.d.comb += [
             free.eq(lowest_one(~valid)),
             target.eq(Mux(out.joins, joined, free)),
-            same.eq(valid & (equal | (uncached & lookup.uncached.replicate(count)))),
+            same.eq(entries_with_line(
+                m, self.config, lookup, lines=lines, uncached=uncached, valid=valid, made=made, ended=done,
+                following=following)),
             newest.eq(Mux((same & ~sent).any(), same & ~sent, same)),
             youngest.eq(encode(newest)),
             joined.eq(same & ~sent & ~chosen & ~lookup.uncached.replicate(count)),
@@ -85,15 +90,21 @@ class WriteBuffer(Component):
             out.ready.eq(out.joins | ~valid.all()),
             self.busy.eq(valid.any()),
         ]
+        if self._early:
+            # The bytes of the chosen entry are read in the next cycle, so that a store may still join it.
+            joinable, next_uncached = Signal(count), Mux(lookup.comes, lookup.next_uncached, lookup.uncached)
+            m.d.sync += joinable.eq(
+                following & (made | ~(sent | chosen)) & ~next_uncached.replicate(count))
+            m.d.comb += joined.eq(joinable)
         m.d.sync += [valid.eq((valid & ~done) | made), sent.eq((sent | chosen) & ~made)]
         for number in range(count):
             with m.If(made[number]):
                 m.d.sync += [lines[number].eq(line), uncached[number].eq(lookup.uncached)]
         held_back, filling = self._order(m, made=made, youngest=youngest)
         m.d.comb += [may_go.eq(valid & ~sent & ~held_back), peeked.eq(filling)]
-        self._send(m, may_go=may_go, chosen=chosen)
+        read, chosen_now = self._send(m, may_go=may_go, chosen=chosen)
         self._warps(m, valid=valid, made=made, joined=joined)
-        self._bytes(m, target=target, chosen=chosen, peeked=peeked, youngest=youngest)
+        self._bytes(m, target=target, read=(read, chosen_now), peeked=peeked, youngest=youngest)
         self._firsts(m, made=made)
         return m
 
@@ -112,19 +123,36 @@ class WriteBuffer(Component):
         ]
         return order.held_back, order.filling
 
-    def _send(self, m: Module, *, may_go: Signal, chosen: Signal) -> None:
-        """Choose the next entry, in turn, once the one before has gone; it is at ``request`` one cycle later."""
+    def _send(self, m: Module, *, may_go: Signal, chosen: Signal) -> tuple[Value, Value]:
+        """Choose the next entry, in turn, once the one before has gone; it is at ``request`` one cycle later.
+
+        With a ``lookup_latency`` of 2 there is a register between the choice and ``request``. Return the number of the
+        entry whose bytes are read in this cycle, and whether one is read.
+        """
         request = self.request
         last, later, valid, number = Signal.like(chosen), Signal.like(chosen), Signal(), Signal(entry_bits(self.config))
         m.d.comb += [
             later.eq(may_go & from_lowest(last) & ~last),
             chosen.eq(Mux(~request.valid | request.ready, Mux(later.any(), lowest_one(later), lowest_one(may_go)), 0)),
         ]
-        with m.If(chosen.any()):
-            m.d.sync += [valid.eq(1), last.eq(chosen), number.eq(encode(chosen))]
+        m.d.comb += [request.valid.eq(valid), request.payload.number.eq(number)]
+        read, reads = encode(chosen), chosen.any()
+        if self._early:
+            picked, waits, space = Signal.like(number), Signal(name="waits"), ~request.valid | request.ready
+            read, reads = picked, waits & space
+            m.d.comb += chosen.eq(
+                Mux(~waits | space, Mux(later.any(), lowest_one(later), lowest_one(may_go)), 0))
+            with m.If(chosen.any()):
+                m.d.sync += [waits.eq(1), last.eq(chosen), picked.eq(encode(chosen))]
+            with m.Elif(space):
+                m.d.sync += waits.eq(0)
+        with m.If(reads):
+            m.d.sync += [valid.eq(1), number.eq(read)]
+            if not self._early:
+                m.d.sync += last.eq(chosen)
         with m.Elif(request.ready):
             m.d.sync += valid.eq(0)
-        m.d.comb += [request.valid.eq(valid), request.payload.number.eq(number)]
+        return read, reads
 
     def _warps(self, m: Module, *, valid: Signal, made: Signal, joined: Signal) -> None:
         """Track which warps have stores in which entry."""
@@ -150,8 +178,10 @@ class WriteBuffer(Component):
             registered_read(m, firsts, address=self.fill.completed_number, enable=self.fill.completed, name="first")
         )
 
-    def _bytes(self, m: Module, *, target: Signal, chosen: Signal, peeked: Signal, youngest: Signal) -> None:
-        """The entries' contents: line, data bytes, and which of them are set."""
+    def _bytes(
+        self, m: Module, *, target: Signal, read: tuple[Value, Value], peeked: Signal, youngest: Signal
+    ) -> None:
+        """The entries' contents: line, data bytes, and which of them are set. ``read``: for the request, and when."""
         lookup, out = self.lookup, self.out
         config, payload = self.config, self.request.payload
         byte = data.StructLayout({"data": 8, "set": 1})
@@ -163,10 +193,14 @@ class WriteBuffer(Component):
         m.submodules.masks = masks = Memory(shape=config.line_bytes, depth=config.store_buffer, init=[])
         write, write_line, write_mask = entries.write_port(granularity=1), lines.write_port(), masks.write_port()
         now = masks.read_port(domain="comb")
-        where, send = Signal.like(youngest), chosen.any()
+        where, set_bytes = Signal.like(youngest), Signal.like(now.data)
+        if self._early:
+            m.d.sync += set_bytes.eq(now.data)
+        else:
+            m.d.comb += set_bytes.eq(now.data)
         m.d.comb += [
             where.eq(encode(target)),
-            now.addr.eq(youngest), out.covers.eq((lookup.held.byte_mask & ~now.data) == 0),
+            now.addr.eq(youngest), out.covers.eq((lookup.held.byte_mask & ~set_bytes) == 0),
             write_mask.addr.eq(where), write_mask.en.eq(lookup.write),
             write_mask.data.eq(lookup.held.byte_mask | Mux(out.joins, now.data, 0)),
             write_line.addr.eq(where), write_line.en.eq(lookup.write), write_line.data.eq(lookup.held.part.line),
@@ -177,7 +211,7 @@ class WriteBuffer(Component):
               for place in range(config.line_bytes)),
         ]
         sent = data.View(entries.shape, registered_read(
-            m, entries, address=encode(chosen), enable=send, name="sent_bytes"))
+            m, entries, address=read[0], enable=read[1], name="sent_bytes"))
         seen = data.View(entries.shape, registered_read(
             m, entries, address=encode(peeked), enable=self.fill.accepts, name="peeked_bytes"))
         forwarded = data.View(entries.shape, registered_read(
@@ -187,7 +221,7 @@ class WriteBuffer(Component):
             m.d.sync += any_peeked.eq(peeked.any())
         places = range(config.line_bytes)
         m.d.comb += [
-            payload.line.eq(registered_read(m, lines, address=encode(chosen), enable=send, name="sent_line")),
+            payload.line.eq(registered_read(m, lines, address=read[0], enable=read[1], name="sent_line")),
             payload.byte_mask.eq(Cat(sent[place].set for place in places)),
             payload.data.eq(Cat(sent[place].data for place in places)),
             out.peek_mask.eq(Mux(any_peeked, Cat(seen[place].set for place in places), 0)),

@@ -65,8 +65,8 @@ class LineAssembler(Component):
         super().__init__({
             #: The lanes that access the line.
             "lanes": In(threads),
-            #: Each lane's byte address; its place in the line counts.
-            "address": In(data.ArrayLayout(32, threads)),
+            #: Each lane's byte in the line.
+            "offset": In(data.ArrayLayout(LINE_OFFSET_BITS, threads)),
             #: Each lane's word, from :class:`StoreLanes`.
             "words": In(data.ArrayLayout(32, threads)),
             #: The bytes of it that the lane touches.
@@ -79,7 +79,7 @@ class LineAssembler(Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        numbers = [self.address[lane][2:LINE_OFFSET_BITS] for lane in range(self.threads)]
+        numbers = [self.offset[lane][2:] for lane in range(self.threads)]
         masks = []
         for lane in range(self.threads):
             mask = Signal(32, name=f"mask{lane}")

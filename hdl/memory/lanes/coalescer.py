@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
 from ...config import LINE_NUMBER_BITS, LINE_OFFSET_BITS, SmConfig
 from ...isa.ops import LsuOp
 from ...lib.component import Component
+from ...lib.onehot import lowest_one
 from ...lib.stacks import to_program
-from ..seam import access_layout, load_bits
-from .assembler import LineAssembler, StoreLanes
-from .records import entry_layout
+from ..seam import load_bits
+from .assembler import StoreLanes
+from .records import chosen_layout, entry_layout
 
 __all__ = ["Coalescer"]
 
+#: The most lanes of which all pairs of lines are compared.
+_PAIRED = 4
 _STORE = LsuOp.SB.value.bit_length() - 1
 
 
@@ -44,7 +47,7 @@ class Coalescer(Component):
             #: The bytes of the word that each lane of the head touches.
             "enable": Out(data.ArrayLayout(4, threads)),
             #: The line accesses of all instructions, in order. Stable until taken.
-            "access": Out(stream.Signature(access_layout(config))),
+            "access": Out(stream.Signature(chosen_layout(config))),
             #: An access to local memory is offered.
             "local_valid": Out(1),
             #: Its lanes; 0 without one.
@@ -95,7 +98,7 @@ class Coalescer(Component):
             self.local_lanes.eq(Mux(self.local_valid, remaining, 0)),
             self.made.eq(counted & ((access.valid & access.ready) | (self.local_valid & self.local_ready))),
             self.misaligned.eq(self.head_valid & ~aligned & self.fault_ready),
-            lanes.eq(Cat(far[lane] & (head.address[lane][LINE_OFFSET_BITS:] == line) for lane in range(threads))),
+            lanes.eq(self._with_line(far, line)),
         ]
         for lane in reversed(range(threads)):
             with m.If(far[lane]):
@@ -103,18 +106,39 @@ class Coalescer(Component):
             with m.If(head.misaligned[lane]):
                 m.d.comb += misaligned.eq(head.address[lane])
         self._describe(m, line=line, lanes=lanes)
-        self._assemble(m, lanes)
+        self._place(m)
 
         with m.If(access.valid & access.ready):
             m.d.comb += served.eq(lanes)
         with m.Elif(self.local_valid & self.local_ready):
             m.d.comb += served.eq(self.local_served)
         m.d.comb += self.pop.eq(self.misaligned | (aligned & ((remaining & ~served) == 0)))
+        if self.config.lookup_latency > 1:
+            # All local lanes leave at once. The terms are alike, but each waits for ``ready`` last.
+            ends, nears = Signal(), Signal()
+            m.d.comb += [
+                ends.eq(access.valid & ((remaining & ~lanes) == 0)), nears.eq(self.local_valid),
+                self.pop.eq(self.misaligned | (ends & access.ready) | (nears & self.local_ready)),
+            ]
         m.d.sync += [done.eq(Mux(self.pop, 0, done | served)), started.eq(self.head_valid & ~self.pop)]
         return m
 
+    def _with_line(self, far: Signal, line: Signal) -> Value:
+        """The lanes of ``far`` that touch ``line``, which is that of the lowest one.
+
+        With two cycles to the lookup and few lanes all pairs are compared, so that none waits for the lowest lane.
+        """
+        lines = [self.head.address[lane][LINE_OFFSET_BITS:] for lane in range(len(far))]
+        if self.config.lookup_latency == 1 or len(lines) > _PAIRED:
+            return Cat(far[lane] & (own == line) for lane, own in enumerate(lines))
+        first = lowest_one(far)
+        return Cat(
+            first[lane] | (far[lane] & Cat(first[low] & (lines[low] == own) for low in range(lane)).any())
+            for lane, own in enumerate(lines)
+        )
+
     def _describe(self, m: Module, *, line: Signal, lanes: Signal) -> None:
-        """The line access of ``lanes``, without its bytes."""
+        """The line access of ``lanes``, without its words."""
         head, access = self.head, self.access.payload
         part = access.part
         m.d.comb += [
@@ -126,23 +150,16 @@ class Coalescer(Component):
             part.offset[lane].eq(head.address[lane][:LINE_OFFSET_BITS]) for lane in range(self.config.threads)
         ]
 
-    def _assemble(self, m: Module, lanes: Signal) -> None:
-        """The bytes that ``lanes`` touch in the line, and a store's data there."""
-        config, head, access = self.config, self.head, self.access.payload
-        m.submodules.store_lanes = placed = StoreLanes(config.threads)
-        m.submodules.assembler = assembler = LineAssembler(
-            threads=config.threads, words_per_line=config.words_per_line
-        )
+    def _place(self, m: Module) -> None:
+        """The bytes that each lane touches in its word, and a store's data there."""
+        head, access = self.head, self.access.payload
+        m.submodules.store_lanes = placed = StoreLanes(self.config.threads)
         m.d.comb += [
             placed.size.eq(head.op[:2]),
             placed.address.eq(head.address),
             placed.data.eq(head.data),
             self.words.eq(placed.words),
             self.enable.eq(placed.enable),
-            assembler.lanes.eq(lanes),
-            assembler.address.eq(head.address),
-            assembler.words.eq(placed.words),
-            assembler.enable.eq(placed.enable),
-            access.byte_mask.eq(assembler.byte_mask),
-            access.data.eq(assembler.data),
+            access.words.eq(placed.words),
+            access.enable.eq(placed.enable),
         ]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Module, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.fifo import SyncFIFO
+from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ...config import SmConfig
@@ -99,17 +100,23 @@ class Entrance(Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         layout = entry_layout(self.config)
-        m.submodules.queue = queue = SyncFIFO(width=layout.size, depth=self.depth)
-        m.d.comb += [
-            queue.w_data.eq(self._entry(m).as_value()),
-            queue.w_en.eq(self.request_valid),
-            self.head_valid.eq(queue.r_rdy),
-            self.head.as_value().eq(queue.r_data),
-            queue.r_en.eq(self.pop),
-        ]
+        if self.config.lookup_latency > 1:
+            space = self._registered_queue(m)
+        else:
+            m.submodules.queue = queue = SyncFIFO(width=layout.size, depth=self.depth)
+            space = queue.w_rdy
+            m.d.comb += [
+                queue.w_data.eq(self._entry(m).as_value()),
+                queue.w_en.eq(self.request_valid),
+                self.head_valid.eq(queue.r_rdy),
+                self.head.as_value().eq(queue.r_data),
+                queue.r_en.eq(self.pop),
+            ]
 
         used = Signal(range(self.depth + 1))
-        m.d.sync += used.eq(used + self.take - self.pop - self.cancel)
+        # Take and pop come late: each value that they choose from is computed before.
+        base = used - self.cancel
+        m.d.sync += used.eq(Mux(self.take == self.pop, base, Mux(self.take, base + 1, base - 1)))
         m.d.comb += [self.ready.eq(used < self.depth), self.busy.eq(used != 0)]
 
         expected = self._expected(m)
@@ -119,11 +126,42 @@ class Entrance(Component):
             self.cancelled_warp.eq(expected.warp),
             self.overflow.eq(
                 (self.take & ~self.ready)
-                | (self.request_valid & ~queue.w_rdy)
+                | (self.request_valid & ~space)
                 | (Cat(self.request_valid, self.cancel) != due)
             ),
         ]
         return m
+
+    def _registered_queue(self, m: Module) -> Value:
+        """The queue with its head in a register; a request that finds nothing before it goes there at once.
+
+        Return whether it has space. Its cycles are those of the queue without the register.
+        """
+        bits = (self.depth - 1).bit_length()
+        first, free = Signal(bits, name="first"), Signal(bits, name="free")
+        waits, there, moves = Signal(name="others_wait"), Signal(name="head_there"), Signal(name="moves")
+        entry = self._entry(m)
+        m.submodules.queue = queue = Memory(shape=entry_layout(self.config), depth=1 << bits, init=[])
+        write, read = queue.write_port(), queue.read_port(domain="comb")
+        put = self.request_valid & (waits | ~moves)
+        m.d.comb += [
+            moves.eq(self.pop | ~there),
+            self.head_valid.eq(there),
+            # What goes past the queue is written, too: whether it does is known late.
+            write.addr.eq(free), write.data.eq(entry), write.en.eq(self.request_valid),
+            read.addr.eq(first),
+        ]
+        with m.If(put):
+            m.d.sync += free.eq(free + 1)
+        with m.If(moves):
+            m.d.sync += [
+                there.eq(waits | self.request_valid),
+                self.head.eq(Mux(waits, read.data.as_value(), entry.as_value())),
+                first.eq(first + waits), waits.eq(waits & ((free != (first + 1)[:bits]) | self.request_valid)),
+            ]
+        with m.Elif(self.request_valid):
+            m.d.sync += waits.eq(1)
+        return ~(waits & (first == free))
 
     def _expected(self, m: Module) -> data.View:
         """The take whose request or cancel is due now."""

@@ -19,6 +19,9 @@ class PartCounts(Component):
     One part may be made and one answered a cycle. The number of the next load is chosen ahead: with two more numbers
     than loads that have one, a load can begin in every cycle. Reset: no load has a number.
 
+    Parts that are made apart from the load at the head, of a load that has left it, are counted as one when the load
+    leaves, and each but the last of them with ``more``.
+
     May never happen: a part is made as ``first`` without ``ready``, or one is answered that was not made.
 
     Parameters
@@ -47,6 +50,9 @@ class PartCounts(Component):
             #: The number of the load at the head; if ``first``, valid only while ``ready``. Registered, but for
             #: ``first``.
             "number": Out(bits),
+            #: A part of the load ``more_number`` is made, and more are to come that have been counted as one.
+            "more": In(1),
+            "more_number": In(bits),
             #: A part becomes the next writeback. From the response stage.
             "answered": In(1),
             #: The number of the load of this part.
@@ -79,8 +85,10 @@ class PartCounts(Component):
             m.d.sync += chosen.eq(lowest_one(free))
         with m.If(self.made):
             m.d.sync += [begun.eq(head), unfinished.eq(~self.ended)]
+        more = Signal(loads)
+        m.d.comb += more.eq(Mux(self.more, one_hot(self.more_number, loads), 0))
         for number, count in enumerate(counts):
-            with m.If(making[number] ^ answering[number]):
+            with m.If((making[number] | more[number]) ^ answering[number]):
                 # Plus or minus 1.
                 m.d.sync += count.eq(count + Cat(1, answering[number].replicate(len(count) - 1)))
         return m

@@ -5,9 +5,9 @@ from __future__ import annotations
 from amaranth.lib import data
 
 from ...config import SmConfig
-from ..seam import load_bits
+from ..seam import load_bits, part_layout
 
-__all__ = ["bank_bits", "entry_layout", "local_part_layout"]
+__all__ = ["bank_bits", "chosen_layout", "entry_layout", "local_access_layout", "local_part_layout"]
 
 
 def bank_bits(config: SmConfig) -> int:
@@ -37,6 +37,17 @@ def entry_layout(config: SmConfig) -> data.StructLayout:
     })
 
 
+def chosen_layout(config: SmConfig) -> data.StructLayout:
+    """A line access before its bytes are put together: the lanes' ``words``, and the bytes of them that they touch."""
+    return data.StructLayout({
+        "part": part_layout(config),
+        "write": 1,
+        "first": 1,
+        "words": data.ArrayLayout(32, config.threads),
+        "enable": data.ArrayLayout(4, config.threads),
+    })
+
+
 def local_part_layout(config: SmConfig) -> data.StructLayout:
     """A part of a local load, for the cycle that the banks take. ``byte`` and ``bank`` are per lane."""
     return data.StructLayout({
@@ -47,4 +58,23 @@ def local_part_layout(config: SmConfig) -> data.StructLayout:
         "mask": config.threads,
         "byte": data.ArrayLayout(2, config.threads),
         "bank": data.ArrayLayout(bank_bits(config), config.threads),
+    })
+
+
+def local_access_layout(config: SmConfig) -> data.StructLayout:
+    """An access to local memory, without its lanes: a store, or a load (``read``: it writes a register).
+
+    ``word`` and ``byte`` are each lane's number of a word in local memory, and of a byte in the word.
+    """
+    return data.StructLayout({
+        "store": 1,
+        "read": 1,
+        "warp": config.warp_bits,
+        "op": 4,
+        "rd": 6,
+        "load": load_bits(config),
+        "word": data.ArrayLayout((config.local_bytes // 4 - 1).bit_length(), config.threads),
+        "byte": data.ArrayLayout(2, config.threads),
+        "data": data.ArrayLayout(32, config.threads),
+        "enable": data.ArrayLayout(4, config.threads),
     })

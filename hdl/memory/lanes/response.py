@@ -61,6 +61,8 @@ class ResponseStage(Component):
             "wb": Out(stream.Signature(writeback_layout(config))),
             #: For one cycle, combinational: the part that leaves its slot is of a line that memory refused.
             "fault_valid": Out(1),
+            #: A part of such a line is in its slot. Registered state only.
+            "fault_waits": Out(1),
             #: With ``fault_valid``: its access fault.
             "fault": Out(fault_layout(config)),
             #: A slot is taken, or a writeback is here.
@@ -88,6 +90,7 @@ class ResponseStage(Component):
         m.d.comb += first.eq(self._oldest(m, wants, pushes))
         self._writeback(m, parts=(fill.part, hit, local), first=first)
         self._fault(m, leaves[0] & fill.error)
+        m.d.comb += self.fault_waits.eq(taken[0] & fill.error)
         return m
 
     def _oldest(self, m: Module, wants: Signal, pushes: Value) -> Value:
@@ -118,11 +121,11 @@ class ResponseStage(Component):
             mask.eq(select(first, [parts[0].mask & ~fill.error.replicate(threads), parts[1].mask, parts[2].mask])),
         ]
         warp, rd, lanes = Signal.like(wb.warp), Signal.like(wb.rd), Signal.like(wb.mask)
-        last, valid = Signal(), Signal()
+        last, valid, kind = Signal(), Signal(), Signal.like(op)
         with m.If(load):
             m.d.sync += [
                 valid.eq(1), warp.eq(select(first, [part.warp for part in parts])),
-                rd.eq(select(first, [part.rd for part in parts])), lanes.eq(mask), last.eq(self.last),
+                rd.eq(select(first, [part.rd for part in parts])), lanes.eq(mask), last.eq(self.last), kind.eq(op),
             ]
         with m.Elif(self.wb.ready):
             m.d.sync += valid.eq(0)
@@ -133,28 +136,29 @@ class ResponseStage(Component):
         ]
         m.d.comb += [
             self.wb.valid.eq(valid), wb.warp.eq(warp), wb.rd.eq(rd), wb.mask.eq(lanes), wb.last.eq(last),
-            wb.data.as_value().eq(Cat(self._values(m, line=line, offsets=offsets, local=parts[2], use_local=first[2],
-                                                   op=op, active=mask & load.replicate(threads)))),
         ]
+        words = self._words(m, line=line, offsets=offsets, local=parts[2], use_local=first[2],
+                            active=mask & load.replicate(threads))
+        # Shortened and extended behind the register: the words come late in their cycle.
+        m.d.comb += wb.data.as_value().eq(Cat(extract(word, byte, kind) for word, byte in words))
 
-    def _values(
-        self, m: Module, *, line: Signal, offsets: data.View, local: data.View, use_local: Value, op: Signal,
-        active: Value,
-    ) -> list[Signal]:
-        """The registers of the lane values; each is loaded when its bit of ``active`` is set."""
+    def _words(
+        self, m: Module, *, line: Signal, offsets: data.View, local: data.View, use_local: Value, active: Value,
+    ) -> list[tuple[Signal, Signal]]:
+        """The registers of the lanes' words, and of the places of their bytes; loaded by the lane's bit of ``active``."""
         words = [line[start : start + 32] for start in range(0, len(line), 32)]
         banks = [self.bank_data[bank] for bank in range(self.config.threads)]
-        values = []
+        registers = []
         for lane in range(self.config.threads):
-            value, word = Signal(32, name=f"value{lane}"), Signal(32, name=f"word{lane}")
-            byte = Signal(2, name=f"byte{lane}")
+            word, byte = Signal(32, name=f"word{lane}"), Signal(2, name=f"byte{lane}")
             offset = offsets[lane]
-            m.d.comb += byte.eq(Mux(use_local, local.byte[lane], offset[:2]))
             with m.If(active[lane]):
-                m.d.comb += word.eq(Mux(use_local, pick(banks, local.bank[lane]), pick(words, offset[2:])))
-                m.d.sync += value.eq(extract(word, byte, op))
-            values.append(value)
-        return values
+                m.d.sync += [
+                    word.eq(Mux(use_local, pick(banks, local.bank[lane]), pick(words, offset[2:]))),
+                    byte.eq(Mux(use_local, local.byte[lane], offset[:2])),
+                ]
+            registers.append((word, byte))
+        return registers
 
     def _fault(self, m: Module, valid: Value) -> None:
         """The access fault of the part that leaves now, at its lowest lane."""

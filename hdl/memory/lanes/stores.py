@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib.wiring import In, Out
 
 from ...lib.component import Component
@@ -55,6 +55,8 @@ class StoreTracker(Component):
             taken = self.taken & (self.taken_warp == warp)
             finished = self.finished & (self.finished_warp == warp)
             cancelled = self.cancelled & (self.cancelled_warp == warp)
+            # Of the events only cancelled is known early: each value that the others choose from is computed before.
+            base = count - cancelled
             with m.If(event):
-                m.d.sync += count.eq(count + taken - finished - cancelled)
+                m.d.sync += count.eq(Mux(taken == finished, base, Mux(taken, base + 1, base - 1)))
         return m

@@ -60,7 +60,7 @@ class ListReader(Component):
             "valid": Out(1),
             #: The next entry.
             "entry": Out(entry_layout()),
-            #: With ``valid``: the entry is the end.
+            #: With ``valid``: the entry is the end. Registered, as are the entry and ``error``.
             "end": Out(1),
             #: With ``valid``: memory answered the entry's line with an error.
             "error": Out(1),
@@ -92,18 +92,15 @@ class ListReader(Component):
         m.d.comb += [
             write.addr.eq(response.payload.tag), write.en.eq(response.valid),
             *(write.data[word].eq(self._entry(places.word_select(word, 8 * ENTRY_BYTES))) for word in range(words)),
-            read.addr.eq(head), self.entry.eq(read.data[index]),
             response.ready.eq(1),
-            self.valid.eq(come.bit_select(head, 1)),
-            self.error.eq(bad.bit_select(head, 1)),
-            self.end.eq(~self.entry.as_value().any()),
             self.place.eq(Cat(index << (ENTRY_BYTES - 1).bit_length(), current)),
             # If the last slot of the burst is free, all of them are, or were when it began.
             request.valid.eq(active & ~asked.bit_select(tail | self.burst - 1, 1)),
             request.payload.line.eq(line), request.payload.tag.eq(tail),
             self.busy.eq(request.valid | (asked & ~come).any()),
         ]
-        done = self.next & (index == words - 1)
+        last_word = index == words - 1
+        done = self.next & last_word
         begun = Mux(request.valid & request.ready, 1 << tail, 0)
         ended = Mux(done, 1 << head, 0)
         arrived = Mux(response.valid, 1 << response.payload.tag[: self._slot_bits], 0)
@@ -112,6 +109,12 @@ class ListReader(Component):
             come.eq((come & ~ended) | arrived),
             bad.eq((bad & ~ended) | Mux(response.payload.error, arrived, 0)),
         ]
+        # The entry is read while the one before it is the next; that of a line without a used entry may arrive now.
+        following = Signal.like(head)
+        m.d.comb += [following.eq(head + last_word), read.addr.eq(following)]
+        after = (following, read.data[(index + 1)[: len(index)]] if words > 1 else read.data[0])
+        self._next_entry(m, after, (head, self.entry), come=come, bad=bad, arrived=arrived, first=write.data[0],
+                         refused=response.payload.error)
         with m.If(request.valid & request.ready):
             m.d.sync += [line.eq(line + 1), tail.eq(tail + 1)]
         with m.If(self.next):
@@ -127,8 +130,31 @@ class ListReader(Component):
             m.d.sync += active.eq(0)
         with m.If(self.start | self.stop):
             m.d.sync += [asked.eq(0), come.eq(0), bad.eq(0), tail.eq(0), head.eq(0), index.eq(0), over.eq(0)]
-            m.d.sync += [active.eq(self.start), line.eq(self._line), current.eq(self._line)]
+            m.d.sync += [active.eq(self.start), line.eq(self._line), current.eq(self._line), self.valid.eq(0)]
         return m
+
+    def _next_entry(
+        self, m: Module, after: tuple[Value, data.View], now: tuple[Value, data.View], *, come: Signal, bad: Signal,
+        arrived: Value, first: data.View, refused: Value,
+    ) -> None:
+        """Load the registers of the next entry: from ``after`` with ``next``, else they keep ``now``.
+
+        Both are a slot and its entry. A line that arrives gives its ``first`` entry.
+        """
+        for advance, (slot, entry) in ((1, after), (0, now)):
+            arrives = Signal(name=f"arrives{advance}")
+            loaded = Signal(entry_layout(), name=f"loaded{advance}")
+            m.d.comb += [
+                arrives.eq(arrived.bit_select(slot, 1)),
+                loaded.eq(Mux(arrives, first.as_value(), entry.as_value())),
+            ]
+            with m.If(self.next == advance):
+                m.d.sync += [
+                    self.valid.eq(come.bit_select(slot, 1) | arrives),
+                    self.error.eq(Mux(arrives, refused, bad.bit_select(slot, 1))),
+                    self.entry.eq(loaded),
+                    self.end.eq(~loaded.as_value().any()),
+                ]
 
     @property
     def _line(self) -> Value:

@@ -20,14 +20,18 @@ class Ring(Component):
     Parameters
     ----------
     depth
-        Number of places.
+        Number of places that can be claimed.
     most
         Maximum number of accesses of one load or store; at most ``depth``.
+    late
+        Maximum number of accesses that arrive after the claim of their load or store has been released; there are as
+        many more places.
     """
 
-    def __init__(self, *, depth: int, most: int) -> None:
+    def __init__(self, *, depth: int, most: int, late: int = 0) -> None:
         self._depth, self._most = depth, most
-        bits = max(1, (depth - 1).bit_length())
+        self._places = places = depth + late
+        bits = max(1, (places - 1).bit_length())
         super().__init__({
             #: A load or store of the warp is selected; only with ``room``.
             "take": In(1),
@@ -59,13 +63,13 @@ class Ring(Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        most, depth = self._most, self._depth
-        count, stores, claimed = (Signal(range(depth + 1), name=name) for name in ("count", "of_stores", "claimed"))
+        most, depth, places = self._most, self._depth, self._places
+        count, stores, claimed = (Signal(range(places + 1), name=name) for name in ("count", "of_stores", "claimed"))
         m.d.comb += [
             self.room.eq(count + claimed + most <= depth),
             self.there.eq(count != 0),
             self.stores.eq(stores != 0),
-            self.wrong.eq((self.push & ~self.pop & (count == depth)) | (self.pop & (count == 0))),
+            self.wrong.eq((self.push & ~self.pop & (count == places)) | (self.pop & (count == 0))),
         ]
         m.d.sync += [
             count.eq(count + self.push - self.pop),
@@ -81,4 +85,4 @@ class Ring(Component):
         return m
 
     def _after(self, place: Signal) -> Value:
-        return Mux(place == self._depth - 1, 0, place + 1)
+        return Mux(place == self._places - 1, 0, place + 1)

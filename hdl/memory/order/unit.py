@@ -13,7 +13,7 @@ from ...layouts.memory import memory_port_signature
 from ...lib.component import Component
 from ...lib.lane_vectors import pick
 from ...lib.onehot import encode, lowest_one, one_hot, select
-from ..seam import access_layout
+from ..seam import CHOSEN, access_layout
 from .reader import AHEAD, BURST, ListReader
 from .ring import Ring
 
@@ -141,7 +141,11 @@ class OrderUnit(Component):
 
     def _rings(self, m: Module) -> list[Ring]:
         """Every warp's channel, without its inputs and outputs."""
-        rings = [Ring(depth=self.config.channel_depth, most=self.config.threads) for _ in range(self.config.warps)]
+        late = CHOSEN if self.config.lookup_latency > 1 else 0
+        rings = [
+            Ring(depth=self.config.channel_depth, most=self.config.threads, late=late)
+            for _ in range(self.config.warps)
+        ]
         for number, ring in enumerate(rings):
             m.submodules[f"ring{number}"] = ring
             m.d.comb += [

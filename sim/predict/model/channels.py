@@ -1,10 +1,11 @@
-"""Channels: each warp's line accesses, between the coalescer and the lookup (docs/memory.md, "Channels")."""
+"""Line accesses between the coalescer and the lookup, and each warp's channel (docs/memory.md, "Channels")."""
 
 from ...machine.events import NONE, Wait
 from . import l1
 from .compiled import inlined
+from .records import CHANNEL, CHOSEN
 
-__all__ = ["enter", "offer", "put", "remove", "take_from", "take_head"]
+__all__ = ["choose", "enter", "offer", "offer_chosen", "offer_head", "put", "remove", "take_from", "take_offer"]
 
 #: The most accesses that may overtake a waiting one.
 PASSES = 255
@@ -19,7 +20,7 @@ def _conflicts(m, w, line, bytes_, store):
         if other == w:
             continue
         for number in range(lsu.channel_count[other]):
-            at = (lsu.channel_first[other] + number) % config.channels
+            at = (lsu.channel_first[other] + number) % CHANNEL
             if uncached and lsu.channel_line[other, at] < config.user_line:
                 return True
             if lsu.channel_line[other, at] != line or not (store or lsu.channel_store[other, at]):
@@ -31,42 +32,95 @@ def _conflicts(m, w, line, bytes_, store):
 
 
 @inlined
-def put(m, head, line, depth):
-    """Put a line of the queue's head into its warp's channel of ``depth`` places, and return its place there."""
+def offer_head(m, head, line):
+    """Offer a line of the queue's head; its load has no number yet."""
     lsu = m.lsu[0]
-    w, code = lsu.waiting_warp[head], m.code[lsu.waiting_code[head]]
-    at = (lsu.channel_first[w] + lsu.channel_count[w]) % depth
+    code = m.code[lsu.waiting_code[head]]
+    lsu.offer_warp, lsu.offer_register, lsu.offer_store = lsu.waiting_warp[head], code.register, code.store
+    lsu.offer_first, lsu.offer_line, lsu.offer_bytes = line == 0, lsu.line[line], lsu.line_bytes[line]
+    lsu.offer_pc, lsu.offer_address = lsu.waiting_pc[head], lsu.line_address[line]
+    lsu.offer_row, lsu.offer_lanes = lsu.waiting_row[head], lsu.line_lanes[line]
+
+
+@inlined
+def offer_chosen(lsu):
+    """Offer the oldest access past the coalescer (``lookup_latency`` 2); return whether there is one."""
+    lsu.offer_warp, lsu.offer_register, lsu.offer_store = (
+        lsu.chosen_warp[0], lsu.chosen_register[0], lsu.chosen_store[0])
+    lsu.offer_first, lsu.offer_line, lsu.offer_bytes = lsu.chosen_first[0], lsu.chosen_line[0], lsu.chosen_bytes[0]
+    lsu.offer_load, lsu.offer_pc, lsu.offer_address = lsu.chosen_load[0], lsu.chosen_pc[0], lsu.chosen_address[0]
+    lsu.offer_row, lsu.offer_lanes = lsu.chosen_row[0], lsu.chosen_lanes[0]
+    return lsu.chosen_count > 0
+
+
+@inlined
+def choose(m, head, line, taken):
+    """Remove the offered access if it is ``taken``, and add a line of the queue's head if there was space for it.
+
+    A store counts as one of its warp's in the queue until it is taken. Returns whether the line was added.
+    """
+    lsu = m.lsu[0]
+    full = lsu.chosen_count == CHOSEN
+    if taken:
+        if lsu.chosen_store[0]:
+            lsu.waiting_stores[lsu.chosen_warp[0]] -= 1
+        lsu.chosen_count -= 1
+        lsu.chosen_warp[0], lsu.chosen_register[0] = lsu.chosen_warp[1], lsu.chosen_register[1]
+        lsu.chosen_store[0], lsu.chosen_first[0] = lsu.chosen_store[1], lsu.chosen_first[1]
+        lsu.chosen_line[0], lsu.chosen_bytes[0] = lsu.chosen_line[1], lsu.chosen_bytes[1]
+        lsu.chosen_load[0], lsu.chosen_pc[0] = lsu.chosen_load[1], lsu.chosen_pc[1]
+        lsu.chosen_address[0], lsu.chosen_row[0] = lsu.chosen_address[1], lsu.chosen_row[1]
+        lsu.chosen_lanes[0] = lsu.chosen_lanes[1]
+    if full or lsu.count == 0 or lsu.line_next == lsu.lines:
+        return False
+    at = lsu.chosen_count
+    offer_head(m, head, line)
+    lsu.chosen_warp[at], lsu.chosen_register[at] = lsu.offer_warp, lsu.offer_register
+    lsu.chosen_store[at], lsu.chosen_first[at] = lsu.offer_store, lsu.offer_first
+    lsu.chosen_line[at], lsu.chosen_bytes[at] = lsu.offer_line, lsu.offer_bytes
+    lsu.chosen_pc[at], lsu.chosen_address[at] = lsu.offer_pc, lsu.offer_address
+    lsu.chosen_row[at], lsu.chosen_lanes[at] = lsu.offer_row, lsu.offer_lanes
+    if lsu.offer_store:
+        lsu.waiting_stores[lsu.offer_warp] += 1
+    lsu.chosen_count += 1
+    return True
+
+
+@inlined
+def put(lsu):
+    """Put the offered access into its warp's channel, and return its place there."""
+    w = lsu.offer_warp
+    at = (lsu.channel_first[w] + lsu.channel_count[w]) % CHANNEL
     lsu.channel_count[w] += 1
     lsu.channelled += 1
-    lsu.channel_stores[w] += code.store
-    lsu.channel_register[w, at], lsu.channel_store[w, at] = code.register, code.store
-    lsu.channel_begins[w, at], lsu.channel_line[w, at] = line == 0, lsu.line[line]
-    lsu.channel_bytes[w, at], lsu.channel_pc[w, at] = lsu.line_bytes[line], lsu.waiting_pc[head]
-    lsu.channel_address[w, at], lsu.channel_row[w, at] = lsu.line_address[line], lsu.waiting_row[head]
-    lsu.channel_lanes[w, at] = lsu.line_lanes[line]
+    lsu.channel_stores[w] += lsu.offer_store
+    lsu.channel_register[w, at], lsu.channel_store[w, at] = lsu.offer_register, lsu.offer_store
+    lsu.channel_begins[w, at], lsu.channel_line[w, at] = lsu.offer_first, lsu.offer_line
+    lsu.channel_bytes[w, at], lsu.channel_pc[w, at] = lsu.offer_bytes, lsu.offer_pc
+    lsu.channel_address[w, at], lsu.channel_row[w, at] = lsu.offer_address, lsu.offer_row
+    lsu.channel_lanes[w, at], lsu.channel_load[w, at] = lsu.offer_lanes, lsu.offer_load
     return at
 
 
 @inlined
-def remove(lsu, w, depth):
+def remove(lsu, w):
     """Remove the oldest access from a warp's channel."""
     at = lsu.channel_first[w]
-    lsu.channel_first[w] = (at + 1) % depth
+    lsu.channel_first[w] = (at + 1) % CHANNEL
     lsu.channel_count[w] -= 1
     lsu.channelled -= 1
     lsu.channel_stores[w] -= lsu.channel_store[w, at]
 
 
 @inlined
-def take_head(m, head, line):
-    """Move a line of the queue's head to the lookup; its load has no number yet."""
+def take_offer(m):
+    """Move the offered access to the lookup."""
     config, lsu = m.config[0], m.lsu[0]
-    code = m.code[lsu.waiting_code[head]]
-    lsu.held_warp, lsu.held_register, lsu.held_store = lsu.waiting_warp[head], code.register, code.store
-    lsu.held_first, lsu.held_line, lsu.held_bytes = line == 0, lsu.line[line], lsu.line_bytes[line]
+    lsu.held_warp, lsu.held_register, lsu.held_store = lsu.offer_warp, lsu.offer_register, lsu.offer_store
+    lsu.held_first, lsu.held_line, lsu.held_bytes = lsu.offer_first, lsu.offer_line, lsu.offer_bytes
     lsu.held_set = l1.set_of(config, lsu.held_line)
-    lsu.held_pc, lsu.held_address = lsu.waiting_pc[head], lsu.line_address[line]
-    lsu.held_row, lsu.held_lanes = lsu.waiting_row[head], lsu.line_lanes[line]
+    lsu.held_load, lsu.held_pc, lsu.held_address = lsu.offer_load, lsu.offer_pc, lsu.offer_address
+    lsu.held_row, lsu.held_lanes, lsu.held_again = lsu.offer_row, lsu.offer_lanes, 0
 
 
 @inlined
@@ -79,13 +133,14 @@ def take_from(m, w, at):
     lsu.held_load, lsu.held_pc = lsu.channel_load[w, at], lsu.channel_pc[w, at]
     lsu.held_address, lsu.held_row = lsu.channel_address[w, at], lsu.channel_row[w, at]
     lsu.held_lanes, lsu.held_set = lsu.channel_lanes[w, at], l1.set_of(config, lsu.held_line)
+    lsu.held_again = 0
 
 
 @inlined
 def enter(m, offered):
-    """Remove a finished access from its channel, and take the head's next line if it is ``offered``.
+    """Remove a finished access from its channel, and take the next one if it is ``offered``.
 
-    Returns the line's place in its warp's channel, or NONE.
+    Returns the place of the latter in its warp's channel, or NONE.
     """
     config, lsu = m.config[0], m.lsu[0]
     senior = lsu.senior
@@ -95,14 +150,13 @@ def enter(m, offered):
     elif done and lsu.passes < PASSES:
         lsu.passes += 1
     if done:
-        remove(lsu, lsu.held_warp, config.channels)
+        remove(lsu, lsu.held_warp)
     if not offered:
         return NONE
-    head, line = lsu.first, lsu.line_next
-    w, code = lsu.waiting_warp[head], m.code[lsu.waiting_code[head]]
-    if lsu.channel_count[w] == config.channels or _conflicts(m, w, lsu.line[line], lsu.line_bytes[line], code.store):
+    w = lsu.offer_warp
+    if lsu.channel_count[w] == config.channels or _conflicts(m, w, lsu.offer_line, lsu.offer_bytes, lsu.offer_store):
         return NONE
-    return put(m, head, line, config.channels)
+    return put(lsu)
 
 
 @inlined
@@ -113,7 +167,7 @@ def offer(m, limited, senior):
     """
     config, lsu = m.config[0], m.lsu[0]
     current, done = lsu.held_warp if lsu.held else NONE, lsu.held and lsu.goes
-    if current != NONE and not done and lsu.wait in (Wait.FILL, Wait.WRITEBACK):
+    if current != NONE and not done and (lsu.stays or lsu.wait in (Wait.FILL, Wait.WRITEBACK)):
         return
     chosen = NONE
     for number in range(1, config.warps + 1):

@@ -83,11 +83,13 @@ def entries_of(config, lsu, line, uncached):
 
 @inlined
 def chosen_entry(config, lsu, sent):
-    """Return the entry offered to memory from the next cycle on, or NONE; ``sent``: memory takes the current offer.
+    """Return the entry chosen for memory, or NONE; ``sent``: memory takes the current offer.
 
-    Entries that need not wait for an older access to their line are chosen in turn.
+    It is offered from the next cycle on; with a ``lookup_latency`` of 2 it is ``picked`` first, and offered as soon as
+    the offer before it has been taken. Entries that need not wait for an older access to their line are chosen in turn.
     """
-    if lsu.unsent_entries == 0 or (lsu.request != NONE and not sent):
+    busy = lsu.request != NONE and not sent
+    if lsu.unsent_entries == 0 or (busy and (config.lookup_latency == 1 or lsu.picked != NONE)):
         return NONE
     number = lsu.buffered_last
     for _ in range(config.store_buffer):
@@ -102,10 +104,13 @@ def chosen_entry(config, lsu, sent):
 
 @inlined
 def joined_entry(config, lsu, same, uncached, chosen):
-    """Return the entry that a store joins, or NONE: one of its line that is neither sent nor about to be."""
+    """Return the entry that a store joins, or NONE: one of its line that has not been sent.
+
+    With a ``lookup_latency`` of 1 it may not be about to be sent either: its bytes are read in the cycle of the choice.
+    """
     if not uncached:
         for number in range(config.store_buffer):
-            if same >> number & 1 and not lsu.entry_sent[number] and number != chosen:
+            if same >> number & 1 and not lsu.entry_sent[number] and (number != chosen or config.lookup_latency == 2):
                 return number
     return NONE
 

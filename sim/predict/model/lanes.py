@@ -8,7 +8,7 @@ from ...machine.events import NONE
 from .compiled import inlined
 from .records import LOADS, QUEUE
 
-__all__ = ["arrive", "count_made", "leaving", "push", "serve_local", "tick_answers", "tick_queue", "writes"]
+__all__ = ["arrive", "count_made", "enter_banks", "leaving", "push", "serve_local", "tick_answers", "tick_queue", "writes"]
 
 #: The slots of answers: a part of a line from memory, a hit, a local load.
 FILL, HIT, LOCAL = 0, 1, 2
@@ -70,17 +70,47 @@ def writes(m, head):
 def serve_local(m, slot_free):
     """Return the lanes that local memory serves in this cycle.
 
-    Each bank serves its lowest lane, and for a load all lanes with the same word. A load that writes a register waits
-    for a free slot.
+    A load that writes a register waits for a free slot.
     """
     config, lsu = m.config[0], m.lsu[0]
+    if config.lookup_latency == 2:
+        if lsu.banks_lanes == 0 or (lsu.banks_register != NONE and not lsu.banks_store and not slot_free):
+            return 0
+        return served_lanes(m, lsu.banks_row, lsu.banks_lanes, lsu.banks_store)
     if lsu.count == 0 or lsu.line_next < lsu.lines or lsu.local == 0:
         return 0
     head = lsu.first
     if writes(m, head) and not slot_free:
         return 0
-    store = m.code[lsu.waiting_code[head]].store
-    row, local = lsu.waiting_row[head], lsu.local
+    return served_lanes(m, lsu.waiting_row[head], lsu.local, m.code[lsu.waiting_code[head]].store)
+
+
+@inlined
+def enter_banks(m, served):
+    """End the cycle of the banks' register (``lookup_latency`` 2); return whether the head's local access enters it.
+
+    ``served``: the lanes that the banks serve now. A load counts one part while lanes of it wait there.
+    """
+    lsu = m.lsu[0]
+    busy = lsu.banks_lanes != 0
+    if served:
+        lsu.banks_lanes &= ~served
+        if lsu.banks_register != NONE and not lsu.banks_store:
+            push(lsu, LOCAL, lsu.banks_warp, lsu.banks_register, lsu.banks_load, 0, 0)
+            lsu.load_parts[lsu.banks_load] += lsu.banks_lanes != 0
+    if busy or lsu.count == 0 or lsu.line_next < lsu.lines or lsu.local == 0:
+        return False
+    head = lsu.first
+    code = m.code[lsu.waiting_code[head]]
+    lsu.banks_lanes, lsu.banks_row, lsu.banks_warp = lsu.local, lsu.waiting_row[head], lsu.waiting_warp[head]
+    lsu.banks_register, lsu.banks_store = code.register, code.store
+    return True
+
+
+@inlined
+def served_lanes(m, row, local, store):
+    """Return the lanes that are served together: each bank's lowest, and for a load all that want the same word."""
+    config = m.config[0]
     served = banks = 0
     for lane in range(config.threads):
         if local >> lane & 1 == 0:

@@ -58,7 +58,7 @@ def look_up(m, found, install, accepts, hit_free):
     """Decide whether the access in the lookup proceeds or waits (memory.md, "Lookup waits")."""
     config, lsu = m.config[0], m.lsu[0]
     hit, same, requested, chosen = found
-    lsu.goes = lsu.hit = lsu.joins = lsu.forward = lsu.wait = 0
+    lsu.goes = lsu.hit = lsu.joins = lsu.forward = lsu.wait = lsu.stays = 0
     lsu.installed, lsu.entry = install, NONE
     if not lsu.held:
         return
@@ -77,7 +77,9 @@ def look_up(m, found, install, accepts, hit_free):
     else:
         if not lsu.hit and not uncached and same and not config.ordered:
             youngest = l1.youngest_entry(config, lsu, same)
-            lsu.forward = lsu.held_bytes & ~lsu.entry_bytes[youngest] == 0
+            # The bytes are compared in one cycle, or in two.
+            lsu.stays = config.lookup_latency == 2 and not lsu.held_again
+            lsu.forward = not lsu.stays and lsu.held_bytes & ~lsu.entry_bytes[youngest] == 0
         lsu.wait = _load_waits(m, found, install, hit_free, uncached)
         lsu.joins = requested and config.dcache and not uncached and lsu.wait == 0 and not lsu.hit and not lsu.forward
     lsu.goes = lsu.wait == 0

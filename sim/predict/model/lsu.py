@@ -8,7 +8,20 @@ from metronome.hdl.config import FaultCause
 from ...machine.events import MSHRS, NONE, PARTS, STORES
 from . import channels, l1, order, victims
 from .compiled import inlined
-from .lanes import FILL, HIT, LOCAL, arrive, count_made, leaving, push, serve_local, tick_answers, tick_queue, writes
+from .lanes import (
+    FILL,
+    HIT,
+    LOCAL,
+    arrive,
+    count_made,
+    enter_banks,
+    leaving,
+    push,
+    serve_local,
+    tick_answers,
+    tick_queue,
+    writes,
+)
 from .lookup import adds_part, find, look_up
 from .records import QUEUE, Decisions
 from .search import first_of, least_recently_used
@@ -32,14 +45,14 @@ def reset(m):
         lsu.entry_line[number] = NONE
     for slot in range(3):
         lsu.slot_order[slot] = slot
-    lsu.request = lsu.buffered_last = lsu.used_place = lsu.turn = NONE
+    lsu.request = lsu.picked = lsu.buffered_last = lsu.used_place = lsu.turn = NONE
     victims.reset(lsu)
 
 
 @inlined
 def idle(lsu):
     """Whether nothing is in the unit."""
-    if lsu.used or lsu.held or lsu.channelled or lsu.store_fault or lsu.fault or lsu.stored or lsu.wb_valid:
+    if lsu.used or lsu.chosen_count or lsu.banks_lanes or lsu.held or lsu.channelled or lsu.store_fault or lsu.fault or lsu.stored or lsu.wb_valid:
         return False
     if order.busy(lsu):
         return False
@@ -102,7 +115,7 @@ def tick(m, wb_ready, memory_ready, answer, request_x):
     left = lsu.filled_valid and first_of(lsu.part_miss, config.load_parts, lsu.filled_miss) != NONE
     release = lsu.filled_valid and not left and fill_free and not (adds and joined == lsu.filled_miss)
     there = answer.number != NONE
-    accepts = there and not answer.store and (not lsu.filled_valid or release)
+    accepts = there and not answer.store and (not lsu.filled_valid or (release and config.lookup_latency == 1))
     completed = there and answer.store and (not lsu.store_fault or not load_fault)
     look_up(m, found, install, accepts, hit_free)
     served = serve_local(m, local_free)
@@ -120,11 +133,16 @@ def tick(m, wb_ready, memory_ready, answer, request_x):
 
 @inlined
 def _faults(m, load_fault, completed, answer):
-    """Drive the fault pulse; the priority is load, store, list of accesses, misaligned address."""
-    lsu = m.lsu[0]
+    """Drive the fault pulse; the priority is load, store, list of accesses, misaligned address.
+
+    With a ``lookup_latency`` of 2 a misaligned head waits while a part of a refused line is in its slot.
+    """
+    config, lsu = m.config[0], m.lsu[0]
     misaligned = lsu.count > 0 and lsu.waiting_misaligned[lsu.first] != NONE
     lsu.told = load_fault or lsu.store_fault
-    lsu.dropped = misaligned and not load_fault and not lsu.store_fault and not lsu.order_fault
+    told = load_fault or lsu.store_fault or lsu.order_fault
+    lsu.dropped = misaligned and not told and not (
+        config.lookup_latency == 2 and lsu.slot[FILL] and lsu.fill_error)
     lsu.fault = load_fault or lsu.store_fault or lsu.order_fault or lsu.dropped
     if load_fault:
         lsu.fault_cause, lsu.fault_warp = LOAD_ACCESS, lsu.slot_warp[FILL]
@@ -196,9 +214,15 @@ def _store(m, now, answer):
     if chosen != NONE:
         lsu.entry_sent[chosen] = 1
         lsu.unsent_entries -= 1
-        lsu.request = lsu.buffered_last = chosen
-    elif now.sent:
+        lsu.buffered_last = chosen
+    if now.sent:
         lsu.request = NONE
+    if config.lookup_latency == 1:
+        lsu.picked = chosen
+    if lsu.request == NONE:
+        lsu.request, lsu.picked = lsu.picked, NONE
+    if config.lookup_latency == 2 and chosen != NONE:
+        lsu.picked = chosen
     if now.completed:
         lsu.entry_line[answer.number] = NONE
         lsu.entries -= 1
@@ -287,17 +311,28 @@ def _advance(m, served, request_x):
     lsu = m.lsu[0]
     there, head = lsu.count > 0, lsu.first
     counts = there and writes(m, head)
+    early = m.config[0].lookup_latency == 2
+    if early:
+        offered = channels.offer_chosen(lsu)
+    else:
+        offered = there and lsu.line_next < lsu.lines
+        if offered:
+            channels.offer_head(m, head, lsu.line_next)
+    lsu.held_again = 1
     taken, entered, limited, senior = False, NONE, lsu.passes == channels.PASSES, lsu.senior
     if m.config[0].ordered:
-        taken, entered = order.give(m, there and lsu.line_next < lsu.lines)
+        taken, entered = order.give(m, offered)
     elif m.config[0].channels:
-        entered = channels.enter(m, there and lsu.line_next < lsu.lines)
+        entered = channels.enter(m, offered)
         taken = entered != NONE
     elif not lsu.held or lsu.goes:
-        taken = there and lsu.line_next < lsu.lines
+        taken = offered
         lsu.held = taken
         if taken:
-            channels.take_head(m, head, lsu.line_next)
+            channels.take_offer(m)
+    if early:
+        taken = channels.choose(m, head, lsu.line_next, taken)
+        served = lsu.local if enter_banks(m, served) else 0
     lsu.stored = there and m.code[lsu.waiting_code[head]].store and (
         lsu.waiting_misaligned[head] == NONE and not lsu.started
     )
@@ -305,10 +340,14 @@ def _advance(m, served, request_x):
     pops, new = tick_queue(m, taken, served, lsu.dropped)
     if counts and (taken or served):
         count_made(lsu, pops)
-        if entered != NONE:
+        if taken and early:
+            lsu.chosen_load[lsu.chosen_count - 1] = lsu.begun
+        elif taken and entered != NONE:
             lsu.channel_load[local_warp, entered] = lsu.begun
         elif taken:
             lsu.held_load = lsu.begun
+        elif early:
+            lsu.banks_load = lsu.begun
         else:
             push(lsu, LOCAL, local_warp, local_register, lsu.begun, 0, 0)
     if m.config[0].channels:

@@ -3,7 +3,7 @@
 from metronome.hdl.config import FaultCause
 
 from ...machine.events import NONE
-from .channels import put, remove, take_from, take_head
+from .channels import put, remove, take_from, take_offer
 from .compiled import inlined
 from .policies import lowest
 from .records import AHEAD, BURST, LIST_WORDS
@@ -82,13 +82,12 @@ def stop(m):
 
 @inlined
 def give(m, offered):
-    """Choose the access that enters the lookup; ``offered``: the head has another line.
+    """Choose the access that enters the lookup; ``offered``: another one comes.
 
-    Returns whether this line is taken, and its place in its warp's channel: NONE if it enters the lookup at once.
+    Returns whether the latter is taken, and its place in its warp's channel: NONE if it enters the lookup at once.
     """
     config, lsu = m.config[0], m.lsu[0]
     ready = not lsu.held or lsu.goes
-    head, line = lsu.first, lsu.line_next
     lsu.gave = 0
     if ready:
         lsu.held = 0
@@ -96,13 +95,13 @@ def give(m, offered):
         if not (offered and ready):
             return False, NONE
         lsu.held = 1
-        take_head(m, head, line)
+        take_offer(m)
         return True, NONE
     if lsu.closing:
         return False, NONE
     at, end = _entry(m), list_end(m)
     known = lsu.list_come >> lsu.list_head & 1 and not lsu.broken
-    comes = lsu.waiting_warp[head] if offered else NONE
+    comes = lsu.offer_warp if offered else NONE
     whose = m.lists[at, WARP]
     if lsu.broken or end:
         there = 0
@@ -119,7 +118,7 @@ def give(m, offered):
             pc, store = lsu.channel_pc[whose, first], lsu.channel_store[whose, first]
             begins = lsu.channel_begins[whose, first]
         else:
-            pc, store, begins = lsu.waiting_pc[head], m.code[lsu.waiting_code[head]].store, line == 0
+            pc, store, begins = lsu.offer_pc, lsu.offer_store, lsu.offer_first
         fits = not end and pc == m.lists[at, PC] and store == m.lists[at, STORE] and begins == (lsu.list_given == 0)
         bad = lsu.list_bad >> lsu.list_head & 1
         if known and not fits and not bad:
@@ -130,9 +129,9 @@ def give(m, offered):
             lsu.held = lsu.gave = 1
             if inside:
                 take_from(m, whose, first)
-                remove(lsu, whose, config.ordered)
+                remove(lsu, whose)
             else:
-                take_head(m, head, line)
+                take_offer(m)
             if known:
                 lsu.list_given += 1
                 if lsu.list_given == m.lists[at, LINES]:
@@ -142,7 +141,7 @@ def give(m, offered):
         return False, NONE
     if present and not inside and lsu.gave:
         return True, NONE
-    return True, put(m, head, line, config.ordered)
+    return True, put(lsu)
 
 
 @inlined

@@ -13,7 +13,7 @@ import numpy as np
 from ...machine.events import DEPTH, LANES, MSHRS, PARTS, REGISTERS, STORES, WARPS, Reason, Wait
 from .observer import COUNTED
 
-__all__ = ["AHEAD", "BURST", "CHANNEL", "CODE", "CONFIG", "CONTROL", "FRAME", "FRONT", "ISSUE", "ISSUED", "LINE_WORDS",
+__all__ = ["AHEAD", "BURST", "CHANNEL", "CHOSEN", "CODE", "CONFIG", "CONTROL", "FRAME", "FRONT", "ISSUE", "ISSUED", "LINE_WORDS",
            "LIST_WORDS", "LOADS", "LSU", "OBSERVER", "PORT", "QUEUE", "RING", "SLOTS", "STEP", "VICTIMS", "Answer",
            "Decisions", "Machine", "Request"]
 
@@ -24,10 +24,12 @@ QUEUE = 8
 SLOTS = 64
 #: Places for requests and for answers between the machine and a memory model: more than the number of tags.
 RING = 512
-#: Accesses that a warp's channel holds.
-CHANNEL = 32
-#: Loads that may be in flight at once: more than load_parts + 6 + WARPS * CHANNEL.
-LOADS = 2176
+#: Line accesses between the coalescer and the lookup, if ``lookup_latency`` is 2.
+CHOSEN = 2
+#: Accesses that a warp's channel holds: the largest depth, and CHOSEN if it is ordered.
+CHANNEL = 34
+#: Loads that may be in flight at once: more than load_parts + 6 + CHOSEN + WARPS * CHANNEL.
+LOADS = 2304
 #: Lines of a list of accesses that are read ahead; lines in a burst of reads; entries in a line.
 AHEAD, BURST, LIST_WORDS = 16, 8, 8
 #: Slots of variable_rate.
@@ -54,7 +56,7 @@ def _fields(names: str = "", **arrays: int | tuple[int, ...]) -> np.dtype:
 CONFIG = _fields(
     "warps threads policy max_cycles barriers icache icache_sets icache_ways fetch_requests"
     " dcache dcache_sets dcache_bits dcache_ways line_requests store_buffer load_parts user_line local local_bytes"
-    " channels ordered list_bit"
+    " channels ordered list_bit lookup_latency"
     " stacks stacks_end stack_block stack_words source_bit kind_bit ring supplied events group_warps frame"
     " victim_tags locality_base locality_throttle locality_most locality_steps reads to_execute",
     latency=16, owner=FRAME,
@@ -127,8 +129,13 @@ CONTROL = _fields(
 LSU = _fields(
     # The queue, and the coalescer at its head.
     "used first count head started lines line_next local"
-    # The access in the lookup.
-    " held held_warp held_register held_store held_first held_line held_bytes held_load held_pc held_address held_row"
+    # Line accesses past the coalescer (``chosen_*`` below); the one offered to the channels or to the lookup.
+    " chosen_count offer_warp offer_register offer_store offer_first offer_line offer_bytes offer_load offer_pc"
+    " offer_address offer_row offer_lanes"
+    # The local access that the banks serve, if ``lookup_latency`` is 2, and its lanes that are left.
+    " banks_lanes banks_row banks_warp banks_register banks_store banks_load"
+    # The access in the lookup; whether it was there in the last cycle, and whether it stays for another one.
+    " held held_again stays held_warp held_register held_store held_first held_line held_bytes held_load held_pc held_address held_row"
     " held_lanes"
     # A list of accesses: whether one is active or closing; whether one begins or ends in the next cycle; the next
     # entry, how many of its accesses were given, and its line; lines read ahead; a missing access, and for how long.
@@ -142,8 +149,8 @@ LSU = _fields(
     " turn senior passes channelled"
     # Lines that loads have requested, the order in which they are offered, and the line that has arrived.
     " unsent_first unsent_count filled_valid filled_miss filled_line filled_error filled_fresh"
-    # The write buffer, and the turns at the port.
-    " request buffered_last stored_turn held_turn"
+    # The write buffer: the line that is offered, the next one (``picked``), and the turns at the port.
+    " request picked buffered_last stored_turn held_turn"
     # Answers.
     " wb_valid wb_warp wb_register wb_last fill_error next_load begun unfinished"
     # Faults, and the pulse after a store's arrival.
@@ -157,6 +164,9 @@ LSU = _fields(
     waiting_warp=QUEUE, waiting_code=QUEUE, waiting_pc=QUEUE, waiting_row=QUEUE, waiting_mask=QUEUE,
     waiting_misaligned=QUEUE, waiting_address=QUEUE, waiting_stores=WARPS,
     line=LANES, line_lanes=LANES, line_bytes=LANES, line_address=LANES,
+    chosen_warp=CHOSEN, chosen_register=CHOSEN, chosen_store=CHOSEN, chosen_first=CHOSEN, chosen_line=CHOSEN,
+    chosen_bytes=CHOSEN, chosen_load=CHOSEN, chosen_pc=CHOSEN, chosen_address=CHOSEN, chosen_row=CHOSEN,
+    chosen_lanes=CHOSEN,
     claimed=WARPS, miss_place=MSHRS,
     channel_first=WARPS, channel_count=WARPS, channel_stores=WARPS,
     channel_register=(WARPS, CHANNEL), channel_store=(WARPS, CHANNEL), channel_begins=(WARPS, CHANNEL),

@@ -4,12 +4,14 @@ It knows the program, the takes, and what memory and the writeback port did, and
 cycle's outputs follow from them: who waits in the lookup and why, when a line is asked for, when a load is written.
 """
 
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from metronome.hdl.config import SmConfig
 from metronome.hdl.layouts.probe import LookupWait
+from metronome.hdl.memory.seam import CHOSEN
 from tests.hdl.memory import part_models
 from tests.hdl.memory.queue_model import LINE, Inputs, Part, QueueModel
 
@@ -48,10 +50,16 @@ class LsuModel:
         self.config = config
         self.user = config.memory_map.user // LINE
         self.queue = QueueModel(config)
+        #: With a ``lookup_latency`` of 2: the accesses in front of the lookup, and whether the one in it is not new.
+        self.early = config.lookup_latency > 1
+        self.chosen: deque[Part] = deque()
+        #: The local access that the banks serve, and the lanes of it that are left.
+        self.in_banks: tuple[Any, ...] = ()
+        self.again = False
         self.held: Part | None = None
         self.misses = part_models.MissModel(config.line_requests)
         self.parts = part_models.PartModel(config.load_parts)
-        self.buffer = part_models.BufferModel(config.store_buffer)
+        self.buffer = part_models.BufferModel(config.store_buffer, early=self.early)
         self.requests = part_models.RequestModel()
         self.responses = part_models.ResponseModel()
         self.cache = part_models.CacheModel(capacity=config.dcache_bytes, ways=config.dcache_ways)
@@ -68,6 +76,7 @@ class LsuModel:
         use_store = self.requests.use_store(load, store)
         sent = now.memory_ready and use_store and store
 
+        self.responses_before, self.fill_error_before = self.responses.slots[0] is not None, self.fill_error
         install = self._install()
         register = self._register(install)
         release = self._releases(free[0], register)
@@ -82,7 +91,7 @@ class LsuModel:
         pushes: list[Any] = [None, None, None]
         if found.goes and not self.held.store and (found.hit or found.forward) and self.held.writes_rd:
             pushes[1] = self.held
-        served, pushes[2] = self._local(free[2])
+        served, pushes[2] = self._banks(free[2]) if self.early else self._local(free[2])
         filled = self.line.miss if release else None
         take = now.answer[0] if accepts else None
         if take is None and self.line is not None and free[0] and self.parts.waiting(self.line.miss):
@@ -96,12 +105,12 @@ class LsuModel:
 
     def _state(self) -> dict[str, Any]:
         """Outputs that are registers, or follow from them alone."""
-        pending = {*self.queue.stores, *self.buffer.pending}
+        pending = {*self.queue.stores, *self.buffer.pending, *(part.warp for part in self.chosen if part.store)}
         if self.held is not None and self.held.store:
             pending.add(self.held.warp)
         wb = self.responses.wb
         busy = (
-            self.queue.used, self.held, self.store_fault, self.fault, self.stored, wb, *self.responses.slots,
+            self.queue.used, len(self.chosen), len(self.in_banks), self.held, self.store_fault, self.fault, self.stored, wb, *self.responses.slots,
             *self.misses.registers, *self.buffer.entries,
         )
         return {
@@ -127,7 +136,7 @@ class LsuModel:
         """An answer to a load is taken: the place is free."""
         if now.answer is None or now.answer[1]:
             return False
-        return self.line is None or release
+        return self.line is None or (release and not self.early)
 
     # The lookup.
 
@@ -158,7 +167,8 @@ class LsuModel:
             found.joins = self.buffer.joined(access.line, uncached, sent) is not None
         else:
             youngest = self.buffer.youngest(access.line, uncached)
-            found.forward = not found.hit and not uncached and youngest is not None and (
+            compared = self.again or not self.early
+            found.forward = not found.hit and not uncached and youngest is not None and compared and (
                 not access.bytes & ~self.buffer.entries[youngest].mask)
             found.wait = self._load_waits(access, found, install, slot_free=slot_free)
             found.joins = register in self.misses.same(access.line, False) and self.cache.present and not uncached
@@ -227,6 +237,22 @@ class LsuModel:
         part = Part(warp=access.warp, rd=access.rd, writes_rd=True, lanes=sum(1 << lane for lane in served))
         return served, part
 
+    def _banks(self, slot_free: bool) -> tuple[list[int], Part | None]:
+        """The lanes of the head that enter the banks' register, and the part that is served from there."""
+        queue, busy, part = self.queue, bool(self.in_banks), None
+        if busy:
+            access, lanes = self.in_banks
+            if access.store or not access.writes_rd or slot_free:
+                served = queue.served_of(access, lanes)
+                left = [lane for lane in lanes if lane not in served]
+                self.in_banks = (access, left) if left else ()
+                if not access.store and access.writes_rd:
+                    part = Part(warp=access.warp, rd=access.rd, writes_rd=True, lanes=sum(1 << lane for lane in served))
+        if busy or queue.head is None or queue.head.misaligned or queue.lines or not queue.local:
+            return [], part
+        self.in_banks = queue.head, list(queue.local)
+        return queue.local, part
+
     def _ends(self, now: Inputs, found: Lookup, pushes: list[Any], *, install: int | None, accepts: bool, sent: bool,
               filled: int | None, completed: int | None) -> None:
         access = self.held
@@ -259,7 +285,9 @@ class LsuModel:
 
     def _faults(self, now: Inputs, load_fault: bool, completed: bool) -> None:
         head = self.queue.head
-        self._dropped = head is not None and bool(head.misaligned) and not load_fault and not self.store_fault
+        # Two cycles to the lookup: it is known late whether the part of a refused line leaves its slot.
+        waits = self.early and self.responses_before and self.fill_error_before
+        self._dropped = head is not None and bool(head.misaligned) and not (load_fault or waits or self.store_fault)
         self.fault = load_fault or self.store_fault or self._dropped
         if completed and now.answer[2]:
             self.store_fault = True
@@ -269,8 +297,17 @@ class LsuModel:
     def _advance(self, now: Inputs, found: Lookup, served: Sequence[int]) -> None:
         queue = self.queue
         taken = None
+        free = not self.early or len(self.chosen) < CHOSEN
+        if self.early:
+            self.again = True
         if self.held is None or found.goes:
-            taken = self.held = queue.offers
+            if self.early:
+                self.held, self.again = self.chosen.popleft() if self.chosen else None, False
+            else:
+                taken = self.held = queue.offers
+        if self.early and free and queue.offers is not None:
+            taken = queue.offers
+            self.chosen.append(taken)
         head = queue.head
         self.stored = head is not None and head.store and not head.misaligned and not queue.started
         queue.tick(now, line_taken=taken is not None, served=served, dropped=self._dropped)

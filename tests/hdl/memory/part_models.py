@@ -83,9 +83,14 @@ class Entry:
 
 
 class BufferModel:
-    """The write buffer. ``request``: the number of the entry that is offered to memory."""
+    """The write buffer. ``request``: the number of the entry that is offered to memory.
 
-    def __init__(self, count: int) -> None:
+    ``early``: the ``lookup_latency`` is 2, so that the entry that goes next (``picked``) waits in a register.
+    """
+
+    def __init__(self, count: int, *, early: bool = False) -> None:
+        self.early = early
+        self.picked: int | None = None
         self.entries: list[Entry | None] = [None] * count
         self.request: int | None = None
         self.last = -1
@@ -95,8 +100,8 @@ class BufferModel:
         return {warp for entry in self.entries if entry is not None for warp in entry.warps}
 
     def chosen(self, ready: bool) -> int | None:
-        """The entry that will be offered in the next cycle; ``ready``: what is offered now is taken."""
-        if self.request is not None and not ready:
+        """The entry that will be offered in the next cycle, or picked; ``ready``: what is offered now is taken."""
+        if self.request is not None and not ready and (self.picked is not None or not self.early):
             return None
         count = len(self.entries)
         turns = (number % count for number in range(self.last + 1, self.last + 1 + count))
@@ -121,7 +126,7 @@ class BufferModel:
             return None
         chosen = self.chosen(ready)
         return next((number for number in self.same(line, False)
-                     if not self.entries[number].sent and number != chosen), None)
+                     if not self.entries[number].sent and (number != chosen or self.early)), None)
 
     def room(self, line: int, uncached: bool, ready: bool) -> bool:
         return None in self.entries or self.joined(line, uncached, ready) is not None
@@ -137,11 +142,17 @@ class BufferModel:
             else:
                 self.entries[number].mask |= write.mask
                 self.entries[number].warps |= write.warps
+        if ready:
+            self.request = None
         if chosen is not None:
             self.entries[chosen].sent = True
-            self.request = self.last = chosen
-        elif ready:
-            self.request = None
+            self.last = chosen
+        if self.early:
+            if self.request is None:
+                self.request, self.picked = self.picked, None
+            self.picked = self.picked if chosen is None else chosen
+        elif chosen is not None:
+            self.request = chosen
         if completed is not None:
             self.entries[completed] = None
         for entry in filter(None, self.entries):

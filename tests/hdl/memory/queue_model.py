@@ -74,15 +74,19 @@ class QueueModel:
         self.local = [lane for lane in access.lanes if base <= access.address[lane] < base + size]
 
     def served(self) -> list[int]:
-        """The lanes that the banks take now: in each bank the lowest, and for a load all with the same word."""
+        """The lanes of the head that the banks take now."""
+        return self.served_of(self.head, self.local)
+
+    def served_of(self, access: Any, lanes: Sequence[int]) -> list[int]:
+        """The ``lanes`` that the banks take: in each bank the lowest, and for a load all with the same word."""
         winners: dict[int, int] = {}
-        words = {lane: self.head.address[lane] % self.config.local_bytes // 4 for lane in self.local}
-        for lane in self.local:
+        words = {lane: access.address[lane] % self.config.local_bytes // 4 for lane in lanes}
+        for lane in lanes:
             winners.setdefault(words[lane] % self.config.threads, lane)
-        if self.head.store:
+        if access.store:
             return list(winners.values())
         taken = {words[lane] for lane in winners.values()}
-        return [lane for lane in self.local if words[lane] in taken]
+        return [lane for lane in lanes if words[lane] in taken]
 
     def tick(self, now: Inputs, *, line_taken: bool, served: Sequence[int], dropped: bool) -> bool:
         """Whether the head leaves."""
