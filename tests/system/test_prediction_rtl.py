@@ -9,7 +9,7 @@ from metronome.sim.program.assembler import asm
 from metronome.sim.program.kernels import kernels, prepare
 from metronome.sim.run.runner import RunRequest, run, run_many
 from tests.sim.machine.golden.iss_programs import RandomProgram
-from tests.support.builds import BARE, BASE, LEAST, MID, SMALL, TINY, UNCACHED, on
+from tests.support.builds import BARE, BASE, FPGA, LEAST, MID, SMALL, TINY, UNCACHED, on
 from tests.support.tiers import more_but, some_more
 from tests.system.fetch_programs import FetchProgram
 from tests.system.memory_programs import MemoryProgram
@@ -27,7 +27,7 @@ MEMORIES = [
 ]
 BUILDS = {
     "TINY": TINY, "SMALL": SMALL, "BASE": BASE, "bare": BARE, "uncached": UNCACHED, "least": LEAST, "tight": TIGHT,
-    "MID": MID,
+    "MID": MID, "fpga": FPGA,
 }
 SIZES = {"TINY": (11, 3), "BASE": (37, 6), "MID": (133, 9)}
 MATRICES = {"sgemm", "transpose", "conv3", "sfilter", "sgemm_group", "hotspot", "hotspot3d",
@@ -106,6 +106,7 @@ def test_kernels_are_predicted():
 @pytest.mark.parametrize(("name", "count"), [
     pytest.param("TINY", 16, marks=on("TINY")), pytest.param("SMALL", 40, marks=on("SMALL")),
     pytest.param("uncached", 16, marks=on("uncached")),
+    pytest.param("fpga", 60, marks=[on("fpga"), pytest.mark.more]),
 ])
 @pytest.mark.slow
 def test_random_programs_are_predicted(name, count):

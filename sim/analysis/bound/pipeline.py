@@ -172,7 +172,7 @@ class Pipeline:
             time = max(time, self._written + _BEHIND)
         if cost.fences and self._stored:
             # A store may wait for an older store to its line, or for a load of it.
-            time = self._after(time, 2 * (STORE + self._shared.memory.base) + MISS)
+            time = self._after(time, 2 * (STORE + self._shared.costs.late + self._shared.memory.base) + MISS)
             self._stored = False
         if cost.busy:
             self._units[cost.unit] = self._after(time, cost.busy)
@@ -203,7 +203,8 @@ class Pipeline:
         shared, counts = self._shared, self.counts
         turns = access.most + access.turns
         shared.local |= bool(access.turns)
-        excess = max(0, turns - 1)
+        # From the register in front of the banks, the next local access is served a cycle later.
+        excess = max(0, turns - 1) + (shared.costs.late if access.turns else 0)
         counts.excess += excess
         if store:
             self._stored = True

@@ -27,7 +27,7 @@ MISS, STORE = 3, 5
 
 def load_distance(config: SmConfig) -> int:
     """The cycles from a load that hits to its dependent: stage X, queue, lookup, response (memory.md)."""
-    return config.issue_latency + 5
+    return config.issue_latency + config.lookup_latency + 4
 
 
 def shortest_write(config: SmConfig) -> int:
@@ -94,6 +94,8 @@ class Costs:
         self.load, self.shortest = load_distance(config), shortest_write(config)
         #: R: a branch issued in cycle t redirects in t + R (design.md section 3).
         self._redirects = config.resolve_latency
+        #: The cycles that the longer way to the lookup adds to a store, a local access and other steps (memory.md).
+        self.late = config.lookup_latency - 1
         # With an operand register, a branch that does not redirect is over in stage X.
         self._continues = config.issue_latency if config.operand_register else config.resolve_latency
         self._known: dict[int, Cost] = {}

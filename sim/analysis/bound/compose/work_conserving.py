@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from metronome.hdl.config import LINE_BYTES, SmConfig
 
-from ....predict.model.records import QUEUE
+from ....predict.model.records import CHOSEN, QUEUE
 from ...code.costs import DEPTH, MISS, STORE, load_distance, shortest_write
 from ...code.refusals import RefusedError
 from ..counts import SharedState
@@ -34,6 +34,8 @@ _FILL = 2
 #: The most loads ahead of another one that have not reached the port: those that gather before a waiting lookup (one
 #: more than the queue holds), and those in the stages after it.
 _OLDER = QUEUE + 3
+#: More of them if there are two cycles to the lookup: line accesses in between, and one in front of the banks.
+_BETWEEN = CHOSEN + 1
 #: Cycles from the last arrival at a barrier, or the last end of a warp, to the next selection.
 _RELEASE = 8
 #: From the launch to the first selection, and from the last instruction to the end.
@@ -132,7 +134,8 @@ def strict_turns(demand: Demand, memory: MemoryBound) -> Composed:
     # Each older load at the port costs a round, and is ahead of only one load of the chain. The chain is one warp
     # unless warps meet.
     answers = [each.counts.answers for each in demand.pipelines]
-    others = min(_OLDER * max(answers), sum(answers) - min(answers))
+    older = _OLDER + _BETWEEN * demand.shared.costs.late
+    others = min(older * max(answers), sum(answers) - min(answers))
     parts["lanes"] += (sum(answers) if demand.shared.releases else others) * (missed + 1)
     fetches, _ = _fetches(demand)
     # A miss also causes a NOP. The NOP and the end of the miss each take a turn.
@@ -174,7 +177,7 @@ def _sum(demand: Demand, memory: MemoryBound, waits: int) -> tuple[dict[str, int
         parts["memory"] += served // memory.places * memory.base
     parts["barriers"] = _RELEASE * demand.shared.releases
     # In flight at the end: stores to one line, one after the other, and operations in the units.
-    parts["launch"] = _LAUNCH + max(2 * (STORE + memory.base) + MISS, _longest(config))
+    parts["launch"] = _LAUNCH + max(2 * (STORE + demand.shared.costs.late + memory.base) + MISS, _longest(config))
     return parts, memory
 
 
@@ -206,7 +209,9 @@ def _data(demand: Demand, memory: MemoryBound, parts: dict[str, int]) -> int:
     config, shared, misses = demand.config, demand.shared, demand.misses
     stores, missing = demand.total("stored_lines"), demand.total("missing")
     # A line is written to the cache; then its parts follow, one per cycle, each with a turn at the registers' port.
-    parts["memory"] += _FILL * misses + 2 * missing
+    # With two cycles to the lookup, the next line is accepted a cycle later.
+    late = shared.costs.late
+    parts["memory"] += (_FILL + late) * misses + 2 * missing
     # While all places for parts, or all MSHRs, are in use, as many parts end within one latency.
     together = sum(min(each.counts.parts, each.counts.missing) for each in demand.pipelines)
     for places, most, number in (
@@ -215,7 +220,7 @@ def _data(demand: Demand, memory: MemoryBound, parts: dict[str, int]) -> int:
         if most > places:
             parts["memory"] += number // places * (_PART + memory.base)
     # A write buffer entry may first wait for a load of its line, or for an older store to it.
-    entry = 2 * (STORE + memory.base) + MISS
+    entry = 2 * (STORE + demand.shared.costs.late + memory.base) + MISS
     if stores > config.store_buffer:
         parts["memory"] += stores // config.store_buffer * entry
     both = shared.stored_and_loaded()
@@ -224,8 +229,11 @@ def _data(demand: Demand, memory: MemoryBound, parts: dict[str, int]) -> int:
     parts["memory"] += min(stores, again) * entry
     # A load that should bring a line may be served from the write buffer, perhaps by a store of the common beginning.
     # Then another load brings the line later.
-    late = sum(map(shared.stays, shared.awaited if both is None else both))
-    parts["memory"] += min(stores + _under_way(demand), late) * (_PART + memory.base + 2 * config.load_parts)
+    delayed = sum(map(shared.stays, shared.awaited if both is None else both))
+    parts["memory"] += min(stores + _under_way(demand), delayed) * (_PART + memory.base + 2 * config.load_parts)
+    if both is None or both or _under_way(demand):
+        # The write buffer then compares its bytes with those of the load for a cycle, in which the load waits.
+        parts["memory"] += late * demand.total("loaded_lines")
     parts["memory"] += demand.total("uncached") * (_PART + memory.base)
     if shared.prefix.cycles:
         parts["memory"] += _unfinished(demand, memory, entry)
@@ -269,7 +277,8 @@ def _unfinished_turns(demand: Demand) -> int:
 def _unfinished_accesses(demand: Demand) -> tuple[int, int]:
     """Return the accesses, and loads among them, that may not have left the lookup when the common beginning ends."""
     # Accesses that wait for a bank of local memory do not appear in the lookup.
-    return (QUEUE + 1,) * 2 if demand.shared.local else (demand.shared.prefix.accesses, demand.shared.prefix.loads)
+    waiting = QUEUE + 1 + _BETWEEN * demand.shared.costs.late
+    return (waiting,) * 2 if demand.shared.local else (demand.shared.prefix.accesses, demand.shared.prefix.loads)
 
 
 def _longest(config: SmConfig) -> int:
