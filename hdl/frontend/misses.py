@@ -146,16 +146,15 @@ class MissUnit(Component):
         comes = Signal()
         m.d.comb += comes.eq((self.lookup & self.woken).any() & (self.lookup_line == self.refill.line))
         for i in range(self._config.warps):
-            missing = self.lookup[i] & self.lookup_missed
             wakes = self.woken[i] & (self.pending_line[i] == self.refill.line)
-            with m.If(self.release[i]):
-                m.d.sync += [self.suspended[i].eq(0), self._waiting[i].eq(0)]
-            with m.Elif(missing):
-                m.d.sync += [self.suspended[i].eq(~comes), self._waiting[i].eq(~comes)]
-            with m.Elif(wakes):
-                m.d.sync += [self.suspended[i].eq(0), self._waiting[i].eq(0)]
-            with m.Elif(warp[i] & granted.any()):
-                m.d.sync += self._waiting[i].eq(0)
+            served = wakes | warp[i] & granted.any()
+            # ``lookup_missed`` comes late in the cycle and selects between values for both outcomes.
+            missing = Mux(self.release[i], 0, Mux(self.lookup[i], ~comes, Mux(wakes, 0, self.suspended[i])))
+            asking = Mux(self.release[i], 0, Mux(self.lookup[i], ~comes, Mux(served, 0, self._waiting[i])))
+            m.d.sync += [
+                self.suspended[i].eq(Mux(self.lookup_missed, missing, self.suspended[i] & ~(self.release[i] | wakes))),
+                self._waiting[i].eq(Mux(self.lookup_missed, asking, self._waiting[i] & ~(self.release[i] | served))),
+            ]
 
     def _request(self, m: Module, *, valid: Signal, sent: Signal, lines: list[Signal]) -> None:
         """Offer an unsent miss until memory takes it: the lowest-numbered one, or without an I-cache each in turn."""

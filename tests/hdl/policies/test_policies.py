@@ -162,13 +162,15 @@ def locality_state(rng: random.Random, policy: Any) -> with_parameters.Locality:
 
     total = (1 << policy.total_bits) - 1
     left = some(0, policy.steps + 1) if maybe(rng, 0.8) else 0
-    dividend = some(0, total) * policy.throttle * policy.base * some(0, policy.warps)
     base = some(1, policy.base) if policy.writable else policy.base
     throttle = some(1, policy.throttle) if policy.writable else policy.throttle
+    # The product of both factors is in the dividend from the second cycle on.
+    dividend, cutoff = some(0, total) * policy.throttle, policy.base * some(0, policy.warps)
+    factors = (dividend, cutoff) if left == policy.steps + 1 else (dividend * cutoff, 0)
     return with_parameters.Locality(
         some(0, policy.warps - 1), tuple(some(base, policy.most) for _ in range(policy.warps)), base, throttle,
         rng.getrandbits(policy.warps), rng.getrandbits(policy.warps), some(0, total), some(0, total),
-        *((left, dividend, some(1, total)) if left else (0, 0, 0)),
+        *((left, factors[0], some(1, total), factors[1]) if left else (0, 0, 0)),
     )
 
 
