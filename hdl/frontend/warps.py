@@ -51,25 +51,22 @@ class WarpTable(Component):
         following = Signal(30)
         m.d.comb += following.eq(self.lookup.pc[2:] + 1)
         advances, advanced = self._advance(m, following)
-        # The warps whose registers do not hold their pcs: the one in the lookup, and the one that has hit before it.
+        pcs = [Signal(30, name=f"next_pc_{w}") for w in warps]
         now = self.lookup.warps
-        behind = advances & ~now
-
-        def pc_of(warp: Value, *, hit: bool) -> Value:
-            """The fetch pc of the selected warp; unless this cycle's lookup hits, that is not the one in the lookup."""
-            pc = select(warp & ~(now | advances), registers) | Mux((warp & behind).any(), advanced, 0)
-            return pc | Mux((warp & now).any(), following, 0) if hit else pc
-
         m.d.comb += [
-            self.fetch_pc_if_hit.eq(pc_of(self.fetch.if_hit, hit=True) << 2),
-            self.fetch_pc_if_missed.eq(pc_of(self.fetch.if_missed, hit=False) << 2),
+            *(pcs[w].eq(Mux(advances[w], advanced, pc)) for w, pc in enumerate(registers)),
+            self.fetch_pc_if_hit.eq(
+                (select(self.fetch.if_hit & ~now, pcs) | Mux((self.fetch.if_hit & now).any(), following, 0)) << 2
+            ),
+            # Excludes the warp whose fetch has missed.
+            self.fetch_pc_if_missed.eq(select(self.fetch.if_missed, pcs) << 2),
         ]
         for w, pc in enumerate(registers):
             resolved = Signal(name=f"resolved_{w}")
             m.d.comb += [
                 resolved.eq(flow.resolution.valid & (flow.resolution.warp == w)),
                 self.redirected[w].eq(resolved & flow.resolution.redirect),
-                self.pc[w].eq(Mux(now[w], following, Mux(advances[w], advanced, pc)) << 2),
+                self.pc[w].eq(Mux(now[w], following, pcs[w]) << 2),
                 self.lines[w].eq(pc[4:]),
             ]
             with m.If(flow.activation.warps[w]):
