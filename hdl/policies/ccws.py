@@ -89,7 +89,7 @@ class CacheConscious(LastWarpPolicy):
         return (1 << len(self._pairs())) - 1
 
     def _pairs(self) -> list[tuple[int, int]]:
-        """The pairs v < w in the order of the bits of ``first``: a bit is set if the score of v is not below that of w."""
+        """The pairs v < w in the order of the bits of ``first``, which are set if v has at least the score of w."""
         return list(combinations(range(self.warps), 2))
 
     def _parameters(self, state: data.View) -> tuple[Any, Any]:
