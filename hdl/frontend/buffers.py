@@ -1,6 +1,8 @@
 """The instruction buffers: one ring of d slots per warp; the selection that pops a slot also refills it."""
 
-from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal
+from collections.abc import Callable
+
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -42,6 +44,9 @@ class InstructionBuffers(Component):
             "instructions": Out(data.ArrayLayout(range(config.buffer_depth + 1), config.warps)),
             "pop": In(config.warps),  # in t: the warp whose head leaves (one-hot or 0)
             "pop_warp": In(config.warp_bits),  # in t: the same as a number
+            "pop_if_hit": In(config.warps),  # in t: ``pop`` without ``missed``; available earlier
+            "pop_if_missed": In(config.warps),  # in t: ``pop`` with ``missed``; available earlier
+            "missed": In(1),  # in t, late: this cycle's lookup misses
             "pop_slot": Out(slot_bits(config)),  # in t: the freed slot; in ``swas``, the fetch made in t fills it
             "entry": Out(BufferEntry),  # in t+1: the instruction popped in t
             "fill": In(arrival_signature(config)),  # the instruction for a slot; it can be popped in the next cycle
@@ -56,7 +61,7 @@ class InstructionBuffers(Component):
         config = self._config
         depth = config.buffer_depth
         heads = [Signal(slot_bits(config), name=f"head_{w}") for w in range(config.warps)]
-        m.d.comb += self.pop_slot.eq(select(self.pop, heads))
+        m.d.comb += self.pop_slot.eq(self._of_pop(lambda pop: select(pop, heads)))
         slot = self.fill.slot
         fills = self.fill.valid
         tails = None
@@ -92,6 +97,10 @@ class InstructionBuffers(Component):
         m.d.comb += [self.empty_pop.eq((self.pop & self.empty).any()), self.overflow.eq(overflows.any())]
         return m
 
+    def _of_pop(self, of: Callable[[Value], Value]) -> Value:
+        """``of(self.pop)``, computed for both outcomes of the lookup, which comes late."""
+        return Mux(self.missed, of(self.pop_if_missed), of(self.pop_if_hit))
+
     def _ring(self, m: Module, w: int, head: Signal, filling: Signal, overflows: Signal) -> None:
         """One warp's flags. The wide part of an entry is in the shared memory."""
         depth = self._config.buffer_depth
@@ -120,16 +129,13 @@ class InstructionBuffers(Component):
         # The flags of the next cycle's head: those of the current head's slot, or of the next slot after a pop, which
         # comes late in the cycle.
         following = (head + 1)[: len(head)]
-        m.d.sync += self.empty[w].eq(
-            ~Mux(self.pop[w], later_filled.bit_select(following, 1), later_filled.bit_select(head, 1))
-        )
+
+        def of_next_head(flags: Signal) -> Value:
+            return self._of_pop(lambda pop: Mux(pop[w], flags.bit_select(following, 1), flags.bit_select(head, 1)))
+
+        m.d.sync += self.empty[w].eq(~of_next_head(later_filled))
         if self._replaces:
-            m.d.sync += [
-                nop.eq(later_nop),
-                self.head_nop[w].eq(
-                    Mux(self.pop[w], later_nop.bit_select(following, 1), later_nop.bit_select(head, 1))
-                ),
-            ]
+            m.d.sync += [nop.eq(later_nop), self.head_nop[w].eq(of_next_head(later_nop))]
         else:
             with m.If(self.flush[w]):
                 m.d.sync += [filled.eq(0), self.empty[w].eq(1)]

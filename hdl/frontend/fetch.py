@@ -118,7 +118,7 @@ class FetchPipeline(Component):
             requested.warp.eq(self.request.warp),
             requested.slot.eq(self.request_slot),
         ]
-        looked_up = [self._looked_up(m, copy) for copy in range(len(store.lookup_pc))]
+        looked_up = self._looked_up(m, len(store.lookup_pc))
         m.d.comb += [
             stages[0].eq(requested),
             stages[0].pc.eq(looked_up[0]),
@@ -140,24 +140,25 @@ class FetchPipeline(Component):
         m.d.sync += scattered.eq(in_stacks(m, config, stages[-2].pc, "fetch"))
         return stages[0], stages[-1], scattered
 
-    def _looked_up(self, m: Module, copy: int) -> Signal:
-        """The pc that was requested in the last cycle; each ``copy`` has registers of its own.
+    def _looked_up(self, m: Module, copies: int) -> list[Signal]:
+        """The pc that was requested in the last cycle.
 
-        Which pc that was depends on the lookup before it, which ends the longest path of the design (docs/fpga.md): in
-        that cycle the outcome drives only one register, which selects the pc in the next cycle.
+        Which pc that was depends on the lookup before it, which ends the longest path of the design (docs/fpga.md). The
+        first copy is selected by a register with the outcome, so that it drives only one register in that cycle. The
+        others, of which a memory needs a few bits as address, are registers.
         """
-        # Copies have different reset values (no lookup is in progress then): synthesis would merge equal registers.
-        pcs = {
-            outcome: Signal(32, name=f"pc_if_{outcome}_{copy}", init=-copy % (1 << 32)) for outcome in ("hit", "missed")
-        }
-        missed = Signal(name=f"missed_{copy}", init=copy)
-        looked_up = Signal(32, name=f"looked_up_{copy}")
+        pcs = {outcome: Signal(32, name=f"pc_if_{outcome}") for outcome in ("hit", "missed")}
+        missed = Signal(name="missed")
+        looked_up = [Signal(32, name=f"looked_up_{copy}", init=-(copy == 2) % (1 << 32)) for copy in range(copies)]
         m.d.sync += [
             pcs["hit"].eq(self.request_pc_if_hit),
             pcs["missed"].eq(self.request_pc_if_missed),
             missed.eq(self.lookup.missed),
         ]
-        m.d.comb += looked_up.eq(Mux(missed, pcs["missed"], pcs["hit"]))
+        m.d.comb += looked_up[0].eq(Mux(missed, pcs["missed"], pcs["hit"]))
+        # Their reset values differ (no lookup is in progress then): synthesis would merge equal registers.
+        for register in looked_up[1:]:
+            m.d.sync += register.eq(Mux(self.lookup.missed, self.request_pc_if_missed, self.request_pc_if_hit))
         return looked_up
 
     def _lookup(self, m: Module, lookup: data.View, store: ICacheStore | LineStore, misses: MissUnit,

@@ -123,6 +123,7 @@ class FrontEnd(Component):
     def _issue(self, m: Module, scheme: Component, fetch: FetchPipeline, warps: WarpTable,
                buffers: InstructionBuffers) -> None:
         infos, nops = [buffers.head_info[w] for w in range(self._config.warps)], buffers.head_nop
+        control = ~nops & Cat(info.control for info in infos)
 
         def of_selected(of: Callable[[Value], Value]) -> Value:
             """``of(scheme.issue.select)``, computed for both outcomes of the lookup, which comes late."""
@@ -136,10 +137,12 @@ class FrontEnd(Component):
             self.selection.info.eq(of_selected(lambda selected: select(selected, infos))),
             buffers.pop.eq(scheme.issue.select),
             buffers.pop_warp.eq(scheme.issue.warp),
+            buffers.pop_if_hit.eq(scheme.issue.if_hit),
+            buffers.pop_if_missed.eq(scheme.issue.if_missed),
+            buffers.missed.eq(fetch.lookup.missed),
             self.selection.entry.eq(buffers.entry),
-            warps.issued.eq(
-                scheme.issue.select & ~nops & Cat(info.control for info in infos)
-            ),
+            warps.issued_if_hit.eq(scheme.issue.if_hit & control),
+            warps.issued_if_missed.eq(scheme.issue.if_missed & control),
         ]
 
     def _tell(self, m: Module, scheme: Component, fetch: FetchPipeline, warps: WarpTable,

@@ -18,7 +18,8 @@ def store_ports(config: SmConfig) -> dict[str, wiring.Member]:
     """The ports of the fetch pipeline's instruction store; a fetch made in t is looked up in t+1."""
     return {
         "lookup_valid": In(1),  # in t+1: a lookup takes place
-        "lookup_pc": In(data.ArrayLayout(32, 2)),  # in t+1: two copies, from separate registers to limit the fanout
+        #: In t+1: three copies from separate registers, to limit the fanout; the first comes later in the cycle.
+        "lookup_pc": In(data.ArrayLayout(32, 3)),
         "hit": Out(1),  # in t+1, combinational: the line is present; undefined without ``lookup_valid``
         "instruction": Out(32),  # in t+3: the word, if it hit
         "error": Out(1),  # in t+3: memory answered with an error when its line was fetched, if it hit
@@ -53,7 +54,7 @@ class ICacheStore(Component):
         m.d.comb += refill.eq(self.refill.line << LINE_OFFSET_BITS)
         m.submodules.tags = tags = CacheTags(ways=self._ways, sets=self._sets, tag_bits=self._tag_bits)
         m.d.comb += [
-            *(port.eq(looked_up[way % 2].set) for way, port in enumerate(tags.set)),
+            *(port.eq(looked_up[1 + way % 2].set) for way, port in enumerate(tags.set)),
             tags.tag.eq(looked_up[0].tag),
             tags.use.eq(self.lookup_valid),
             tags.fill.eq(self.refill.valid),

@@ -63,9 +63,9 @@ class MissUnit(Component):
         answered = self._answer(m, valid=valid, stale=stale, lines=lines)
         self._waiting = Signal(self._config.warps)
         warp, line = self._choose(m, valid=valid)
-        granted = self._allocate(m, warp=warp, line=line, valid=valid, sent=sent, stale=stale, lines=lines,
-                                 answered=answered)
-        self._suspend(m, warp=warp, granted=granted)
+        grants = self._allocate(m, warp=warp, line=line, valid=valid, sent=sent, stale=stale, lines=lines,
+                                answered=answered)
+        self._suspend(m, warp=warp, grants=grants)
         self._request(m, valid=valid, sent=sent, lines=lines)
         return m
 
@@ -122,40 +122,41 @@ class MissUnit(Component):
 
     def _allocate(self, m: Module, *, warp: Signal, line: Signal, valid: Signal, sent: Signal, stale: Signal,
                   lines: list[Signal], answered: Signal) -> Signal:
-        """The MSHR that takes the miss (one-hot; 0: none is free); misses to the same line share one."""
+        """Give the miss an MSHR, and return whether one is free; misses to the same line share one."""
         its = (1 << self._count) - 1 if self._shares else warp
         same = Signal(self._count)
         free = Signal(self._count)
         granted = Signal(self._count)
+        grants = Signal()
         m.d.comb += [
             same.eq(Cat(valid[i] & (lines[i] == line) for i in range(self._count)) & its),
             free.eq(lowest_one(~valid & its)),
             granted.eq(Mux(warp.any(), Mux(same.any(), same, free), 0)),
+            grants.eq(warp.any() & (same.any() | (~valid & its).any())),
         ]
         m.d.sync += valid.eq((valid | granted) & ~answered)
         # A request made before fence.i may carry the old instructions; one made after it may not.
         with m.If(self.invalidate):
             m.d.sync += stale.eq(stale | (valid & sent))
         for i, register in enumerate(lines):
-            with m.If(granted[i] & ~same.any()):
+            with m.If(warp.any() & free[i] & ~same.any()):
                 m.d.sync += [register.eq(line), sent[i].eq(0), stale[i].eq(0)]
-        return granted
+        return grants
 
-    def _suspend(self, m: Module, *, warp: Signal, granted: Signal) -> None:
+    def _suspend(self, m: Module, *, warp: Signal, grants: Signal) -> None:
         """Suspend warps. They wake by line, not by MSHR: another's miss may serve one that still waits for an MSHR."""
         comes = Signal()
         m.d.comb += comes.eq((self.lookup & self.woken).any() & (self.lookup_line == self.refill.line))
         for i in range(self._config.warps):
-            missing = self.lookup[i] & self.lookup_missed
             wakes = self.woken[i] & (self.pending_line[i] == self.refill.line)
-            with m.If(self.release[i]):
-                m.d.sync += [self.suspended[i].eq(0), self._waiting[i].eq(0)]
-            with m.Elif(missing):
-                m.d.sync += [self.suspended[i].eq(~comes), self._waiting[i].eq(~comes)]
-            with m.Elif(wakes):
-                m.d.sync += [self.suspended[i].eq(0), self._waiting[i].eq(0)]
-            with m.Elif(warp[i] & granted.any()):
-                m.d.sync += self._waiting[i].eq(0)
+            served = wakes | warp[i] & grants
+            # ``lookup_missed`` comes late in the cycle and selects between values for both outcomes.
+            missing = Mux(self.release[i], 0, Mux(self.lookup[i], ~comes, Mux(wakes, 0, self.suspended[i])))
+            asking = Mux(self.release[i], 0, Mux(self.lookup[i], ~comes, Mux(served, 0, self._waiting[i])))
+            m.d.sync += [
+                self.suspended[i].eq(Mux(self.lookup_missed, missing, self.suspended[i] & ~(self.release[i] | wakes))),
+                self._waiting[i].eq(Mux(self.lookup_missed, asking, self._waiting[i] & ~(self.release[i] | served))),
+            ]
 
     def _request(self, m: Module, *, valid: Signal, sent: Signal, lines: list[Signal]) -> None:
         """Offer an unsent miss until memory takes it: the lowest-numbered one, or without an I-cache each in turn."""

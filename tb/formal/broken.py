@@ -80,7 +80,7 @@ BROKEN = (
            "state.owners[slot].eq(change.value)", "state.owners[slot].eq(slot)", policy="variable_rate",
            parameters=_CHANGES),
     Defect("a hit moves the pc on by two instructions", "P4", _WARPS,
-           "pc.eq(following)", "pc.eq(following + 1)"),
+           "pc.eq(advanced)", "pc.eq(advanced + 1)"),
     Defect("a redirect leaves one wrong-path fetch", "P4", f"{_FETCH}._stages",
            "stage.squashed | squashed | missed", "stage.squashed | (squashed if number == 0 else 0) | missed"),
     Defect("a fetch that missed becomes no NOP", "P5", f"{_FETCH}._stages",

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 from amaranth.hdl import Cat, Const, Mux, Signal, Value
+from amaranth.lib import data
 
 from metronome.hdl.isa.csrs import PolicyParameter
 from metronome.sim.machine.policies.with_parameters import TOTAL_BITS, CacheConscious
@@ -34,6 +37,7 @@ class Locality:
         self._owed = model.register(warps, "expect_owed")
         self._left = model.register(range(self._policy.steps + 2), "expect_left")
         self._losses, self._selections = self._totals()
+        self._scaled, self._factor = self._factors()
         self._rest, self._digits, self._divisor = self._divide()
         self._score()
         if model.config.policy_csr:
@@ -50,26 +54,43 @@ class Locality:
             m.d.sync += total.eq(Mux(full, each >> 1, each))
         return totals[0], totals[1]
 
+    def _factors(self) -> tuple[Signal, Signal]:
+        """The factors of the dividend, which is multiplied in the first cycle of a division."""
+        model, begins = self._model, (self._left == 0) & (self._owed != 0)
+        scaled = model.register(TOTAL_BITS + self._policy.throttle.bit_length(), "expect_scaled")
+        factor = model.register(range(self._policy.warps * self._policy.base + 1), "expect_factor")
+        with model.m.If(begins):
+            model.m.d.sync += [scaled.eq(self._losses * self._throttle), factor.eq(self._cutoff)]
+        return scaled, factor
+
     def _divide(self) -> tuple[Signal, Signal, Signal]:
-        """Long division: each cycle takes the dividend's next bit and yields the quotient's."""
-        model, m, steps = self._model, self._model.m, self._policy.steps
+        """Long division: each cycle takes the dividend's next bit and yields the quotient's.
+
+        The dividend is the product of the design's own factors, which ``invariants`` compares with the expected ones:
+        to a solver, equal products of different registers are a hard question.
+        """
+        model, m, steps, state = self._model, self._model.m, self._policy.steps, self._model.issue_state()
         rest, digits = model.register(TOTAL_BITS, "expect_rest"), model.register(steps, "expect_digits")
         divisor = model.register(TOTAL_BITS, "expect_divisor")
         with m.If((self._left == 0) & (self._owed != 0)):
             m.d.sync += [
-                self._left.eq(steps + 1), digits.eq(self._losses * self._throttle * self._cutoff),
+                self._left.eq(steps + 1),
                 divisor.eq(Mux(self._selections == 0, 1, self._selections)),
             ]
         with m.Elif(self._left == 1):
             m.d.sync += [self._left.eq(0), rest.eq(0), digits.eq(0), divisor.eq(0)]
         with m.Elif(self._left > 1):
             with_next = Signal(TOTAL_BITS + 1, name="expect_with_next")
-            m.d.comb += with_next.eq((rest << 1) + digits[steps - 1])
+            taken = Signal(steps, name="expect_taken")
+            m.d.comb += taken.eq(state.digits[: len(self._scaled)] * state.cutoff)
+            with m.If(self._left <= steps):
+                m.d.comb += taken.eq(digits)
+            m.d.comb += with_next.eq((rest << 1) + taken[steps - 1])
             m.d.sync += self._left.eq(self._left - 1)
             with m.If(with_next < divisor):
-                m.d.sync += [rest.eq(with_next), digits.eq(digits << 1)]
+                m.d.sync += [rest.eq(with_next), digits.eq(taken << 1)]
             with m.Else():
-                m.d.sync += [rest.eq(with_next - divisor), digits.eq((digits << 1) + 1)]
+                m.d.sync += [rest.eq(with_next - divisor), digits.eq((taken << 1) + 1)]
         return rest, digits, divisor
 
     def _score(self) -> None:
@@ -120,12 +141,30 @@ class Locality:
         state = self._model.issue_state()
         said = {
             "owed": self._owed, "losses": self._losses, "selections": self._selections, "left": self._left,
-            "rest": self._rest, "digits": self._digits, "divisor": self._divisor,
+            "rest": self._rest, "divisor": self._divisor,
         }
         if self._model.config.policy_csr:
             said |= {"base": self._base, "throttle": self._throttle}
         same = [(f"the design knows the {name} of the scores", state[name] == value) for name, value in said.items()]
         same += [(f"the design knows whether warp {w} is held back", state.held[w] == self.held[w])
                  for w in range(len(self._scores))]
-        return same + [(f"the design knows the score of warp {w}", state.score[w] == score)
-                       for w, score in enumerate(self._scores)]
+        for w, score in enumerate(self._scores):
+            same += [(f"the design knows the score of warp {w}", state.score[w] == score),
+                     (f"the score of warp {w} is in its range", (score >= self._base) & (score <= self._policy.most))]
+        return same + self._order(state) + self._dividend(state)
+
+    def _order(self, state: data.View) -> list[tuple[str, Value]]:
+        """The design keeps the order of the scores in registers."""
+        pairs = enumerate(combinations(range(len(self._scores)), 2))
+        return [(f"the design knows the order of the warps {v} and {w}",
+                 state.first[bit] == (self._scores[v] >= self._scores[w])) for bit, (v, w) in pairs]
+
+    def _dividend(self, state: data.View) -> list[tuple[str, Value]]:
+        """In the first cycle of a division the design keeps the dividend as two factors."""
+        begun, idle = self._left == self._policy.steps + 1, self._left == 0
+        return [("a division has no more cycles than bits", self._left <= self._policy.steps + 1),
+                ("the design knows the digits of the scores",
+                 state.digits == Mux(begun, self._scaled, self._digits)),
+                ("the design knows the cutoff of a division", state.cutoff == Mux(begun, self._factor, 0)),
+                ("a division begins without a rest", ~begun & ~idle | (self._rest == 0)),
+                ("the divisor of a division is not 0", idle | (self._divisor != 0))]

@@ -261,9 +261,15 @@ class Model(Claims):
         """The fetch pc of every warp."""
         return [self.inside.component("warps").pc[w] for w in range(self.config.warps)]
 
-    def pc_registers(self) -> list[Signal]:
-        """Return each warp's pc without its two low bits; a fetch advances it if its lookup hits."""
-        return [self.inside.signal("warps", f"pc_{w}") for w in range(self.config.warps)]
+    def pc_registers(self) -> list[Value]:
+        """Return each warp's pc without its two low bits; a fetch advances it in the cycle after its lookup hits."""
+        advances, advanced = self.advances(), self.inside.signal("warps", "advanced")
+        registers = [self.inside.signal("warps", f"pc_{w}") for w in range(self.config.warps)]
+        return [Mux(advances[w], advanced, register) for w, register in enumerate(registers)]
+
+    def advances(self) -> Signal:
+        """Return the warp whose fetch hit in the last cycle; its pc is not yet in its register."""
+        return self.inside.signal("warps", "advances")
 
     def misses(self) -> Misses:
         """The MSHRs."""

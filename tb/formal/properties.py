@@ -248,6 +248,7 @@ def suspended(model: Model) -> None:
         model.lemma("at most one warp asks for an MSHR", (misses.warp & (misses.warp - 1)) == 0)
         model.lemma("the register that takes a warp's miss is its own", (home & ~model.mine) == 0)
     model.lemma("a suspended warp has no fetch in lookup", ~(suspends & model.of_mine(model.live[0])))
+    model.lemma("the register of a suspended warp holds its pc", ~(suspends & model.of_mine(model.advances())))
     model.lemma("only a suspended warp waits for an MSHR", ~waits | suspends)
     model.lemma("a warp asks for an MSHR for the line that it missed", ~asks | (misses.wanted_line == line))
     model.lemma("a suspended warp waits for an MSHR, or has had one", ~suspends | waits | home.any())

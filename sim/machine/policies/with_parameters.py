@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import combinations, product
 from typing import Self, TypeVar
 
 from metronome.hdl.config import SmConfig
@@ -53,7 +53,8 @@ class Locality:
 
     ``base``, ``throttle``: the parameters. ``held``: the warps held back, determined in the previous cycle. ``owed``:
     the warps that lost locality and will get a score. ``left``: the remaining cycles of the division ``dividend`` /
-    ``divisor``, the last of which assigns the score; all three are 0 while there is no division.
+    ``divisor``, the last of which assigns the score; all three are 0 while there is no division. In its first cycle
+    the dividend is still to be multiplied by ``cutoff``, which is 0 in all others.
     """
 
     last: int
@@ -67,6 +68,7 @@ class Locality:
     left: int = 0
     dividend: int = 0
     divisor: int = 0
+    cutoff: int = 0
 
 
 class _ChangeablePolicy(Policy[State]):
@@ -295,12 +297,13 @@ class CacheConscious(_ChangeablePolicy[Locality]):
         )
         if state.left == 1:
             return replace(following, dividend=0, divisor=0)
+        if state.left == self.steps + 1:
+            return replace(following, dividend=state.dividend * state.cutoff, cutoff=0)
         if state.left or not state.owed:
             return following
-        cutoff = (inputs.active & ~inputs.waiting).bit_count() * state.base
         return replace(
-            following, left=self.steps + 1, dividend=state.losses * state.throttle * cutoff,
-            divisor=max(1, state.selections),
+            following, left=self.steps + 1, dividend=state.losses * state.throttle, divisor=max(1, state.selections),
+            cutoff=(inputs.active & ~inputs.waiting).bit_count() * state.base,
         )
 
     def _scores(self, state: Locality, inputs: PolicyInputs) -> tuple[int, ...]:
@@ -315,14 +318,17 @@ class CacheConscious(_ChangeablePolicy[Locality]):
 
     def states(self) -> Iterator[Locality]:
         totals = range(1 << self.total_bits)
-        running = [
-            (left, losses * self.throttle * self.base * queued, divisor) for left in range(1, self.steps + 2)
-            for divisor in totals[1:] for losses in totals for queued in range(self.warps + 1)
+        scaled = [total * self.throttle for total in totals]
+        cutoffs = [self.base * queued for queued in range(self.warps + 1)]
+        begun = [(self.steps + 1, *each) for each in product(scaled, totals[1:], cutoffs)]
+        running = begun + [
+            (left, dividend * cutoff, divisor, 0) for left in range(1, self.steps + 1)
+            for divisor in totals[1:] for dividend in scaled for cutoff in cutoffs
         ]
         return (
             Locality(last, scores, self.base, self.throttle, held, owed, losses, selections, *division)
             for last in range(self.warps) for owed in range(1 << self.warps) for losses in totals
-            for selections in totals for division in [(0, 0, 0), *dict.fromkeys(running)]
+            for selections in totals for division in [(0, 0, 0, 0), *dict.fromkeys(running)]
             for scores in product(range(self.base, self.most + 1), repeat=self.warps)
             for held in range(1 << self.warps)
         )
@@ -332,10 +338,12 @@ class CacheConscious(_ChangeablePolicy[Locality]):
         taken = self.steps + 1 - state.left if state.left else 0
         upper, lower = divmod(state.dividend, 1 << self.steps - taken)
         quotient, rest = divmod(upper, max(1, state.divisor))
+        pairs = enumerate(combinations(state.scores, 2))
         parameters = {"base": state.base, "throttle": state.throttle} if self.writable else {}
         return parameters | {
             "last": 1 << state.last, "held": state.held,
             "score": sum(score << w * self.bits for w, score in enumerate(state.scores)),
+            "first": sum(1 << bit for bit, (lower_warp, higher_warp) in pairs if lower_warp >= higher_warp),
             "owed": state.owed, "losses": state.losses, "selections": state.selections, "left": state.left,
-            "rest": rest, "digits": lower << taken | quotient, "divisor": state.divisor,
+            "rest": rest, "digits": lower << taken | quotient, "divisor": state.divisor, "cutoff": state.cutoff,
         }

@@ -16,6 +16,13 @@ NOP = None
 IN_FLIGHT = "in flight"
 
 
+def drive_pop(ctx, dut: InstructionBuffers, pop: int | None, *, missed: bool = False, other: int = 0) -> None:
+    """Pop ``pop``; ``other`` is the pop for the outcome of the lookup that does not happen."""
+    mask = 0 if pop is None else 1 << pop
+    drive(ctx, dut, pop=mask, pop_warp=pop or 0, missed=missed)
+    drive(ctx, dut, pop_if_hit=other if missed else mask, pop_if_missed=mask if missed else other)
+
+
 def random_entry(rng: random.Random) -> int:
     return rng.getrandbits(BufferEntry.as_shape().size)
 
@@ -74,7 +81,8 @@ async def test_random(ctx, dut, warps, seed):
         flush = some_bit(rng, warps) if maybe(rng, 0.2) else 0
         filled, slot = fetches.get(cycle, (None, 0))
         entry, nop = random_entry(rng), maybe(rng, 0.2)
-        drive(ctx, dut, pop=0 if pop is None else 1 << pop, pop_warp=pop or 0, flush=flush)
+        drive_pop(ctx, dut, pop, missed=maybe(rng, 0.5), other=some_bit(rng, warps))
+        drive(ctx, dut, flush=flush)
         drive(ctx, dut.fill, valid=filled is not None, warp=filled or 0, slot=slot)
         ctx.set(dut.fill.entry.as_value(), entry)
         ctx.set(dut.fill.squashed, nop)
@@ -108,10 +116,10 @@ def test_entry_layout_begins_with_the_info():
 async def test_empty_pop(ctx, dut):
     """Four pops of one warp without a fill are good for the four NOPs of the reset; the fifth is an empty pop."""
     assert ctx.get(dut.head_nop) == 0b1111
-    drive(ctx, dut, pop=0b0100, pop_warp=2)
+    drive_pop(ctx, dut, 2)
     for expected in (0, 0, 0, 0, 1):
         assert ctx.get(dut.empty_pop) == expected
         await ctx.tick()
-    drive(ctx, dut, pop=0b0010, pop_warp=1)
+    drive_pop(ctx, dut, 1)
     assert ctx.get(dut.empty_pop) == 0
     assert ctx.get(dut.occupancy[1]) == DEPTH

@@ -48,7 +48,7 @@ class StoreModel:
 
     async def step(self, ctx, *, pc: int | None = None, refill: Line | None = None, invalidate: bool = False) -> None:
         dut, cycle = self.dut, self.cycle
-        drive(ctx, dut, lookup_valid=self.requested is not None, lookup_pc=[self.requested or 0] * 2)
+        drive(ctx, dut, lookup_valid=self.requested is not None, lookup_pc=[self.requested or 0] * 3)
         ctx.set(dut.refill.valid, refill is not None)
         if refill is not None:
             drive(ctx, dut.refill, line=refill.number, data=refill.data, error=refill.error)

@@ -39,7 +39,7 @@ class StoreModel:
         """``lookup``: warp and pc; ``refill``: warp and line."""
         dut = self.dut
         warp, pc = self.requested or (0, 0)
-        drive(ctx, dut, lookup_valid=self.requested is not None, lookup_warp=warp, lookup_pc=[pc] * 2)
+        drive(ctx, dut, lookup_valid=self.requested is not None, lookup_warp=warp, lookup_pc=[pc] * 3)
         ctx.set(dut.refill.valid, refill is not None)
         if refill is not None:
             drive(ctx, dut.refill, warp=refill[0], line=refill[1].number, data=refill[1].data, error=refill[1].error)

@@ -41,7 +41,8 @@ class Events:
         ctx.set(dut.fetch.if_missed, selected if self.lookup_missed else self.other)
         ctx.set(dut.lookup.warps, 0 if self.looking is None else 1 << self.looking)
         ctx.set(dut.lookup.pc, self.target if self.looking is None else pcs[self.looking])
-        ctx.set(dut.issued, selected if self.control else 0)
+        ctx.set(dut.issued_if_hit, ctx.get(dut.fetch.if_hit) if self.control else 0)
+        ctx.set(dut.issued_if_missed, ctx.get(dut.fetch.if_missed) if self.control else 0)
         drive(ctx, dut.turn, warps=0 if self.turning is None else 1 << self.turning, target=self.turn_target)
         ctx.set(dut.flow.resolution, {
             "valid": self.resolving is not None, "warp": self.resolving or 0, "redirect": self.redirect,
@@ -70,13 +71,15 @@ async def test_random(ctx, dut, warps):
     pcs = [0] * warps
     unresolved: set[int] = set()
     looking: int | None = None
+    # The registers: a hit advances them one cycle later.
+    registers = [0] * warps
     for cycle in range(800):
         what = f"seed {warps}, cycle {cycle}"
         events = Events(rng, warps, unresolved, looking)
         events.drive(ctx, dut, pcs)
         nexts = [(pc + 4) % (1 << 32) if w == looking else pc for w, pc in enumerate(pcs)]
         assert [ctx.get(dut.pc[w]) for w in range(warps)] == nexts, what
-        assert [ctx.get(dut.lines[w]) for w in range(warps)] == [pc // 64 for pc in pcs], what
+        assert [ctx.get(dut.lines[w]) for w in range(warps)] == [pc // 64 for pc in registers], what
         assert set(bit_list(ctx.get(dut.unresolved))) == unresolved, what
         assert bit_list(ctx.get(dut.redirected)) == [w for w in range(warps) if w == events.redirected], what
         if events.selected:
@@ -91,6 +94,8 @@ async def test_random(ctx, dut, warps):
         for w in range(warps):
             happened = events.of_pc(w, pcs[w])
             meetings[tuple(happened)] += 1
+            first = next(iter(happened), None)
+            registers[w] = happened[first] if first not in (None, "miss", "hit") else pcs[w]
             pcs[w] = next(iter(happened.values()), pcs[w])
     wanted = [("activation", "resolution"), ("resolution", "turn"), ("resolution", "miss"), ("resolution", "hit"),
               ("turn", "miss"), ("turn", "hit"), ("activation", "hit"), ("miss",), ("hit",)]

@@ -161,14 +161,23 @@ def locality_state(rng: random.Random, policy: Any) -> with_parameters.Locality:
         return rng.choice([rng.choice(near), rng.randint(least, most)])
 
     total = (1 << policy.total_bits) - 1
-    left = some(0, policy.steps + 1) if maybe(rng, 0.8) else 0
-    dividend = some(0, total) * policy.throttle * policy.base * some(0, policy.warps)
+    left = rng.choice([some(0, policy.steps + 1), some(0, policy.steps + 1), 1]) if maybe(rng, 0.8) else 0
     base = some(1, policy.base) if policy.writable else policy.base
     throttle = some(1, policy.throttle) if policy.writable else policy.throttle
+    # The product of both factors is in the dividend from the second cycle on.
+    dividend, cutoff = some(0, total) * policy.throttle, policy.base * some(0, policy.warps)
+    factors = (dividend, cutoff) if left == policy.steps + 1 else (dividend * cutoff, 0)
+    divisor = some(1, total)
+
+    def score() -> int:
+        """Return any score, or one near the result of the division, below which it may fall."""
+        near = factors[0] // divisor + rng.randrange(3)
+        return some(base, policy.most) if maybe(rng, 0.5) else max(base, min(policy.most, near))
+
     return with_parameters.Locality(
-        some(0, policy.warps - 1), tuple(some(base, policy.most) for _ in range(policy.warps)), base, throttle,
+        some(0, policy.warps - 1), tuple(score() for _ in range(policy.warps)), base, throttle,
         rng.getrandbits(policy.warps), rng.getrandbits(policy.warps), some(0, total), some(0, total),
-        *((left, dividend, some(1, total)) if left else (0, 0, 0)),
+        *((left, factors[0], divisor, factors[1]) if left else (0, 0, 0)),
     )
 
 
