@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 from ...isa.ops import FcvtOp
 from ...lib.component import Component
 from .formats import Control, Float32, Rounding
-from .product import Alignment, Compare, Product
+from .product import Product
 from .sum import Addend
 
 __all__ = ["Convert"]
@@ -20,7 +20,7 @@ class Convert(Component):
     """Turns an integer into an addend to zero, and a number into one to an empty product whose point is in place.
 
     The sum's own steps then normalise the integer, and shift the number until its point is where an integer's is.
-    Combinational; all outputs but ``product`` and ``alignment`` are 0 without ``enable``.
+    Combinational; all outputs but ``product`` are 0 without ``enable``.
     """
 
     def __init__(self) -> None:
@@ -31,13 +31,11 @@ class Convert(Component):
             "a": In(32),  # the integer or the encoding
             "product": Out(Product),  # zero, or nothing in a product's place
             "addend": Out(Addend),  # the operand
-            "alignment": Out(Alignment),  # of the two
             "control": Out(Control),  # the sum of the two
         })
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.compare = compare = Compare()
         word = Signal(32)
         op = Signal(FcvtOp)
         number = data.View(Float32, word)
@@ -62,8 +60,6 @@ class Convert(Component):
             # A NaN counts as positive.
             self.addend.sign.eq(negative | (to_integer & number.sign & ~nan)),
             self.addend.complement.eq(negative),
-            compare.exponent.eq(self.product.exponent), compare.zero.eq(self.product.zero),
-            compare.addend_exponent.eq(self.addend.exponent), self.alignment.eq(compare.alignment),
             self.control.rm.eq(Mux(self.enable, self.rm, 0)),
             self.control.to_integer.eq(to_integer),
             self.control.is_unsigned.eq(to_integer & is_unsigned),

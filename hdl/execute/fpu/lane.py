@@ -13,7 +13,7 @@ from ...lib.component import Component
 from .convert import Convert
 from .divide import Divide
 from .formats import Control, Flags, Rounding, Special
-from .product import Alignment, Multiply, Product, SelectTerms, SumProducts
+from .product import Alignment, Compare, Multiply, Product, SelectTerms, SumProducts
 from .recurrence import STEPS
 from .round import Round
 from .stages import Stages
@@ -99,7 +99,7 @@ class FloatLane(Component):
     def _terms(self, m: Module) -> list[data.View]:
         """Control, special result, product, addend and their alignment, of either operation, from registers."""
         m.submodules.select = select = SelectTerms()
-        m.submodules.multiply = multiply = Multiply()
+        m.submodules.multiply = multiply = Multiply(split="multiply" in self._stages.registered)
         m.submodules.sum_products = total = SumProducts()
         conversion = self._conversion(m)
         early = _Registers(m, self.front, self._stages)
@@ -120,23 +120,30 @@ class FloatLane(Component):
             scale=multiply.scale, special=multiply.special)
         m.d.comb += [
             total.outer.eq(outer), total.left.eq(left), total.right.eq(right), total.scale.eq(scale),
-            total.addend_exponent.eq(term.exponent),
         ]
 
         enter, take = self.convert[-1], self.front[-1]
         control, special = Signal(Control, reset_less=True), Signal(Special, reset_less=True)
         product, addend = Signal(Product, reset_less=True), Signal(Addend, reset_less=True)
         alignment = Signal(Alignment, reset_less=True)
+        m.submodules.compare = compare = Compare()
+        sent = conversion.product
+        m.d.comb += [
+            compare.exponent.eq(Mux(enter, sent.exponent, scale.exponent)),
+            compare.zero.eq(Mux(enter, sent.zero, scale.zero)),
+            compare.addend_exponent.eq(conversion.addend.exponent | Mux(take, term.exponent, 0)),
+        ]
         with m.If(enter | take):
             m.d.sync += [
                 control.eq(conversion.control.as_value() | Mux(take, rm, 0)),
                 addend.eq(conversion.addend.as_value() | Mux(take, term.as_value(), 0)),
+                alignment.eq(compare.alignment),
             ]
         # Constants except for two bits: registers with a reset implement them.
         with m.If(enter):
-            m.d.sync += [special.eq(0), product.eq(conversion.product), alignment.eq(conversion.alignment)]
+            m.d.sync += [special.eq(0), product.eq(sent)]
         with m.Elif(take):
-            m.d.sync += [special.eq(result), product.eq(total.product), alignment.eq(total.alignment)]
+            m.d.sync += [special.eq(result), product.eq(total.product)]
         return [control, special, product, addend, alignment]
 
     def _conversion(self, m: Module) -> Convert:

@@ -97,18 +97,21 @@ class SelectTerms(Component):
 class Multiply(Component):
     """The partial products, and the special result of x * y + z if it has one. Combinational.
 
-    The factors are cut into 18 and 6 bits, as a multiplier of an FPGA takes 18.
+    With ``split`` factors, they are cut into 18 and 6 bits, as a multiplier of an FPGA takes 18. Otherwise there is one
+    product.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, split: bool) -> None:
+        self._split = split
         super().__init__({
             "x": In(Unpacked),  # the first factor
             "y": In(Unpacked),  # the second factor
             #: The addend; needed here only because the result is special if it is infinite or not a number.
             "z": In(Unpacked),
-            "outer": Out(48),  # the product of the lower parts, and in bits 47 to 36 that of the upper parts
-            "left": Out(24),  # the product of the upper part of x and the lower part of y
-            "right": Out(24),  # the product of the lower part of x and the upper part of y
+            #: The product of the lower parts, and in bits 47 to 36 that of the upper parts; or the only product.
+            "outer": Out(48),
+            "left": Out(24),  # the product of the upper part of x and the lower part of y, if they are split
+            "right": Out(24),  # the product of the lower part of x and the upper part of y, if they are split
             "scale": Out(Scale),  # of x * y
             "special": Out(Special),  # the result of x * y + z if it is not a rounded number, with its flags
         })
@@ -118,9 +121,14 @@ class Multiply(Component):
         x, y, z, scale, special = self.x, self.y, self.z, self.scale, self.special
         x_low, x_high = x.significand[:_CUT], x.significand[_CUT:]
         y_low, y_high = y.significand[:_CUT], y.significand[_CUT:]
+        if self._split:
+            m.d.comb += [
+                self.outer.eq(Cat(x_low * y_low, x_high * y_high)),
+                self.left.eq(x_high * y_low), self.right.eq(x_low * y_high),
+            ]
+        else:
+            m.d.comb += self.outer.eq(x.significand * y.significand)
         m.d.comb += [
-            self.outer.eq(Cat(x_low * y_low, x_high * y_high)),
-            self.left.eq(x_high * y_low), self.right.eq(x_low * y_high),
             scale.exponent.eq(x.exponent + y.exponent - 126),
             scale.sign.eq(x.sign ^ y.sign),
             scale.zero.eq(x.zero | y.zero),
@@ -141,7 +149,7 @@ class Multiply(Component):
 
 
 class SumProducts(Component):
-    """The exact product from its parts, and how an addend is aligned with it. Combinational."""
+    """The exact product from its parts. Combinational."""
 
     def __init__(self) -> None:
         super().__init__({
@@ -149,22 +157,17 @@ class SumProducts(Component):
             "left": In(24),
             "right": In(24),
             "scale": In(Scale),
-            "addend_exponent": In(8),  # that of the addend
             "product": Out(Product),  # x * y; undefined if it is infinite or not a number
-            "alignment": Out(Alignment),  # of product and addend
         })
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.compare = compare = Compare()
         product, scale = self.product, self.scale
         inner = Signal(25)
         m.d.comb += [
             inner.eq(self.left + self.right),
             product.significand.eq(Cat(self.outer[:_CUT], self.outer[_CUT:] + inner)),
             product.exponent.eq(scale.exponent), product.sign.eq(scale.sign), product.zero.eq(scale.zero),
-            compare.exponent.eq(scale.exponent), compare.zero.eq(scale.zero),
-            compare.addend_exponent.eq(self.addend_exponent), self.alignment.eq(compare.alignment),
         ]
         return m
 

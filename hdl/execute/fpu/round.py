@@ -66,13 +66,13 @@ class Round(Component):
                       + Cat(away ^ negate, C(0, 23), exponent))[1:]),
         ]
         # Whether the rounded number or integer fits is known without the sum, from the bits that let a carry pass.
-        carries = Signal()
-        invalid = Signal()
+        carries, invalid, shared = Signal(), Signal(), Signal()
         # The highest exponent, or the one below and a carry. Only a subnormal number has no leading one.
         beyond = significand[23] & (exponent[8] | exponent[1:8].all() | (carries & (exponent[:8] == _LAST_EXPONENT)))
         m.d.comb += [
-            carries.eq(significand[:23].all() & away),
-            invalid.eq(to_integer & (self.special.invalid | self._outside(away))),
+            shared.eq(exact.high[10:32].all()),
+            carries.eq(shared & significand[22] & away),
+            invalid.eq(to_integer & (self.special.invalid | self._outside(away, shared & exact.high[1:10].all()))),
         ]
         self._write(m, total, overflow=beyond, invalid=invalid, inexact=guard | sticky)
         # Among numbers below 2**-126, only the last one reaches it when rounded one bit further down: all ones.
@@ -82,10 +82,12 @@ class Round(Component):
             m.d.comb += self.flags.underflow.eq((guard | sticky) & ~significand[23] & ~reaches_normal)
         return m
 
-    def _outside(self, away: Value) -> Value:
-        """Whether an integer of at most 32 bits, rounded ``away`` or not, and with its sign, is not in the range."""
-        low, top = self.exact.high[1:32], self.exact.high[32]
-        none, all_ones = ~low.any(), low.all()
+    def _outside(self, away: Value, all_ones: Value) -> Value:
+        """Whether an integer of at most 32 bits, rounded ``away`` or not, and with its sign, is not in the range.
+
+        ``all_ones``: its lower 31 bits are ones.
+        """
+        none, top = ~self.exact.high[1:32].any(), self.exact.high[32]
         negative = self.exact.sign
         positive_signed = top | (all_ones & away)
         negative_signed = top & (~none | away)
