@@ -81,7 +81,7 @@ def test_integer_kernels_run_in_their_usual_cycles(results, name):
     assert not problems(result)
     assert request.launch.check(result.memory) == []
     assert differences(CONFIG, request, result) == []
-    # The counter begins in the cycle after the launch (docs/counters.md), total_cycles of a result in that of the launch.
+    # The counter begins in the cycle after the launch (docs/counters.md), a result in that of the launch.
     assert result.counters["total_cycles"] == result.total_cycles - 1
     assert {value for counter, value in result.counters.items() if counter != "total_cycles"} == {None}
 
