@@ -17,8 +17,8 @@ ULX3S = SmConfig(
 )
 #: The smallest that is useful, for a device of 24 000 LUTs with room for other logic: integers only, one cache.
 NANO = SmConfig(
-    warps=2, threads=2, fpu=False, research_counters=False, icache_bytes=4 * 1024, icache_ways=1, icache_mshrs=2,
-    dcache_bytes=0, load_parts=4, store_buffer=2, local_bytes=4 * 1024,
+    warps=2, threads=2, fpu=False, research_counters=False, icache_bytes=2 * 1024, icache_ways=1, icache_mshrs=1,
+    dcache_bytes=0, load_parts=4, store_buffer=1, local_bytes=4 * 1024,
 )
 #: The size of Crouzet 2024 (section VI-A2); one place per warp for a waiting load.
 PAPER = SmConfig(warps=32, threads=32, load_parts=32)

@@ -48,7 +48,7 @@ COMMANDS = {
     "verilog":
         "Write the SM as synthesizable Verilog; with --issue it has one policy, without it straps that select one.",
     "synth":
-        "Synthesise, place and route one unit for a Lattice ECP5-85 (speed grade 6), and report area and clock rate.",
+        "Synthesise, place and route one unit for an FPGA (default: Lattice ECP5-85), and report area and clock rate.",
     "board":
         "Write a bitstream for the board ULX3S, or run a program on it through its serial port and check the result.",
     "prove": "Prove P1 to P7 by unbounded induction, and show a counterexample for each that does not hold.",

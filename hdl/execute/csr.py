@@ -134,7 +134,6 @@ class CsrUnit(Component):
         mine = fcsr[self.warp]
         hart_base = config.core_id * config.harts
         rows: list[tuple[list[int], Value]] = [
-            *([([Csr.FFLAGS], mine[:5]), ([Csr.FRM], mine[5:]), ([Csr.FCSR], mine)] if config.fpu else []),
             ([Csr.MISA], Const(misa(config), 32)),
             ([Csr.MSCRATCH], scratch),
             ([Csr.MCYCLE], cycle[:32]),
@@ -152,6 +151,8 @@ class CsrUnit(Component):
             ([Csr.LOCAL_MEM_BASE], Const(config.memory_map.local, 32)),
             ([Csr.MREGION], self.region),
         ]
+        if config.fpu:
+            rows += [([Csr.FFLAGS], mine[:5]), ([Csr.FRM], mine[5:]), ([Csr.FCSR], mine)]
         if config.ordered:
             rows.append(([Csr.MORDER], self._list))
         if config.policy_csr:

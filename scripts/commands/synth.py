@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["synth"]
 
 #: Options of placing and routing.
-_OF_ROUTING = ("freq", "seed", "seeds", "minutes", "placer")
+_OF_ROUTING = ("freq", "seed", "seeds", "minutes", "placer", "router")
 #: Options of one unit, which the table of --price does not have.
 _ONE_UNIT = ("unit", "preset", "warps", "threads", "settings", "config_file", "mode", "issue", "fetch", "prediction",
              "breakdown", "depth", "cells", "compare", "log", "seed")
@@ -54,6 +54,9 @@ class RoutingOptions:
     placer: Annotated[
         str, typer.Option("--placer", metavar="NAME", help="heap (default), or static for a large design.")
     ] = "heap"
+    router: Annotated[
+        str, typer.Option("--router", metavar="NAME", help="Of ECP5: router1 (default), or router2.")
+    ] = "router1"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -169,9 +172,9 @@ def _seeds(seed: int, seeds: str | None) -> list[int]:
 
 def _routing(asked: RoutingOptions, seeds: Iterable[int], target: Target) -> list[Options]:
     from metronome.sim.fpga.synth import options_for
-    from metronome.sim.fpga.synth.flow import PLACERS
+    from metronome.sim.fpga.synth.flow import PLACERS, ROUTERS
 
-    placer = choose("--placer", asked.placer, PLACERS)
+    placer, way = choose("--placer", asked.placer, PLACERS), choose("--router", asked.router, ROUTERS)
     for option, value, most in (("--freq", asked.freq, _MAX_FREQ), ("--minutes", asked.minutes, _MAX_MINUTES)):
         if not 0 < value <= most:
             raise UsageError(f"{option} must be a number above 0 and at most {most}, not {value:g}")
@@ -180,7 +183,10 @@ def _routing(asked: RoutingOptions, seeds: Iterable[int], target: Target) -> lis
         return []
     if placer not in router.placers:
         raise UsageError(f"--placer {placer}: {router.name} has only {', '.join(router.placers)}")
-    return [options_for(target, freq=asked.freq, seed=seed, minutes=asked.minutes, placer=placer) for seed in seeds]
+    if way != ROUTERS[0] and target.family.name != "ecp5":
+        raise UsageError(f"--router {way}: {router.name} chooses its router itself")
+    return [options_for(target, freq=asked.freq, seed=seed, minutes=asked.minutes, placer=placer, router=way)
+            for seed in seeds]
 
 
 def _committed(unit: str, config: SmConfig) -> UnitRow:

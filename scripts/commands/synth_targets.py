@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["DeviceOptions", "as_json", "targets_of"]
 
 #: Options of a family that nextpnr places and routes.
-_OF_ROUTING = ("freq", "seed", "seeds", "minutes", "placer")
+_OF_ROUTING = ("freq", "seed", "seeds", "minutes", "placer", "router")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -256,7 +256,8 @@ MISTAKES = [
     (("--set", "threads=33"), "between 1 and 32, not 33 (the nearest is 32)"),
     (("--set", "load_parts=-5"), "not -5 (the nearest is 2)"),
     (("--config", "{probe = 1}"), "--config my.toml: probe must be True or False, not 1"),
-    (("--preset", "TYNI"), "--preset: unknown name 'TYNI' (did you mean TINY?): use TINY, BASE, MID, PAPER, ULX3S, NANO"),
+    (("--preset", "TYNI"),
+     "--preset: unknown name 'TYNI' (did you mean TINY?): use TINY, BASE, MID, PAPER, ULX3S, NANO"),
 ]
 
 

@@ -20,8 +20,8 @@ from .families import DEFAULT_FAMILY, FAMILIES, Target
 from .tools import LOGS, SynthesisError, ToolTimeout, cached, tool, wheel_version, yosys
 from .wrapper import INNER, RAMS, Registered
 
-__all__ = ["PLACERS", "TOP", "Options", "Routed", "mapping", "netlist", "options_for", "place_and_route", "rtlil_of",
-           "rtlil_text"]
+__all__ = ["PLACERS", "ROUTERS", "TOP", "Options", "Routed", "mapping", "netlist", "options_for", "place_and_route",
+           "rtlil_of", "rtlil_text"]
 
 #: The top module for synthesis: the wrapper of the unit.
 TOP = "top"
@@ -65,6 +65,8 @@ _PIN_FILE = "pins.lpf"
 #: nextpnr's placers, the default first. ``static`` moves all cells at once, which gives shorter wires in a large
 #: design with many block RAMs.
 PLACERS = ("heap", "static")
+#: nextpnr's routers, the default first. ``router2`` lets nets share wires at first and then negotiates.
+ROUTERS = ("router1", "router2")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,6 +87,8 @@ class Options:
     minutes: float = 30.0
     #: nextpnr's placer: one of :data:`PLACERS`.
     placer: str = "heap"
+    #: nextpnr's router for ECP5: one of :data:`ROUTERS`.
+    router: str = "router1"
     #: The device, as nextpnr names it; for ECP5 12k, 25k, 45k, 85k, um-25k, ..., um5g-85k.
     device: str = "85k"
     package: str = "CABGA756"
@@ -170,6 +174,7 @@ def _arguments(options: Options) -> list[str]:
         *(["--textcfg", _TEXTCFG] if options.textcfg else []),
         # An option at its default is omitted, so that results cached before it existed remain valid.
         *(["--placer", options.placer] if options.placer != PLACERS[0] else []),
+        *(["--router", options.router] if options.router != ROUTERS[0] else []),
     ]
 
 
