@@ -168,7 +168,7 @@ def agrees(folder, bus, output, own):
 @needs_icarus
 @on("TINY")
 @pytest.mark.more
-@pytest.mark.parametrize("bus", BUSES)
+@pytest.mark.parametrize("bus", ["line", *(pytest.param(bus, marks=pytest.mark.long) for bus in BUSES[1:])])
 def test_the_testbench_on_icarus(bus, tmp_path):
     """Kernel and console; a fault, the cycle limit and an exit code end it with another status."""
     export = write_export(tmp_path / "export", bus)
