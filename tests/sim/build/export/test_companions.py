@@ -84,7 +84,7 @@ def values_in(text):
 
 def on_icarus(folder, image, *more):
     """Status and output of the testbench."""
-    call("iverilog", "-g2005", "-Wall", "-Wno-timescale", "-o", "sim", "-s", "metronome_sm_tb", "metronome_sm_tb.v",
+    call("iverilog", "-g2005", "-Wall", "-o", "sim", "-s", "metronome_sm_tb", "metronome_sm_tb.v",
          "metronome_sm.v", cwd=folder)
     done = subprocess.run(["vvp", "-n", "sim", f"+image={image}", *more], cwd=folder, capture_output=True, text=True,
                           check=False)
