@@ -84,7 +84,7 @@ def values_in(text):
 
 def on_icarus(folder, image, *more):
     """Status and output of the testbench."""
-    call("iverilog", "-g2005", "-Wall", "-Wno-timescale", "-o", "sim", "-s", "metronome_sm_tb", "metronome_sm_tb.v",
+    call("iverilog", "-g2005", "-Wall", "-o", "sim", "-s", "metronome_sm_tb", "metronome_sm_tb.v",
          "metronome_sm.v", cwd=folder)
     done = subprocess.run(["vvp", "-n", "sim", f"+image={image}", *more], cwd=folder, capture_output=True, text=True,
                           check=False)
@@ -168,7 +168,7 @@ def agrees(folder, bus, output, own):
 @needs_icarus
 @on("TINY")
 @pytest.mark.more
-@pytest.mark.parametrize("bus", BUSES)
+@pytest.mark.parametrize("bus", ["line", *(pytest.param(bus, marks=pytest.mark.long) for bus in BUSES[1:])])
 def test_the_testbench_on_icarus(bus, tmp_path):
     """Kernel and console; a fault, the cycle limit and an exit code end it with another status."""
     export = write_export(tmp_path / "export", bus)
