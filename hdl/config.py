@@ -95,7 +95,12 @@ class SmConfig:
         unit="lines",
     )
 
-    # Latency of each unit (design.md section 4).
+    # The back end (design.md section 4).
+    issue_latency: int = setting(
+        2, "from an instruction's selection to stage X; 3: with a register between register file and units",
+        unit="cycles",
+    )
+    # Latency of each unit.
     latency_alu: int = setting(1, "integer arithmetic, branches and jumps; only 1 is built", unit="cycles")
     latency_mul: int = setting(4, "multiplications", unit="cycles")
     latency_div: int = setting(34, "divisions; not pipelined", unit="cycles")
@@ -185,6 +190,7 @@ class SmConfig:
         checks.require_channels(
             self.channel_depth, self.threads, (*self.policies, *self.fetch_policies), ordered=self.ordered,
         )
+        require(self.issue_latency in (2, 3), "issue_latency", "2 or 3", self.issue_latency)
         require(self.latency_alu == 1, "latency_alu", "1", self.latency_alu)
         require(self.latency_csr == 1, "latency_csr", "1", self.latency_csr)
         require(self.latency_simt == 1, "latency_simt", "1", self.latency_simt)
@@ -231,6 +237,16 @@ class SmConfig:
     def buffer_depth(self) -> int:
         """Instruction-buffer slots per warp: d = t_F + 1 (Crouzet 2024, section IV-B1)."""
         return self.fetch_latency + 1
+
+    @property
+    def operand_register(self) -> bool:
+        """Whether there is a register between the register file and the units."""
+        return self.issue_latency > 2
+
+    @property
+    def resolve_latency(self) -> int:
+        """R: cycles from the selection of a branch or SIMT instruction to its redirect (design.md section 3)."""
+        return self.issue_latency + 1
 
     @property
     def warp_bits(self) -> int:

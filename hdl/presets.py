@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .config import SmConfig
 
-__all__ = ["BASE", "MID", "PAPER", "PRESETS", "TINY", "ULX3S"]
+__all__ = ["BASE", "MID", "PAPER", "PIPELINES", "PRESETS", "TINY", "ULX3S"]
 
 # Few warps do not fill buffers sized for many, nor our kernels 4 KiB of I-cache: MID's values save no cycle here.
 TINY = SmConfig(warps=2, threads=2, icache_bytes=4096, dcache_mshrs=4, load_parts=8, store_buffer=8)
@@ -19,3 +19,10 @@ ULX3S = SmConfig(
 PAPER = SmConfig(warps=32, threads=32, load_parts=32)
 
 PRESETS: dict[str, SmConfig] = {"TINY": TINY, "BASE": BASE, "MID": MID, "PAPER": PAPER, "ULX3S": ULX3S}
+
+#: Pipelines: fields that replace those of a preset. The figures of the papers are measured with ``classic``. ``fpga``
+#: takes more cycles, where those of a chip would otherwise be longer (docs/fpga.md).
+PIPELINES: dict[str, dict[str, int]] = {
+    "classic": {},
+    "fpga": {"issue_latency": 3, "latency_fma": 6, "latency_fdiv": 17},
+}

@@ -126,7 +126,7 @@ class Sm(Component):
             compute.add_lane.eq(control.add_lane),
             issue.result.eq(compute.result),
             control.x.eq(issue.operands),
-            control.peek_warp.eq(issue.reading_warp),
+            control.peek_warp.eq(issue.next_warp),
             control.raise_valid.eq(issue.flags_valid),
             control.raised_warp.eq(issue.flags_warp),
             control.raised.eq(compute.flags),

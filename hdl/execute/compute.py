@@ -30,7 +30,7 @@ _FLOAT = (Unit.FMA, Unit.FCVT, Unit.FDIV)
 class ComputeUnits(Component):
     """The integer and floating-point units over all lanes.
 
-    An instruction in stage X in t+2 has its result in W = t+2 plus its unit's latency, and only then. Pipelined units
+    An instruction has its result its unit's latency after stage X, in W, and only then. Pipelined units
     take one instruction a cycle; DIV and FDIV may get none while they are busy (see their contracts). Reset abandons
     operations in progress. The results of inactive lanes are undefined.
     """
@@ -38,7 +38,7 @@ class ComputeUnits(Component):
     def __init__(self, config: SmConfig) -> None:
         self._config = config
         super().__init__({
-            #: The instruction in stage X (cycle t+2); it starts the unit that it names, if it is of one of these.
+            #: The instruction in stage X; it starts the unit that it names, if it is of one of these.
             "x": In(operands_layout(config)),
             "rm": In(3),  # rounding mode of `x`, never the dynamic one; in the cycle of `x`
             "write_unit": In(Unit),  # in cycle W: the unit of the instruction that writes now

@@ -11,18 +11,15 @@ from ..layouts.events import control_event_layout
 from ..layouts.execute import fault_layout, operands_layout, order_layout
 from ..layouts.signatures import flow_signature
 from ..lib.component import Component
-from ..lib.onehot import highest_one, select
+from ..lib.onehot import highest_one, one_hot, select
 from .branch import BranchLanes
 from .csr import CsrUnit
 from .simt.control import SimtControl
 
-__all__ = ["RESOLVE", "ControlUnit"]
+__all__ = ["ControlUnit"]
 
 #: ``rm`` of an instruction that takes its rounding mode from frm; 5 and 6 are reserved (RISC-V, chapter F).
 _DYNAMIC, _LAST_MODE = 7, 4
-
-#: R: cycles from the selection of a branch or SIMT instruction to its resolution (design.md section 3).
-RESOLVE = 3
 
 _SYSTEM_FAULTS = {
     SystemOp.ECALL: FaultCause.ENVIRONMENT_CALL,
@@ -32,7 +29,7 @@ _SYSTEM_FAULTS = {
 
 
 class ControlUnit(Component):
-    """Executes the units BRANCH, SIMT, CSR and SYSTEM for the instruction in stage X (``x``, cycle t+2).
+    """Executes the units BRANCH, SIMT, CSR and SYSTEM for the instruction in stage X (``x``).
 
     A scalar taken from a warp is that of its leader, the highest active lane, except CSR write data (lane 0). One
     instruction a cycle; ``result`` is for stage W, one cycle later. A faulting instruction changes nothing. Reset: no
@@ -49,21 +46,22 @@ class ControlUnit(Component):
             "start": In(1),  # launch, one cycle
             "start_pc": In(32),  # with ``start``: the first pc of warp 0
             "argument": In(32),  # with ``start``: the value of mscratch
-            "peek_warp": In(config.warp_bits),  # in t+1: the warp whose instruction will be in X
-            "x": In(operands_layout(config)),  # in X (t+2): the instruction
+            "peek_warp": In(config.warp_bits),  # the warp whose instruction will be in X in the next cycle
+            "x": In(operands_layout(config)),  # in X: the instruction
             "reads_csr": Out(1),  # in X: the instruction accesses a CSR
             "counter_index": Out(range(len(counter_places()))),  # in X: the counter that it reads, if it reads one
             "counter_value": In(COUNTER_BITS),  # in X: its value, from the observer
             "raise_valid": In(1),  # in W: an instruction of the FPU raises its flags (:class:`hdl.execute.csr.CsrUnit`)
             "raised_warp": In(config.warp_bits),  # in W: the warp of that instruction
             "raised": In(5),  # in W: the flags raised
-            #: The outcome of a branch or jump is known in t+R = t+3, with a redirect if the fetch was wrong. The same
-            #: applies to a join, a fence.i, and the warp's end. A jal that fetch has followed does not resolve.
+            #: The outcome of a branch or jump is known in t+R, the cycle after X, with a redirect if the fetch was
+            #: wrong. The same applies to a join, a fence.i, and the warp's end. A jal that fetch has followed does not
+            #: resolve. With an operand register, an outcome without a redirect is a ``release`` in X.
             "flow": Out(flow_signature(config)),
             "fault_valid": Out(1),  # in X, combinational: the instruction faults and changes nothing
             "fault": Out(fault_layout(config)),  # in X: the fault; with ``fault_valid``
-            "result": Out(32),  # in t+3: the value for rd
-            "add_lane": Out(1),  # in t+3: each lane adds its number to ``result``
+            "result": Out(32),  # in the cycle after X: the value for rd
+            "add_lane": Out(1),  # likewise: each lane adds its number to ``result``
             "rm": Out(3),  # in X, combinational: the rounding mode of an instruction of the FPU; a reserved one faults
             "event": Out(control_event_layout(config)),  # this cycle, for observers
         })
@@ -123,7 +121,6 @@ class ControlUnit(Component):
             self.flow.masks.eq(simt.masks), self.flow.active.eq(simt.active), self.flow.waiting.eq(simt.waiting),
             self.flow.activation.eq(simt.activation),
         ]
-        m.d.sync += self.flow.release.eq(simt.release)
         return simt
 
     def _csr(self, m: Module) -> CsrUnit:
@@ -238,7 +235,16 @@ class ControlUnit(Component):
     def _resolve(self, m: Module, simt: SimtControl) -> None:
         x = self.x
         control = x.valid & x.entry.decoded.info.control
-        m.d.sync += self.flow.resolution.valid.eq(control & ~self._waits & ~self.fault_valid)
+        resolves = Signal()
+        m.d.comb += resolves.eq(control & ~self._waits & ~self.fault_valid)
+        if self._config.operand_register:
+            # The warp whose bar or branch is over in X is not released again one cycle later, with the others.
+            released, onward = Signal(self._config.warps), Signal(self._config.warps)
+            m.d.comb += onward.eq(Mux(resolves & ~self._redirect, one_hot(x.warp, self._config.warps), 0))
+            m.d.sync += [released.eq(simt.release & ~onward), self.flow.resolution.valid.eq(resolves & self._redirect)]
+            m.d.comb += self.flow.release.eq(released | onward)
+        else:
+            m.d.sync += [self.flow.release.eq(simt.release), self.flow.resolution.valid.eq(resolves)]
         with m.If(control):
             m.d.sync += [
                 self.flow.resolution.warp.eq(x.warp),

@@ -13,7 +13,7 @@ from ..layouts.signatures import flow_signature, selection_signature
 from ..lib.component import Component
 from .operands import OperandStage
 from .scoreboard import Scoreboard
-from .writeback import ISSUE_TO_EXECUTE, UNPIPELINED, WritebackSchedule, WritebackStage, takes_slot
+from .writeback import UNPIPELINED, WritebackSchedule, WritebackStage, takes_slot
 
 __all__ = ["IssueStage"]
 
@@ -21,10 +21,10 @@ __all__ = ["IssueStage"]
 class IssueStage(Component):
     """Judges each warp's head, reads the operands of the selected instruction, and writes results back.
 
-    An instruction is selected in t, read in R (t+1), executed from X (t+2) on, and writes in W, 2 cycles plus its
-    unit's latency after t. One can be selected in every cycle. A dependent instruction can be selected in W: the
-    overhead beyond the latency is always 2 cycles. Reset: nothing in flight, nothing pending. ``event.clash`` may never
-    be 1.
+    An instruction is selected in t, read in R (t+1), executed from X on, ``issue_latency`` cycles after t, and writes
+    in W, X plus its unit's latency. One can be selected in every cycle. A dependent instruction can be selected 2
+    cycles plus the latency after t; one that depends on a load can be selected in the load's W. Reset: nothing in
+    flight, nothing pending. ``event.clash`` may never be 1.
     """
 
     def __init__(self, config: SmConfig) -> None:
@@ -40,8 +40,8 @@ class IssueStage(Component):
             **ordering,
             "selection": In(selection_signature(config)),  # from the front end
             "flow": In(flow_signature(config)),  # from the control unit: thread masks, read in R (t+1)
-            "reading_warp": Out(config.warp_bits),  # in R: the warp of the instruction
-            "operands": Out(operands_layout(config)),  # in X (t+2): the instruction, its sources and its thread mask
+            "next_warp": Out(config.warp_bits),  # the warp of the instruction that is in X in the next cycle
+            "operands": Out(operands_layout(config)),  # in X: the instruction, its sources and its thread mask
             "kill": In(1),  # in X: the instruction faults and writes nothing
             "halt": In(1),  # the SM has stopped at a fault: the instruction in X has no effect
             "lsu_cancel": Out(1),  # in X: `halt` has cancelled a load or store that `lsu_take` announced to the LSU
@@ -103,7 +103,7 @@ class IssueStage(Component):
 
     def _order(self, m: Module, issued: Signal, scoreboard: Scoreboard) -> None:
         """Track accesses to mregion: the LSU learns of one only in X, so until then the next one is held back here."""
-        info, on_its_way = self.selection.info, Signal(ISSUE_TO_EXECUTE)
+        info, on_its_way = self.selection.info, Signal(self._config.issue_latency)
         m.d.sync += on_its_way.eq(Cat(issued & info.drain & info.fence, on_its_way))
         m.d.comb += [
             scoreboard.room.eq(self.lsu_room),
@@ -129,24 +129,31 @@ class IssueStage(Component):
             operands.selected_warp.eq(self.selection.warp),
             operands.entry.eq(self.selection.entry),
             operands.masks.eq(self.flow.masks),
-            self.reading_warp.eq(operands.reading_warp),
+            self.next_warp.eq(operands.next_warp),
             self.operands.eq(x),
             operands.halt.eq(self.halt),
             self.lsu_cancel.eq(operands.cancelled & (info.unit == Unit.LSU)),
+            schedule.enter.eq(operands.read.valid & takes_slot(operands.read.entry.decoded.info)),
             schedule.execute.eq((x.valid | operands.cancelled) & takes_slot(info)),
-            schedule.execute_meta.warp.eq(x.warp),
-            schedule.execute_meta.rd.eq(info.rd),
-            schedule.execute_meta.writes.eq(info.writes_rd),
-            schedule.execute_meta.mask.eq(x.mask),
             schedule.execute_meta.kill.eq(self.kill | operands.cancelled),
-            schedule.execute_meta.unit.eq(info.unit),
         ]
+        for meta, stage in ((schedule.enter_meta, operands.read), (schedule.execute_meta, x)):
+            info = stage.entry.decoded.info
+            m.d.comb += [
+                meta.warp.eq(stage.warp),
+                meta.rd.eq(info.rd),
+                meta.writes.eq(info.writes_rd),
+                meta.mask.eq(stage.mask),
+                meta.unit.eq(info.unit),
+            ]
 
     def _write(self, m: Module, scoreboard: Scoreboard, schedule: WritebackSchedule,
                writeback: WritebackStage) -> None:
         connect(m, flipped(self.load), writeback.load)
         connect(m, schedule.out, writeback.schedule)
         connect(m, writeback.release, scoreboard.release)
+        if self._config.operand_register:
+            connect(m, writeback.release_load, scoreboard.release_load)
         m.d.comb += [
             self.write_unit.eq(schedule.out.due_meta.unit),
             writeback.result.eq(self.result),

@@ -27,9 +27,9 @@ class RegisterFile(Component):
         super().__init__({
             "warp": In(config.warp_bits),  # whose registers are read; in R (t+1)
             "decoded": In(Decoded),  # which ones; in R
-            "rs1": Out(lanes),  # in X (t+2); 0 where the instruction has no such source
-            "rs2": Out(lanes),  # in X; 0 where the instruction has no such source
-            #: In X; where the instruction has no such source it keeps its value, so that later logic does not toggle.
+            "rs1": Out(lanes),  # in t+2; 0 where the instruction has no such source
+            "rs2": Out(lanes),  # in t+2; 0 where the instruction has no such source
+            #: In t+2; where the instruction has no such source it keeps its value, so that later logic does not toggle.
             "rs3": Out(lanes),
             #: The register write of this cycle (W): the values of the lanes in its mask; x0 may not be written.
             "write": In(write_event_layout(config)),

@@ -1,5 +1,8 @@
 """The registers that wait for a result, and hence the warps whose heads are ready."""
 
+from functools import reduce
+from operator import and_, xor
+
 from amaranth.hdl import Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
@@ -12,7 +15,7 @@ from ..layouts.counters import REASON_BITS, StallReason
 from ..layouts.decoded import IssueInfo
 from ..lib.component import Component
 from ..lib.onehot import one_hot
-from .writeback import ISSUE_TO_EXECUTE, release_signature, takes_slot
+from .writeback import load_release_signature, release_signature, takes_slot
 
 __all__ = ["REGISTERS", "Scoreboard"]
 
@@ -32,8 +35,8 @@ class Scoreboard(Component):
     open. Any number of instructions that raise flags and write no register may be in flight; only an access to fcsr
     waits for them.
 
-    ``ready`` and ``reason`` are combinational. One claim and one release a cycle; a register that is claimed may not be
-    pending. Reset: nothing pending.
+    ``ready`` and ``reason`` are combinational. One claim and one release on each port a cycle; a register that is
+    claimed may not be pending. Reset: nothing pending.
     """
 
     def __init__(self, config: SmConfig) -> None:
@@ -59,6 +62,7 @@ class Scoreboard(Component):
             #: One-hot: the warp whose head is selected now, raises flags and writes no register.
             "claim_flags": In(config.warps),
             "release": In(release_signature(config)),  # from the writeback
+            **({"release_load": In(load_release_signature(config))} if config.operand_register else {}),
             #: The warps whose head may be selected now; a NOP is ready regardless (the front end handles it).
             "ready": Out(config.warps),
             #: Why a head is not ready, a StallReason; NONE when it is.
@@ -69,25 +73,31 @@ class Scoreboard(Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
+        ports = [self.release, self.release_load] if self._config.operand_register else [self.release]
         for w in range(self._config.warps):
-            released = self.release.warp == w
-            waits, loads = self._hazards(m, w, self.release.valid & released)
-            self._count(m, w, (self.release.valid | self.release.flags) & released)
+            releases = [(port.valid & (port.warp == w), port.register) for port in ports]
+            waits, loads = self._hazards(m, w, releases)
+            own = self.release.flags & (self.release.warp == w)
+            self._count(m, w, [releases[0][0] | own, *(valid for valid, _ in releases[1:])])
             self._judge(m, w, waits, loads)
         return m
 
-    def _hazards(self, m: Module, w: int, release: Value) -> tuple[Value, Value]:
+    def _hazards(self, m: Module, w: int, releases: list[tuple[Value, Value]]) -> tuple[Value, Value]:
         """The registers of one head that are pending, a bit each, and those of them that wait for a load.
 
-        A register is pending if its bits in two memories differ: a claim inverts one, a release the other, so that each
-        memory has one write port. Their words hold the bits of several registers, so writing a bit requires reading its
-        word first; for a claim, the head's own reads of rd do that. A reset cannot clear a memory: a flip-flop per word
-        records whether it was claimed since, and the first claim makes the two words equal.
+        A register is pending if an odd number of its bits in the memories is set: a claim inverts one, a release on
+        each port another one, so that each memory has one write port. Their words hold the bits of several registers,
+        so writing a bit requires reading its word first; for a claim, the head's own reads of rd do that. A reset
+        cannot clear a memory: a flip-flop per word records whether it was claimed since, and the first claim makes the
+        number even.
+
+        ``releases``: for each port, whether it releases a register of this warp, and which one.
         """
         head = self.heads[w]
+        released = [f"released{port}" if port else "released" for port in range(len(releases))]
         memories = {
             # The last claim of each register (1: a load or store): it counts while the register is pending.
-            name: Memory(shape=_WORD, depth=REGISTERS // _WORD, init=[]) for name in ("claimed", "released", "by_load")
+            name: Memory(shape=_WORD, depth=REGISTERS // _WORD, init=[]) for name in ("claimed", *released, "by_load")
         }
         writes = {}
         for name, memory in memories.items():
@@ -105,39 +115,44 @@ class Scoreboard(Component):
         waits, loads = Signal(len(registers), name=f"waits_{w}"), Signal(len(registers), name=f"loads_{w}")
         for number, (used, register) in enumerate(registers):
             words = {name: word(name, register) for name in memories}
-            differs = (words["claimed"] ^ words["released"]).bit_select(register[:_BIT_BITS], 1)
+            even = reduce(xor, (words[name] for name in released))
+            differs = (words["claimed"] ^ even).bit_select(register[:_BIT_BITS], 1)
             known = in_use.bit_select(register[_BIT_BITS:], 1)
             m.d.comb += [
                 waits[number].eq(used & known & differs),
                 loads[number].eq(waits[number] & words["by_load"].bit_select(register[:_BIT_BITS], 1)),
             ]
-        # `words` and `known` are those of rd.
+        # `words`, `even` and `known` are those of rd.
         bit = one_hot(head.rd[:_BIT_BITS], _WORD)
         with m.If(self.claim[w]):
             m.d.sync += in_use.eq(in_use | one_hot(head.rd[_BIT_BITS:], len(in_use)))
         m.d.comb += [
-            writes["claimed"].data.eq(Mux(known, words["claimed"], words["released"]) ^ bit),
+            writes["claimed"].data.eq(Mux(known, words["claimed"], even) ^ bit),
             writes["by_load"].data.eq(Mux(head.unit == Unit.LSU, words["by_load"] | bit, words["by_load"] & ~bit)),
-            writes["released"].addr.eq(self.release.register[_BIT_BITS:]),
-            writes["released"].data.eq(
-                word("released", self.release.register) ^ one_hot(self.release.register[:_BIT_BITS], _WORD)
-            ),
-            writes["released"].en.eq(release),
         ]
+        for name, (valid, register) in zip(released, releases, strict=True):
+            m.d.comb += [
+                writes[name].addr.eq(register[_BIT_BITS:]),
+                writes[name].data.eq(word(name, register) ^ one_hot(register[:_BIT_BITS], _WORD)),
+                writes[name].en.eq(valid),
+            ]
         for name in ("claimed", "by_load"):
             m.d.comb += [writes[name].addr.eq(head.rd[_BIT_BITS:]), writes[name].en.eq(self.claim[w])]
         return waits, loads
 
-    def _count(self, m: Module, w: int, released: Value) -> None:
+    def _count(self, m: Module, w: int, releases: list[Value]) -> None:
         """Count a warp's pending registers, and its instructions in flight that raise flags and write no register."""
         # One is selected a cycle, and each of the latter is released within its unit's latency and 2.
-        flags = ISSUE_TO_EXECUTE + max(unit_latencies(self._config)[unit] for unit in FLOAT_UNITS)
+        flags = 2 + max(unit_latencies(self._config)[unit] for unit in FLOAT_UNITS)
         count = Signal(range(REGISTERS + flags), name=f"under_way_{w}")
         claimed = self.claim[w] | self.claim_flags[w]
-        with m.If(claimed & ~released):
+        one, two = (reduce(xor, releases), reduce(and_, releases)) if releases[1:] else (releases[0], Const(0, 1))
+        with m.If(claimed & ~(one | two)):
             m.d.sync += count.eq(count + 1)
-        with m.Elif(~claimed & released):
+        with m.Elif((~claimed & one) | (claimed & two)):
             m.d.sync += count.eq(count - 1)
+        with m.Elif(~claimed & two):
+            m.d.sync += count.eq(count - 2)
         m.d.comb += self.pending_any[w].eq(count.any())
 
     def _judge(self, m: Module, w: int, waits: Value, loads: Value) -> None:

@@ -11,10 +11,8 @@ from ..layouts.events import write_event_layout
 from ..layouts.execute import writeback_layout
 from ..lib.component import Component
 
-__all__ = ["ISSUE_TO_EXECUTE", "UNPIPELINED", "WritebackSchedule", "WritebackStage", "release_signature", "takes_slot"]
-
-#: Cycles from selection to stage X, where the operands are.
-ISSUE_TO_EXECUTE = 2
+__all__ = ["UNPIPELINED", "WritebackSchedule", "WritebackStage", "load_release_signature", "release_signature",
+           "takes_slot"]
 
 #: Units that take one operation at a time: each keeps its own class waiting, and nothing else.
 UNPIPELINED = (Unit.DIV, Unit.FDIV)
@@ -37,11 +35,12 @@ def _meta_layout(config: SmConfig) -> data.StructLayout:
 
 
 def schedule_signature(config: SmConfig) -> wiring.Signature:
-    """The fixed-latency results that are due now and in the next cycle, seen from the schedule."""
+    """The fixed-latency results that are due now and soon, seen from the schedule."""
     meta = _meta_layout(config)
     return wiring.Signature({
         "load_free": Out(1),  # no result is written in the next cycle: a load may be
-        "early": Out(1),  # a result is written in the next cycle
+        #: A result is written in the next cycle, or with an operand register (which forwards it) in the one after.
+        "early": Out(1),
         "early_meta": Out(meta),  # whose; with `early`
         "due": Out(1),  # a result is written in this cycle (W)
         "due_meta": Out(meta),  # whose; with `due`
@@ -49,11 +48,23 @@ def schedule_signature(config: SmConfig) -> wiring.Signature:
 
 
 def release_signature(config: SmConfig) -> wiring.Signature:
-    """The hazard that ends for instructions selected in the next cycle, seen from the writeback."""
+    """The hazard that ends for instructions selected in the next cycle, seen from the writeback.
+
+    With an operand register, loads have a port of their own (:func:`load_release_signature`).
+    """
     return wiring.Signature({
-        "valid": Out(1),  # a register is written for the last time by its instruction in the next cycle
+        "valid": Out(1),  # an instruction writes its register for the last time, early enough for those
         "flags": Out(1),  # the same of an instruction that raises flags and writes no register; never with `valid`
         "warp": Out(config.warp_bits),  # whose; with either
+        "register": Out(6),  # which register; with `valid`
+    })
+
+
+def load_release_signature(config: SmConfig) -> wiring.Signature:
+    """The end of a load's hazard for instructions selected in the next cycle, seen from the writeback."""
+    return wiring.Signature({
+        "valid": Out(1),  # a load writes its register for the last time in the next cycle
+        "warp": Out(config.warp_bits),  # whose; with `valid`
         "register": Out(6),  # which register; with `valid`
     })
 
@@ -61,8 +72,9 @@ def release_signature(config: SmConfig) -> wiring.Signature:
 class WritebackSchedule(Component):
     """Reserves writeback cycles and carries each result's record to its cycle W.
 
-    An instruction selected in t on a unit of latency L is in stage X in t+2 and writes in W = t+2+L; a dependent
-    instruction can be selected in W: latency + 2. One reservation a cycle. Reset: nothing is reserved.
+    An instruction selected in t on a unit of latency L is in stage X in t+``issue_latency`` and writes L cycles later,
+    in W. A dependent instruction can be selected in t+2+L: in W, or with an operand register, which forwards the value,
+    in W-1. One reservation a cycle. Reset: nothing is reserved.
     """
 
     def __init__(self, config: SmConfig) -> None:
@@ -72,9 +84,10 @@ class WritebackSchedule(Component):
             "slot_free": Out(len(Unit)),  # by Unit: cycle W of an instruction selected now is still free
             "reserve": In(1),  # an instruction that writes in a fixed cycle is selected now (t)
             "reserve_unit": In(Unit),  # its unit, whose `slot_free` must be set
-            "execute": In(1),  # an instruction with a reserved slot is in stage X (t+2)
-            #: Data of its result; ``writes`` 0: flags only; ``kill`` (a fault): the slot passes unused.
-            "execute_meta": In(meta),
+            "enter": In(1),  # an instruction with a reserved slot was selected two cycles ago (t+2)
+            "enter_meta": In(meta),  # data of its result, with ``writes`` 0: flags only; ``kill`` is ignored
+            "execute": In(1),  # an instruction with a reserved slot is in stage X
+            "execute_meta": In(meta),  # the same data, with ``kill`` (a fault): the slot passes unused
             "out": Out(schedule_signature(config)),  # the writeback that is due
             "clash": Out(1),  # two results in one slot: may never happen
             "busy": Out(1),  # some result is still to be written
@@ -84,19 +97,20 @@ class WritebackSchedule(Component):
         m = Module()
         config = self._config
         latencies = unit_latencies(config)
-        last = ISSUE_TO_EXECUTE + max(latencies.values())
+        to_execute = config.issue_latency
+        last = to_execute + max(latencies.values())
         # reserved[k]: a result is written k cycles from now; slow[unit][k]: by this unit, which keeps its own record.
         reserved = Signal(last + 1)
         taken = Signal(last + 1)
-        slow = {unit: Signal(ISSUE_TO_EXECUTE + latencies[unit], name=f"slow_{unit.name}") for unit in UNPIPELINED}
+        slow = {unit: Signal(to_execute + latencies[unit], name=f"slow_{unit.name}") for unit in UNPIPELINED}
         with m.Switch(self.reserve_unit):
             for unit, latency in latencies.items():
                 with m.Case(unit):
-                    m.d.comb += taken.eq(Mux(self.reserve, 1 << (ISSUE_TO_EXECUTE + latency), 0))
+                    m.d.comb += taken.eq(Mux(self.reserve, 1 << (to_execute + latency), 0))
         m.d.sync += reserved.eq((reserved | taken) >> 1)
         for unit, left in slow.items():
             m.d.sync += left.eq(Cat(left, self.reserve & (self.reserve_unit == unit))[1:])
-        free = {unit: ~reserved[ISSUE_TO_EXECUTE + latency] for unit, latency in latencies.items()}
+        free = {unit: ~reserved[to_execute + latency] for unit, latency in latencies.items()}
         m.d.comb += [
             self.slot_free.eq(Cat(free.get(unit, 1) for unit in Unit)),
             self.clash.eq((reserved & taken).any()),
@@ -110,23 +124,26 @@ class WritebackSchedule(Component):
                slow: dict[Unit, Signal]) -> None:
         """A short pipe indexed by the cycles left for pipelined units, one record for each of the others."""
         meta = _meta_layout(self._config)
+        ahead = 1 + self._config.operand_register  # cycles from the release of a register to its write
         depth = max(latency for unit, latency in latencies.items() if unit not in slow)
-        pipe = [Signal(meta, name=f"pipe_{left}") for left in range(depth + 1)]
-        entering = {
-            left: self.execute & Cat(
-                self.execute_meta.unit == unit for unit, latency in latencies.items()
-                if latency == left and unit not in slow
-            ).any()
-            for left in range(1, depth + 1)
-        }
-        now = [pipe[0]] + [
-            Mux(entering[left], self.execute_meta.as_value(), pipe[left].as_value()) for left in range(1, depth + 1)
-        ]
-        for left in range(depth):
-            m.d.sync += pipe[left].eq(now[left + 1])
+        pipe = [Signal(meta, name=f"pipe_{left}") for left in range(depth + ahead)]
+
+        def of_latency(record: data.View, latency: int) -> Value:
+            units = [unit for unit, own in latencies.items() if own == latency and unit not in slow]
+            return Cat(record.unit == unit for unit in units).any()
+
+        for left in range(1, depth + ahead):
+            # The record of an instruction of this latency enters here; a fault, known in X, marks it.
+            latency = left + 1 - ahead
+            enters = self.enter & of_latency(self.enter_meta, latency)
+            faults = self.execute & self.execute_meta.kill & of_latency(self.execute_meta, left)
+            now = Signal(meta, name=f"now_{left}")
+            m.d.comb += now.eq(Mux(enters, self.enter_meta.as_value(), pipe[left].as_value()))
+            m.d.sync += [pipe[left - 1].eq(now), pipe[left - 1].kill.eq((now.kill & ~enters) | faults)]
+            if left == ahead:
+                m.d.comb += self.out.early_meta.eq(now)
         m.d.comb += [
-            self.out.early.eq(reserved[1]),
-            self.out.early_meta.eq(now[1]),
+            self.out.early.eq(reserved[ahead]),
             self.out.due.eq(reserved[0]),
             self.out.due_meta.eq(pipe[0]),
         ]
@@ -134,7 +151,7 @@ class WritebackSchedule(Component):
             record = Signal(meta, name=f"record_{unit.name}")
             with m.If(self.execute & (self.execute_meta.unit == unit)):
                 m.d.sync += record.eq(self.execute_meta)
-            with m.If(count[1]):
+            with m.If(count[ahead]):
                 m.d.comb += self.out.early_meta.eq(record)
             with m.If(count[0]):
                 m.d.comb += self.out.due_meta.eq(record)
@@ -155,6 +172,7 @@ class WritebackStage(Component):
             "load": In(stream.Signature(writeback_layout(config))),
             "result": In(data.ArrayLayout(32, config.threads)),  # with ``schedule.due``: the values
             "release": Out(release_signature(config)),  # for the scoreboard
+            **({"release_load": Out(load_release_signature(config))} if config.operand_register else {}),
             "flags_valid": Out(1),  # an instruction of the FPU raises its flags in this cycle (W)
             "flags_warp": Out(config.warp_bits),  # whose; with `flags_valid`
             "write": Out(write_event_layout(config)),  # the register write of this cycle; without lanes writes nothing
@@ -172,18 +190,18 @@ class WritebackStage(Component):
         m.d.comb += self.busy.eq(load_valid)
         with m.If(taken):
             m.d.sync += load.eq(self.load.payload)
+        loads = self.release_load if self._config.operand_register else self.release
+        m.d.comb += [
+            loads.valid.eq(taken & self.load.payload.last),
+            loads.warp.eq(self.load.payload.warp),
+            loads.register.eq(self.load.payload.rd),
+        ]
         with m.If(schedule.early):
             m.d.comb += [
                 self.release.valid.eq(schedule.early_meta.writes),
                 self.release.flags.eq(~schedule.early_meta.writes),
                 self.release.warp.eq(schedule.early_meta.warp),
                 self.release.register.eq(schedule.early_meta.rd),
-            ]
-        with m.Else():
-            m.d.comb += [
-                self.release.valid.eq(taken & self.load.payload.last),
-                self.release.warp.eq(self.load.payload.warp),
-                self.release.register.eq(self.load.payload.rd),
             ]
         m.d.comb += self.flags_warp.eq(schedule.due_meta.warp)
         with m.If(schedule.due):

@@ -55,7 +55,8 @@ def front_event_layout(config: SmConfig) -> data.StructLayout:
 def issue_event_layout(config: SmConfig) -> data.StructLayout:
     """One cycle of the issue stage, its register write apart."""
     return data.StructLayout({
-        # The instruction in stage X, two cycles after its selection, in issue order; valid is clear for a NOP.
+        # The instruction in stage X, ``issue_latency`` cycles after its selection, in issue order; valid is clear for a
+        # NOP.
         "valid": 1, "warp": config.warp_bits, "pc": 32, "instruction": 32, "mask": config.threads,
         # The state of each warp's head in the scoreboard, even for a NOP or no head: ready, or the StallReason.
         "head_ready": config.warps, "head_reason": data.ArrayLayout(REASON_BITS, config.warps),

@@ -55,7 +55,7 @@ def writeback_layout(config: SmConfig) -> data.StructLayout:
 
 
 def operands_layout(config: SmConfig) -> data.StructLayout:
-    """An instruction in stage X, two cycles after its selection. ``valid`` is clear for NOPs.
+    """An instruction in stage X, ``issue_latency`` cycles after its selection. ``valid`` is clear for NOPs.
 
     Unused sources are 0, except ``rs3``, which is then undefined.
     """

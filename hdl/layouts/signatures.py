@@ -33,9 +33,11 @@ def flow_signature(config: SmConfig) -> wiring.Signature:
         "active": Out(config.warps),  # registered: warps that run
         "waiting": Out(config.warps),  # from registers: active warps that wait at a barrier or in wspawn
         #: A register, R cycles after its selection: the outcome of control flow; selections see it from the next cycle
-        #: on.
+        #: on. With an operand register, only an outcome with a redirect.
         "resolution": Out(resolution_layout(config)),
-        "release": Out(config.warps),  # a register: warps whose bar or wspawn was over in the last cycle
+        #: Warps whose bar or wspawn was over in the last cycle. With an operand register also, combinationally, the
+        #: warp whose control flow is over in X without a redirect.
+        "release": Out(config.warps),
         "activation": Out(activation_layout(config)),  # combinational: warps that start; active from the next cycle on
         "invalidate": Out(1),  # a fence.i is in stage X: the I-cache is emptied
     }

@@ -67,7 +67,7 @@ class Lsu(Component):
         members: dict[str, Member] = {}
         if config.ordered:
             members |= {
-                #: Begins or ends a list (:class:`OrderUnit`); only if ``idle`` two cycles earlier. From stage X.
+                #: Begins or ends a list (:class:`OrderUnit`); only if ``idle`` at its selection. From stage X.
                 "order": In(order_layout()),
                 #: An instruction or NOP is selected in this cycle.
                 "selects": In(1),

@@ -133,21 +133,21 @@ class Counters(Component):
         memory = instruction & (front.select_unit == Unit.LSU)
         waits = Signal(range(self._config.warps + 1))
         waiting = [self.reason[w] == StallReason.LOAD for w in range(self._config.warps)]
-        # Whether the region was open in the last two cycles: stage X is two cycles after the selection.
-        selected_in_region = Signal(2)
+        # Whether the region was open in each of the last cycles, up to that of the selection of the instruction in X.
+        selected_in_region = Signal(self._config.issue_latency)
         m.d.comb += waits.eq(sum(waiting, Const(0, 1)))
-        m.d.sync += selected_in_region.eq(Cat(region, selected_in_region[0]))
+        m.d.sync += selected_in_region.eq(Cat(region, selected_in_region[:-1]))
         return {
             "total_cycles": self.running,
             "cycles": region,
             "committed": instruction,
-            "committed_threads": Mux(selected_in_region[1], control.retired, 0),
+            "committed_threads": Mux(selected_in_region[-1], control.retired, 0),
             "nops": region & front.select_valid & front.select_nop,
             # An empty pick is compared like any other.
             "discrepancies": self._differs(0),
             "errors": self._differs(1),
             "icache_misses": region & front.miss,
-            "taken_branches": selected_in_region[1] & control.taken,
+            "taken_branches": selected_in_region[-1] & control.taken,
             "loads": memory & ~front.select_store,
             "load_wait_cycles": Mux(region, waits, 0),
         }

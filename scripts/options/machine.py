@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from metronome.hdl.config import WATCHING, SmConfig
-from metronome.hdl.presets import PRESETS
+from metronome.hdl.presets import PIPELINES, PRESETS
 from metronome.sim.build.origin import note_machine
 from metronome.sim.machine.settings import ConfigError, as_text, from_toml, parse, replaced
 
@@ -49,6 +49,12 @@ class MachineOptions:
     ] = None
     settings: SetOption = None
     config_file: ConfigOption = None
+    pipeline: Annotated[
+        str | None,
+        typer.Option(
+            "--pipeline", metavar="NAME", help="classic, as in the papers, or fpga, with a faster clock on chips.",
+        ),
+    ] = None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -71,15 +77,18 @@ class Machine:
     config: SmConfig
     #: The file of --config, as given.
     file: str | None = None
-    #: Field -> value of each --set, as text that --set accepts.
+    #: Field -> value of each --set and of --pipeline, as text that --set accepts.
     settings: Mapping[str, str] = dataclasses.field(default_factory=dict)
     #: The fields that the file sets.
     in_file: frozenset[str] = frozenset()
 
     @property
     def title(self) -> str:
-        """Short description: ``BASE``, or ``my.toml, icache_bytes=1024``."""
-        return ", ".join([self.file or self.preset, *(f"{name}={text}" for name, text in self.settings.items())])
+        """Short description: ``BASE``, ``BASE, fpga`` or ``my.toml, icache_bytes=1024``."""
+        own = {name: as_text(name, value) for name, value in PIPELINES["fpga"].items()}
+        chip = own.items() <= self.settings.items()
+        changed = [f"{name}={text}" for name, text in self.settings.items() if not (chip and name in own)]
+        return ", ".join([self.file or self.preset, *["fpga"] * chip, *changed])
 
     def for_chip(self, config: SmConfig, *, probe: bool = False) -> SmConfig:
         """Turn the simulation-only fields off, or on with ``probe``; fields given by --set keep their values."""
@@ -138,13 +147,15 @@ def machines(options: MachineOptions, *, several: bool = True) -> Iterator[Machi
     """
     preset, file = choose("--preset", options.preset, PRESETS), options.config_file
     in_file = _read(file)
+    pipeline = PIPELINES[choose("--pipeline", options.pipeline or "classic", PIPELINES)]
     lists = [_values(text, several) for text in options.settings or ()]
     if len({name for name, _ in lists}) < len(lists):
         raise UsageError("--set: a field is set twice: name each once")
     sizes = {"warps": options.warps, "threads": options.threads}
     sizes = {name: value for name, value in sizes.items() if value is not None}
     for combination in product(*(values for _, values in lists)):
-        values = {name: value for (name, _), value in zip(lists, combination, strict=True)}
+        values = {name: value for name, value in pipeline.items() if name not in in_file}
+        values |= {name: value for (name, _), value in zip(lists, combination, strict=True)}
         texts = {name: as_text(name, value) for name, value in values.items()}
         try:
             config = replaced(PRESETS[preset], {**in_file, **values, **sizes})

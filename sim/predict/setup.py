@@ -64,7 +64,7 @@ def configured(config: SmConfig, request: RunRequest, *, ring: int, supplied: bo
         "stacks": stacks.start, "stacks_end": stacks.stop, "stack_block": places.stack_bytes_per_hart * config.threads,
         "stack_words": places.stack_bytes_per_hart // 4, "source_bit": 1 << config.mem_tag_bits - 1,
         "kind_bit": 1 << config.l1_tag_bits - 1, "ring": ring,
-        "supplied": supplied, "group_warps": config.two_level_group,
+        "supplied": supplied, "to_execute": config.issue_latency, "group_warps": config.two_level_group,
         "channels": config.channel_depth if config.channels is Channels.FREE else 0,
         "ordered": config.channel_depth if config.ordered else 0,
         "list_bit": 1 << config.lsu_tag_bits - 1 if config.ordered else 0,

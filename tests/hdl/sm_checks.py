@@ -4,7 +4,6 @@ from itertools import pairwise
 from typing import Any
 
 from metronome.hdl.config import Prediction, SmConfig
-from metronome.hdl.execute.control import RESOLVE
 from metronome.hdl.layouts.counters import StallReason
 from metronome.sim.program.assembler.asm import Program, tmc
 from tests.hdl.sm_harness import LINE, Cycle, Run, finish, run_program
@@ -76,8 +75,8 @@ def check_front_end(run: Run) -> None:
         assert cycle.eligible & ~cycle.active == 0, f"cycle {cycle.number}: an inactive warp is eligible"
         last = last if expected is None else expected
         if cycle.issue is not None:
-            selected = run.cycles[cycle.number - 2].select
-            assert selected == cycle.issue.warp, f"cycle {cycle.number}: {cycle.issue}, two cycles before {selected}"
+            selected = run.cycles[cycle.number - run.config.issue_latency].select
+            assert selected == cycle.issue.warp, f"cycle {cycle.number}: {cycle.issue}, selected was {selected}"
     _check_end(run)
     for warp in range(run.config.warps):
         _check_nops(run, warp)
@@ -133,7 +132,7 @@ def _check_nops(run: Run, warp: int) -> None:
 
 def _offset_behind(run: Run, cycle: int) -> int | None:
     """Where the fetch goes on behind the instruction that was selected in ``cycle``, if it follows it at decode."""
-    return predicted_offset(run.cycles[cycle + 2].issue.instruction, run.config.prediction)
+    return predicted_offset(run.cycles[cycle + run.config.issue_latency].issue.instruction, run.config.prediction)
 
 
 def _check_order(run: Run, warp: int) -> None:
@@ -158,16 +157,23 @@ def _check_order(run: Run, warp: int) -> None:
 
 
 def _check_resolution(run: Run, warp: int) -> None:
-    """A control instruction keeps its warp out in t+1..t+R; it resolves in t+R, only bar and wspawn may take longer."""
-    resolutions = {c.number for c in run.cycles if c.resolve == warp}
+    """A control instruction keeps its warp out in t+1..t+R; it resolves in t+R, only bar and wspawn may take longer.
+
+    With an operand register, one without a redirect is a release in stage X, a cycle before t+R.
+    """
+    early = run.config.operand_register
+    resolutions = {c.number for c in run.cycles if c.resolve == warp or (early and c.release >> warp & 1)}
+    assert not (early and [c for c in run.cycles if c.resolve == warp and not c.redirect])
     expected = set()
     for t, _ in run.issues(warp):
-        issue = run.cycles[t + 2].issue
+        x = t + run.config.issue_latency
+        issue = run.cycles[x].issue
         if is_control(issue.instruction, run.config.prediction):
-            out = [c.number for c in run.cycles[t + 1:t + RESOLVE + 1] if c.eligible >> warp & 1]
+            over = x if early and run.cycles[x].release >> warp & 1 else t + run.config.resolve_latency
+            out = [c.number for c in run.cycles[t + 1:over + 1] if c.eligible >> warp & 1]
             assert not out, f"warp {warp} has a control instruction from {t} and is eligible in {out}"
             if not is_waiting(issue.instruction):
-                expected.add(t + RESOLVE)
+                expected.add(over)
     faulted = run.fault is not None and run.fault.warp == warp
     assert expected - resolutions == set() or faulted, f"warp {warp} did not resolve in {expected - resolutions}"
 

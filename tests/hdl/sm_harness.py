@@ -107,7 +107,8 @@ def _cycles(config: SmConfig, events: np.ndarray, last_busy: int, answers: dict[
             missed_line=front["miss_line"] * LINE if front["missed"] else None,
             refill=front["refill_line"] * LINE if front["refill"] else None,
             resolve=resolution["warp"] if resolution["valid"] else None,
-            redirect=bool(resolution["valid"] and resolution["redirect"]), turn=front["turn"],
+            redirect=bool(resolution["valid"] and resolution["redirect"]), release=control["release"],
+            turn=front["turn"],
             eligible=front["eligible"], active=control["active"], activate=control["activation"]["warps"],
             issue=Issued(issue["warp"], issue["pc"], issue["instruction"], issue["mask"]) if issue["valid"] else None,
             write=(written["warp"], written["rd"], _lanes(config, written["mask"], written["data"]))

@@ -42,6 +42,8 @@ class Cycle:
     refill: int | None
     resolve: int | None
     redirect: bool
+    #: Warps whose bar or wspawn is over; with an operand register also one whose control flow is over in stage X.
+    release: int
     #: The warp (one-hot) whose fetch a jump in decode redirects.
     turn: int
     eligible: int
@@ -74,14 +76,15 @@ class Run:
     requests: list[Request] = field(default_factory=list)
 
     def selections(self, warp: int) -> list[tuple[int, int | None]]:
-        """(cycle, pc) of every selection of ``warp``; pc None for a NOP. The pc is stage X's, two cycles later."""
+        """(cycle, pc) of every selection of ``warp``; pc None for a NOP. The pc is that of stage X, cycles later."""
+        later = self.config.issue_latency
         found: list[tuple[int, int | None]] = []
         for cycle in self.cycles:
             if cycle.select == warp:
-                x = self.cycles[cycle.number + 2].issue
-                if x is None and not cycle.nop and self.cycles[cycle.number + 2].fault:
+                x = self.cycles[cycle.number + later].issue
+                if x is None and not cycle.nop and self.cycles[cycle.number + later].fault:
                     continue  # Cancelled: the SM had stopped at a fault before it came to X.
-                assert cycle.nop == (x is None), f"cycle {cycle.number}: nop={cycle.nop}, two cycles later {x}"
+                assert cycle.nop == (x is None), f"cycle {cycle.number}: nop={cycle.nop}, in stage X {x}"
                 assert x is None or x.warp == warp
                 found.append((cycle.number, None if x is None else x.pc))
         return found

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from metronome.hdl.execute.control import RESOLVE
 from metronome.sim.program.assembler import asm
 from metronome.sim.program.assembler.asm import Program
 from tests.hdl.sm_checks import checked_run
@@ -49,7 +48,7 @@ def test_loop_of_one_warp():
     assert _nops_after(run, branch) == [3, 3, 3, 4]
     redirects = [c.number for c in run.cycles if c.resolve == 0 and c.redirect]
     last = [cycle for cycle, pc in run.issues(0) if pc == branch][-1]
-    assert redirects[0] == last + RESOLVE, "only the last branch was predicted wrongly"
+    assert redirects[0] == last + run.config.resolve_latency, "only the last branch was predicted wrongly"
     assert [pc for _, pc in run.issues(0)].count(top) == 4
     assert run.counters["taken_branches"] == 0, "the region never began"
 
@@ -103,7 +102,7 @@ def test_jal_needs_no_resolution(forward):
     t = run.issued_at(at)
     nops = [(t + 1, None), (t + 2, None), (t + 3, None)]
     assert [s for s in run.selections(0) if s[0] > t][:4] == [*nops, (t + 4, target)]
-    assert not [c.number for c in run.cycles if c.resolve == 0 and c.number == t + RESOLVE]
+    assert not [c.number for c in run.cycles if c.resolve == 0 and c.number == t + run.config.resolve_latency]
     assert run.register(1) == {0: at + 4}
     assert run.writes(9) == []
 
@@ -118,7 +117,7 @@ def test_a_forward_branch_is_predicted_not_taken():
     p.add(asm.addi(8, 0, 1))
     run = checked_run(TINY, p)
     assert run.nops_before(target) == 4
-    assert run.issued_at(target) == run.issued_at(at) + RESOLVE + 5
+    assert run.issued_at(target) == run.issued_at(at) + run.config.resolve_latency + 5
 
 
 def test_a_jump_behind_an_unresolved_branch_is_squashed_with_it():

@@ -11,17 +11,20 @@ from metronome.hdl import presets
 from metronome.hdl.config import Channels, Prediction
 from metronome.hdl.policies import POLICIES
 
-__all__ = ["BARE", "BASE", "CHANNELS", "CROWD", "LEAST", "MID", "ONE", "ORDERED", "PAPER", "SMALL", "TINY", "UNCACHED",
-           "named", "on"]
+__all__ = ["BARE", "BASE", "CHANNELS", "CROWD", "FPGA", "LEAST", "MID", "ONE", "ORDERED", "PAPER", "SMALL", "TINY",
+           "UNCACHED", "named", "on"]
 
 #: The one build of `make check`.
 TINY = presets.TINY
-#: Every policy, channels, and so little of everything that each rule of time is met within a few programs.
+#: Every policy, channels, the pipeline for chips, and so little of everything that each rule of time is met within a
+#: few programs.
 SMALL = replace(
     TINY, warps=4, policies=tuple(POLICIES), icache_bytes=256, icache_ways=2, icache_mshrs=1, dcache_bytes=256,
     dcache_ways=2, dcache_mshrs=2, load_parts=4, store_buffer=3, channels=Channels.FREE, channel_depth=2,
-    locality_throttle=64, victim_tags=4,
+    locality_throttle=64, victim_tags=4, **presets.PIPELINES["fpga"],
 )
+#: TINY with the pipeline for chips.
+FPGA = replace(TINY, **presets.PIPELINES["fpga"])
 #: One lane a warp: of the front ends with two schedulers `make test` has one machine, and this is a small one.
 ONE = replace(TINY, threads=1, icache_bytes=512, icache_ways=2, dcache_bytes=512, dcache_ways=2)
 #: Every policy.
@@ -50,8 +53,8 @@ MID = presets.MID
 PAPER = presets.PAPER
 
 _NAMED = {
-    "TINY": TINY, "SMALL": SMALL, "BASE": BASE, "bare": BARE, "uncached": UNCACHED, "least": LEAST, "crowd": CROWD,
-    "MID": MID, "PAPER": PAPER, "channels": CHANNELS, "ordered": ORDERED,
+    "TINY": TINY, "fpga": FPGA, "SMALL": SMALL, "BASE": BASE, "bare": BARE, "uncached": UNCACHED, "least": LEAST,
+    "crowd": CROWD, "MID": MID, "PAPER": PAPER, "channels": CHANNELS, "ordered": ORDERED,
 }
 on = pytest.mark.build
 

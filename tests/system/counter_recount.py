@@ -16,8 +16,6 @@ from tests.system.statistics_recount import warp_states
 
 __all__ = ["counter_recount"]
 
-#: Cycles from a selection to stage X, and to the cycle in which control flow resolves.
-TO_EXECUTE, TO_RESOLVE = 2, 3
 JAL, BRANCH, LOADS = 0x6F, 0x63, (0x03, 0x07)
 
 
@@ -57,8 +55,9 @@ def counter_recount(config: SmConfig, events: np.ndarray) -> dict[str, int | dic
         elif row["select_nop"]:
             counts["nops"] += 1
         else:
-            resolves = cycles[cycle + TO_RESOLVE][0] if cycle + TO_RESOLVE < len(cycles) else None
-            issue, instruction = events["issue"][min(cycle + TO_EXECUTE, len(events) - 1)], row["issued"]
+            resolution = cycle + config.resolve_latency
+            resolves = cycles[resolution][0] if resolution < len(cycles) else None
+            issue, instruction = events["issue"][min(cycle + config.issue_latency, len(events) - 1)], row["issued"]
             counts.update(
                 committed=1, loads=instruction & 0x7F in LOADS, committed_threads=int(issue["mask"]).bit_count(),
                 taken_branches=goes_elsewhere(config, instruction, row["select_warp"], resolves),

@@ -15,8 +15,6 @@ __all__ = ["CyclePicks", "FrontEndReplay", "front_rows", "oracle_differences", "
 
 #: Opcodes: the branches and jalr, jal, the SIMT instructions (funct3 0 to 5); opcode and funct3 of fence.i (isa.md).
 _BRANCHES, _JAL, _SIMT, _FENCE_I = (0x63, 0x67), 0x6F, 0x0B, 0x100F
-#: Cycles from a selection to stage X, where the probe shows the instruction.
-_TO_EXECUTE = 2
 #: Before any event: no excuse reaches from here to cycle 0.
 _NEVER = -1_000_000
 
@@ -196,7 +194,7 @@ class FrontEndReplay:
                 warp.unresolved = False
 
 
-def front_rows(events: np.ndarray) -> Iterator[dict[str, int]]:
+def front_rows(config: SmConfig, events: np.ndarray) -> Iterator[dict[str, int]]:
     """What :class:`FrontEndReplay` reads of each cycle, and ``issued``: the instruction selected in this cycle."""
     columns = dict.fromkeys(_READ, events)
     for name, path in _READ.items():
@@ -207,7 +205,7 @@ def front_rows(events: np.ndarray) -> Iterator[dict[str, int]]:
     columns["lost"] = front["lost"] if "lost" in (front.dtype.names or ()) else nothing
     columns["change"] = control["change"] if "change" in (control.dtype.names or ()) else nothing
     columns["issued"] = np.zeros(len(events), np.uint32)
-    issue = events["issue"][_TO_EXECUTE:]
+    issue = events["issue"][config.issue_latency:]
     columns["issued"][: len(issue)] = np.where(issue["valid"], issue["instruction"], 0)
     for values in zip(*(column.tolist() for column in columns.values()), strict=True):
         yield dict(zip(columns, values, strict=True))
@@ -278,7 +276,7 @@ def oracle_picks(
         fetching = _Scheduler(config, fetch_policy)
     reads = {*issuing.reads, *(fetching.reads if fetching else ())}
     lanes = _lanes(config, events) if "lanes" in reads else None
-    for cycle, row in enumerate(front_rows(events)):
+    for cycle, row in enumerate(front_rows(config, events)):
         eligible, *widened = front_end.sets(cycle, row)
         inputs = PolicyInputs(
             eligible=eligible, active=row["active"], waiting=row["waiting"], activated=row["activate"],

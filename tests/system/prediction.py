@@ -8,14 +8,14 @@ from metronome.sim.predict.predictor import predict
 from metronome.sim.predict.verify import Verifier, result_differences
 
 
-def issues_of(events):
+def issues_of(config, events):
     """Cycle, warp and pc of each issue (pc -1: a NOP, -2: the run was cut off before stage X) from a run's trace."""
     front, stage_x = events["front"], events["issue"]
     selected, executed = front["select_valid"].astype(bool), stage_x["valid"].astype(bool)
     cycles = events["cycle"][selected].astype(np.int64)
-    # Stage X, which has the pc, is two cycles behind the selection.
-    pcs = dict(zip((events["cycle"][executed].astype(np.int64) - 2).tolist(), stage_x["pc"][executed].tolist(),
-                   strict=True))
+    # Stage X, which has the pc, is some cycles behind the selection.
+    selections = events["cycle"][executed].astype(np.int64) - config.issue_latency
+    pcs = dict(zip(selections.tolist(), stage_x["pc"][executed].tolist(), strict=True))
     nops = front["select_nop"][selected].astype(bool)
     found = [-1 if nop else pcs.get(cycle, -2) for cycle, nop in zip(cycles.tolist(), nops.tolist(), strict=True)]
     return cycles, front["select_warp"][selected].astype(np.int64), np.array(found, np.int64)
@@ -29,7 +29,7 @@ def differences(config, request, result, **how):
     found = [str(verifier.parting)] if verifier is not None and verifier.parting is not None else []
     found += result_differences(result, prediction.result)
     if result.events is not None:
-        found += _issues(issues_of(result.events), prediction.issued)
+        found += _issues(issues_of(config, result.events), prediction.issued)
     return found
 
 

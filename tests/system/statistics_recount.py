@@ -21,7 +21,6 @@ from tests.system.oracles import FrontEndReplay, front_rows
 __all__ = ["recount"]
 
 #: Cycles from a selection to stage X.
-TO_EXECUTE = 2
 LOADS, STORES, FENCE, DIVIDES = (0x03, 0x07), (0x23, 0x27), 0x0F, ("div", "fdiv")
 
 
@@ -97,6 +96,9 @@ class Scoreboard:
             for name in ("alu", "mul", "div", "csr", "simt", "fma", "fcvt", "fdiv", "fmisc")
         }
         self.reserved: set[int] = set()
+        self.to_execute = config.issue_latency
+        #: With an operand register: registers by the cycle from which a result that is no load counts.
+        self.releases: dict[int, tuple[int, int]] | None = {} if config.operand_register else None
         self.free_from = dict.fromkeys(DIVIDES, 0)
 
     def judge(self, cycle: int, warp: int, word: int, ready: int) -> StallReason:
@@ -112,7 +114,7 @@ class Scoreboard:
             reason = StallReason.DRAIN
         elif (head.unit == "lsu" and not ready) or self.free_from.get(head.unit, 0) > cycle:
             reason = StallReason.UNIT
-        elif head.takes_slot and cycle + TO_EXECUTE + self.latency[head.unit] in self.reserved:
+        elif head.takes_slot and cycle + self.to_execute + self.latency[head.unit] in self.reserved:
             reason = StallReason.WRITEBACK
         else:
             reason = StallReason.NONE
@@ -124,16 +126,22 @@ class Scoreboard:
         issued, mine = decode(word), self.warps[warp]
         if issued.target is not None:
             mine.pending[issued.target] = issued.unit == "lsu"
+            if self.releases is not None and issued.unit != "lsu":
+                self.releases[cycle + 2 + self.latency[issued.unit]] = warp, issued.target
         elif issued.raises_flags:
-            mine.flags_until.append(cycle + TO_EXECUTE + self.latency[issued.unit])
+            mine.flags_until.append(cycle + 2 + self.latency[issued.unit])
         if issued.takes_slot:
-            self.reserved.add(cycle + TO_EXECUTE + self.latency[issued.unit])
+            self.reserved.add(cycle + self.to_execute + self.latency[issued.unit])
         if issued.unit in DIVIDES:
             self.free_from[issued.unit] = cycle + self.latency[issued.unit]
 
-    def write(self, warp: int, register: int) -> None:
-        """The last write of a register, seen by selections of the same cycle."""
-        del self.warps[warp].pending[register]
+    def write(self, cycle: int, warp: int | None, register: int | None) -> None:
+        """The last write of a register in this cycle, if any, seen by selections of the same cycle."""
+        if self.releases is not None and cycle in self.releases:
+            released, early = self.releases.pop(cycle)
+            del self.warps[released].pending[early]
+        if warp is not None and (self.releases is None or cycle not in self.reserved):
+            del self.warps[warp].pending[register]
 
 
 def next_instructions(config: SmConfig, events: np.ndarray) -> list[list[int | None]]:
@@ -143,7 +151,8 @@ def next_instructions(config: SmConfig, events: np.ndarray) -> list[list[int | N
     current: list[int | None] = [None] * config.warps
     for cycle in reversed(range(len(events))):
         if front["select_valid"][cycle]:
-            executes = issue[cycle + TO_EXECUTE] if cycle + TO_EXECUTE < len(events) else None
+            x = cycle + config.issue_latency
+            executes = issue[x] if x < len(events) else None
             known = not front["select_nop"][cycle] and executes is not None
             current[front["select_warp"][cycle]] = int(executes["instruction"]) if known else None
         for warp in range(config.warps):
@@ -174,9 +183,9 @@ def warp_states(config: SmConfig, events: np.ndarray) -> Iterator[tuple[dict[str
     replay, scoreboard, heads = FrontEndReplay(config), Scoreboard(config), next_instructions(config, events)
     writes = events["wb"]
     ends = (writes["valid"] & writes["value"]["last"]).astype(bool)
-    for cycle, row in enumerate(front_rows(events)):
-        if ends[cycle]:
-            scoreboard.write(int(writes["value"]["warp"][cycle]), int(writes["value"]["rd"][cycle]))
+    for cycle, row in enumerate(front_rows(config, events)):
+        value = writes["value"][cycle]
+        scoreboard.write(cycle, *((int(value["warp"]), int(value["rd"])) if ends[cycle] else (None, None)))
         states: list[StallReason | str | None] = []
         for w in range(config.warps):
             state = _state(config, replay, row, w)

@@ -48,7 +48,7 @@ def test_where_fetch_keeps_up_the_forecast_comes_true():
     body = [asm.addi(5, 0, 77), asm.addi(6, 0, 1), *[asm.div(5, 5, 6)] * 40]
     request = straight(*body)
     result, found = run(CONFIG, request), made(request)
-    cycles, warps, pcs = issues_of(result.events)
+    cycles, warps, pcs = issues_of(CONFIG, result.events)
     assert np.array_equal(pcs, found.issued["pc"]) and np.array_equal(warps, found.issued["warp"])
     # From the second division on: the first line has to come, which is not forecast.
     assert np.array_equal(np.diff(cycles[4:44]), np.diff(found.issued["cycle"][4:44]))

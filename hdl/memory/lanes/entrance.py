@@ -15,9 +15,6 @@ from .records import entry_layout
 
 __all__ = ["Entrance", "take_ports"]
 
-#: Cycles from the selection of a load or store to its request in stage X.
-_TAKE_TO_REQUEST = 2
-
 
 def take_ports(config: SmConfig) -> dict[str, wiring.Member]:
     """The ports through which loads and stores enter: those of the entrance, and of the whole load/store unit."""
@@ -30,11 +27,11 @@ def take_ports(config: SmConfig) -> dict[str, wiring.Member]:
         "take_store": In(1),
         #: A slot is free. Registered state only.
         "ready": Out(1),
-        #: The request of the take two cycles ago arrives; otherwise ``cancel`` does. From stage X.
+        #: The request of the take ``issue_latency`` cycles ago arrives; otherwise ``cancel`` does. From stage X.
         "request_valid": In(1),
         #: With ``request_valid``: the request.
         "request": In(lsu_request_layout(config)),
-        #: Two cycles after a take: the load or store is cancelled, and sends no request.
+        #: In the cycle of the request: the load or store is cancelled, and sends no request.
         "cancel": In(1),
     }
 
@@ -49,12 +46,13 @@ class Entrance(Component):
     Parameters
     ----------
     depth
-        Slots; at least 3 (two cycles between take and request, one in the queue) for one instruction a cycle.
+        Slots; at least ``issue_latency`` + 1 (the cycles between take and request, one in the queue) for one
+        instruction a cycle.
     """
 
     def __init__(self, config: SmConfig, *, depth: int) -> None:
-        if depth < 3:
-            raise ValueError(f"depth must be at least 3, not {depth!r}")
+        if depth <= config.issue_latency:
+            raise ValueError(f"depth must be at least {config.issue_latency + 1}, not {depth!r}")
         self.config = config
         self.depth = depth
         super().__init__({
@@ -132,7 +130,7 @@ class Entrance(Component):
         layout = data.StructLayout({"take": 1, "store": 1, "warp": self.config.warp_bits})
         stage = Signal(layout)
         m.d.comb += [stage.take.eq(self.take), stage.store.eq(self.take_store), stage.warp.eq(self.take_warp)]
-        for number in range(1, _TAKE_TO_REQUEST + 1):
+        for number in range(1, self.config.issue_latency + 1):
             later = Signal(layout, name=f"taken{number}")
             m.d.sync += later.eq(stage)
             stage = later

@@ -37,7 +37,7 @@ class WarpCounts:
     - ``excess``: the cycles that accesses take in the load/store unit, each beyond its first cycle.
     - ``answers``: the parts of loads. ``missing``: the parts that may wait for memory. ``parts``: the most of them
       in flight at once. ``uncached``: accesses to uncached lines.
-    - ``results``: the number of instructions that write in a fixed cycle, by latency.
+    - ``results``: the number of instructions that write in a fixed cycle, by :attr:`Cost.written`.
     """
 
     instructions: int = 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..code.costs import LOAD, MISS
+from ..code.costs import MISS
 from ..paths.clock import Access
 from .counts import SharedState, WarpCounts, few_lines
 
@@ -70,7 +70,7 @@ class LoadedLines:
 
     def load(self, register: int | None, time: int, access: Access, excess: int) -> int:
         """Record a load issued at ``time``; return when a dependent instruction can issue."""
-        ready = time + LOAD + excess
+        ready = time + self._shared.costs.load + excess
         missed = ready + MISS + self._shared.memory.base
         if access.lines is None:
             ready = self._somewhere(access, ready, missed)

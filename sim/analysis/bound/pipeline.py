@@ -14,7 +14,7 @@ from typing import Self
 from metronome.hdl.config import LINE_BYTES
 from metronome.hdl.isa.ops import BranchOp, Unit
 
-from ..code.costs import DEPTH, LOAD, MISS, RESOLUTION, STORE, Cost
+from ..code.costs import DEPTH, MISS, STORE, Cost
 from ..code.decoding import Decoded
 from ..paths.clock import Access, Clock
 from .counts import SharedState, WarpCounts, few_lines
@@ -42,7 +42,7 @@ class Pipeline:
 
     def __init__(self, shared: SharedState, warp: int = 0, *, strict: bool = False) -> None:
         self._shared = shared
-        self._strict, self._turn = strict, Turns()
+        self._strict, self._turn = strict, Turns(shared.costs.shortest)
         self._span = 0
         self.counts = WarpCounts()
         self.lines = LoadedLines(shared, self.counts)
@@ -106,7 +106,7 @@ class Pipeline:
         time = self._earliest(cost)
         self._count(cost)
         if cost.slot:
-            self._written = max(self._written, time + cost.result)
+            self._written = max(self._written, time + cost.written)
         self._results(cost, time, access)
         nops = cost.nops(pc, following)
         self.segments.issue(cost, access, nops)
@@ -116,7 +116,8 @@ class Pipeline:
         elif following in shared.loops:
             self._turns[following] = 0
         self.counts.nops += nops
-        self.time = self._after(time, 1 + (RESOLUTION if cost.waits else 0)) + nops * self._slot
+        resolution = shared.costs.resolution(cost, redirects=nops > 0)
+        self.time = self._after(time, 1 + resolution) + nops * self._slot
         self._least += self.counts.slots - slots
         if self._left > 0:
             self._leave(pc, following)
@@ -137,7 +138,7 @@ class Pipeline:
         if self._strict:
             self._turn.issue(cost)
         if access is not None and not cost.store:
-            ready = own = time + LOAD + excess
+            ready = own = time + self._shared.costs.load + excess
             if access.most:
                 ready = self.lines.load(cost.writes, time, access, excess)
             if self._strict and cost.writes is not None:
@@ -181,7 +182,7 @@ class Pipeline:
         counts = self.counts
         counts.instructions += 1
         if cost.slot:
-            counts.results[cost.result] = counts.results.get(cost.result, 0) + 1
+            counts.results[cost.written] = counts.results.get(cost.written, 0) + 1
         counts.divisions += cost.unit is Unit.DIV
         counts.float_divisions += cost.unit is Unit.FDIV
         counts.fences += cost.fences

@@ -12,7 +12,6 @@ from metronome.hdl.isa.ops import Unit
 
 from ...machine.events import NONE
 from ...predict.model.records import QUEUE
-from ...predict.model.scoreboard import ISSUE_TO_EXECUTE
 from ...predict.predictor import predict
 from ...run.types import RunRequest
 from ..code.decoding import decode
@@ -75,7 +74,7 @@ class _PrefixWatcher:
         found = runs & np.isin(events["executed_pc"].astype(np.int64) & 0xFFFF_FFFF, self._places)
         if found.any():
             first = int(np.flatnonzero(found)[0])
-            self._end = int(events["cycle"][first]) - ISSUE_TO_EXECUTE
+            self._end = int(events["cycle"][first]) - self._config.issue_latency
             events, runs = events[:first], runs[:first]
         self._executed += np.bincount(events["executed"][runs], minlength=self._config.warps)
         self._follow_accesses(events, runs)

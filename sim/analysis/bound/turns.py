@@ -4,20 +4,19 @@ Every cycle belongs to one active warp, so a warp's turns are as many cycles apa
 that begins at a turn ends at a later turn. The number of active warps is unknown, so the latest possible turn counts.
 
 Other warps may issue in each of their turns, and each result uses the port for a cycle. So a load's result may wait for
-a free cycle. The port is certainly free 3 cycles after a turn in which the load's own warp issued nothing that writes
-then (docs/wcet.md, "Other policies").
+a free cycle. The port is certainly free ``shortest`` cycles after a turn in which the load's own warp issued nothing
+that writes then (docs/wcet.md, "Other policies").
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..code.costs import SHORTEST, Cost
+from ..code.costs import Cost
 
 __all__ = ["Turns"]
 
-#: The port is free this many cycles after an unused turn; a dependent of a load issues one cycle later.
-_FREE = SHORTEST
+#: A dependent of a load issues this many cycles after the load has had the port.
 _BEHIND = 1
 
 
@@ -34,9 +33,14 @@ class _Load(NamedTuple):
 
 
 class Turns:
-    """The turns of one warp along a path. ``active``: the most warps that take turns."""
+    """The turns of one warp along a path. ``active``: the most warps that take turns.
 
-    def __init__(self) -> None:
+    ``shortest``: the fewest cycles from an instruction to its write (:func:`shortest_write`). The port is free this
+    many cycles after an unused turn.
+    """
+
+    def __init__(self, shortest: int) -> None:
+        self._shortest = shortest
         self.active = 1
         self._loads: dict[int, _Load] = {}
 
@@ -58,7 +62,7 @@ class Turns:
 
     def copy(self) -> Turns:
         """Return an independent copy."""
-        twin = Turns()
+        twin = Turns(self._shortest)
         twin.active, twin._loads = self.active, dict(self._loads)
         return twin
 
@@ -83,7 +87,7 @@ class Turns:
 
     def issue(self, cost: Cost) -> None:
         """Record the issue of an instruction."""
-        if cost.slot and cost.result == SHORTEST:
+        if cost.slot and cost.written == self._shortest:
             self._loads = {register: each._replace(writers=each.writers + 1) for register, each in self._loads.items()}
         if cost.writes is not None:
             self._loads.pop(cost.writes, None)
@@ -92,7 +96,7 @@ class Turns:
         """Record a load issued at ``turn``, whose dependent can issue at ``ready``; ``own``: by its latency alone."""
         numbers = range(1, self.active + 1)
         # The result is at the port one cycle before; a useful turn is this much earlier.
-        gaps = ready - turn, max(1, ready - turn - _BEHIND - _FREE)
+        gaps = ready - turn, max(1, ready - turn - _BEHIND - self._shortest)
         there, useful = (
             tuple(turn + (_multiple(gap, active) if own else gap + active - 1) for active in numbers) for gap in gaps
         )
@@ -107,7 +111,7 @@ class Turns:
                 first = max(time, there)
                 # The unused turn comes after those of the writers, or is the first turn of the wait.
                 free = min(first, useful + each.writers * active)
-                turn = max(turn, first, free + _multiple(_FREE + _BEHIND, active))
+                turn = max(turn, first, free + _multiple(self._shortest + _BEHIND, active))
         return turn
 
 

@@ -11,23 +11,28 @@ from metronome.hdl.isa.ops import BranchOp, SystemOp, Unit
 from ...machine.events import DEPTH
 from ...predict.model.code import CodeTable
 from ...predict.model.records import CODE
-from ...predict.model.scoreboard import ISSUE_TO_EXECUTE
 from .decoding import decode
 from .loops import target_of
 
-__all__ = ["DEPTH", "LOAD", "MISS", "RESOLUTION", "SHORTEST", "STORE", "Cost", "Costs"]
+__all__ = ["DEPTH", "MISS", "STORE", "Cost", "Costs", "load_distance", "shortest_write"]
 
 _NEXT = 4
-#: R: a branch issued in cycle t resolves in t + R (design.md section 3).
-RESOLUTION = 3
 #: t_F: a fetch in cycle t is decoded in t + t_F, so up to t_F fetches after a jump followed at decode become NOPs.
 DECODED_AFTER = DEPTH - 1
-#: Cycles from a load that hits to its dependent: stage X, queue, lookup, response (memory.md, "The load/store unit").
-LOAD = 7
-#: The fewest cycles from any instruction to its dependent.
-SHORTEST = ISSUE_TO_EXECUTE + 1
+#: The cycles from an instruction of fixed latency to its dependent, without the latency itself.
+_TO_DEPENDENT = 2
 #: Cycles that a miss adds, and cycles from a store's lookup to its completion, both without memory's latency.
 MISS, STORE = 3, 5
+
+
+def load_distance(config: SmConfig) -> int:
+    """The cycles from a load that hits to its dependent: stage X, queue, lookup, response (memory.md)."""
+    return config.issue_latency + 5
+
+
+def shortest_write(config: SmConfig) -> int:
+    """The fewest cycles from an instruction to the cycle in which it writes its register."""
+    return config.issue_latency + 1
 
 
 @dataclass(frozen=True)
@@ -35,7 +40,8 @@ class Cost:
     """The cost of one instruction.
 
     - ``reads``: the registers that must not be pending, including the destination. ``writes``: the destination or None.
-    - ``result``: the least cycles from its issue to the issue of a dependent instruction.
+    - ``result``: the least cycles from its issue to the issue of a dependent instruction. ``written``: those to the
+      cycle in which it writes its register.
     - ``busy``: the cycles in which its unit accepts no other operation; 0 if the unit is pipelined.
     - ``slot``: it writes its result in a fixed cycle.
     - ``waits``: its warp waits until it has resolved. ``followed``: the front end follows it at decode.
@@ -47,6 +53,7 @@ class Cost:
     reads: tuple[int, ...]
     writes: int | None
     result: int
+    written: int
     busy: int
     load: bool
     store: bool
@@ -82,6 +89,13 @@ class Costs:
     def __init__(self, config: SmConfig) -> None:
         self._table = CodeTable(config)
         self._latencies = unit_latencies(config)
+        self._to_execute = config.issue_latency
+        #: The cycles from a load that hits to its dependent; the fewest from an instruction to its write.
+        self.load, self.shortest = load_distance(config), shortest_write(config)
+        #: R: a branch issued in cycle t redirects in t + R (design.md section 3).
+        self._redirects = config.resolve_latency
+        # With an operand register, a branch that does not redirect is over in stage X.
+        self._continues = config.issue_latency if config.operand_register else config.resolve_latency
         self._known: dict[int, Cost] = {}
 
     def of(self, word: int) -> Cost:
@@ -90,6 +104,13 @@ class Costs:
         if cost is None:
             cost = self._known[word] = self._make(word)
         return cost
+
+    def resolution(self, cost: Cost, *, redirects: bool) -> int:
+        """Return the cycles in which the instruction's warp cannot issue until its control flow has resolved."""
+        if not cost.waits:
+            return 0
+        # The warps of a barrier or wspawn continue only in the cycle after its stage X.
+        return self._redirects if redirects or cost.unit is Unit.SIMT else self._continues
 
     def _make(self, word: int) -> Cost:
         row = dict(zip(CODE.names or (), self._table.decode(word), strict=True))
@@ -105,7 +126,8 @@ class Costs:
         to_next = decoded is not None and decoded.unit is Unit.BRANCH and target_of(decoded, 0) == _NEXT
         return Cost(
             reads=tuple(register for register in range(64) if uses >> register & 1), writes=writes,
-            result=LOAD if access else ISSUE_TO_EXECUTE + latency, busy=latency if alone else 0,
+            result=self.load if access else _TO_DEPENDENT + latency,
+            written=self.load if access else self._to_execute + latency, busy=latency if alone else 0,
             load=access and not row["store"] and writes is not None, store=bool(row["store"]),
             slot=bool(row["takes_slot"]),
             waits=bool(row["control"]), followed=bool(row["predicted"]), drains=bool(row["drain"]),

@@ -1,7 +1,8 @@
 """Control flow in stage X: branches, SIMT instructions, barriers, wspawn and faults (docs/isa.md).
 
 The golden model determines the effect of an instruction; this module determines when it takes effect. A branch issued
-in t resolves in t + R, R = 3: it is in stage X in t+2, and its outcome is registered.
+in t resolves in t + R, R = 3: it is in stage X in t+2, and its outcome is registered. With an operand register, X and R
+are a cycle later, but an outcome without a redirect counts in X.
 """
 
 from metronome.hdl.isa.csrs import Csr
@@ -68,7 +69,10 @@ def execute(m):
         control.jumps = step.taken
     elif code.unit == SYSTEM and code.op == FENCE_I:
         front.invalidate = control.jumps = redirects = 1
-    if code.control:
+    if code.control and config.to_execute == 3 and not waits and not redirects:
+        control.released |= 1 << w
+        control.next_released &= ~(1 << w)
+    elif code.control:
         control.next_resolves = not waits
         control.next_resolved_warp, control.next_redirects, control.next_target = w, redirects, step.next
 

@@ -58,7 +58,9 @@ def advance(m, start_pc):
 def _busy(m):
     """Whether a warp is running or an instruction is in flight."""
     issue, flow = m.issue[0], m.control[0]
-    if (flow.active and not flow.halted) or issue.warp_r != NONE or issue.warp_x != NONE or issue.load_valid:
+    if (flow.active and not flow.halted) or issue.load_valid:
+        return True
+    if issue.warp_r != NONE or issue.warp_o != NONE or issue.warp_x != NONE:
         return True
     for slot in range(SLOTS):
         if issue.slot_warp[slot] != NONE:

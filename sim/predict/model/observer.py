@@ -54,10 +54,12 @@ def count(m, cycle, busy):
     front, control, observer = m.front[0], m.control[0], m.observer[0]
     observer.total_cycles += busy
     observer.retired += control.retired
-    if observer.in_region2:
+    # Whether the region was open when the instruction in X was selected.
+    if observer.in_region3 if m.config[0].to_execute == 3 else observer.in_region2:
         observer.committed_threads += control.retired
         observer.taken_branches += control.jumps
-    observer.in_region2, observer.in_region1 = observer.in_region1, control.region
+    observer.in_region3, observer.in_region2 = observer.in_region2, observer.in_region1
+    observer.in_region1 = control.region
     if control.region:
         observer.cycles += 1
         if front.selected != NONE:

@@ -20,7 +20,7 @@ __all__ = ["AHEAD", "BURST", "CHANNEL", "CODE", "CONFIG", "CONTROL", "FRAME", "F
 LINE_WORDS = 16
 #: The most loads and stores that are selected but not yet through the coalescer (docs/memory.md).
 QUEUE = 8
-#: The cycles ahead for which writeback slots can be reserved: more than the longest latency plus 2.
+#: The cycles ahead for which writeback slots can be reserved: more than the longest latency plus 3.
 SLOTS = 64
 #: Places for requests and for answers between the machine and a memory model: more than the number of tags.
 RING = 512
@@ -43,19 +43,20 @@ def _fields(names: str = "", **arrays: int | tuple[int, ...]) -> np.dtype:
     )
 
 
-#: Parameters from the configuration and the request. ``latency``: by unit, NONE if it is not fixed. ``ring``: the
-#: places for each warp's instructions, less 1, if they arrive one by one; 0 if all are known. ``supplied``: nothing is
-#: fetched, and a warp always has its next instruction (docs/comparison.md, "Value of the guarantee"). ``frame``: the
-#: slots of variable_rate; ``owner``: the warp of each. ``channels``, ``ordered``: the depth of free and of ordered
-#: channels, 0 without them. ``list_bit``: set in the tags of a list's lines. ``victim_tags``: for each warp, 0 without
-#: ccws; ``locality_most``: the greatest score; ``locality_steps``: the cycles that the division of a score takes.
-#: Policy parameters are initial values and upper limits (FRONT has the current ones).
+#: Parameters from the configuration and the request. ``to_execute``: cycles from selection to stage X. ``latency``: by
+#: unit, NONE if it is not fixed. ``ring``: the places for each warp's instructions, less 1, if they arrive one by one;
+#: 0 if all are known. ``supplied``: nothing is fetched, and a warp always has its next instruction (docs/comparison.md,
+#: "Value of the guarantee"). ``frame``: the slots of variable_rate; ``owner``: the warp of each. ``channels``,
+#: ``ordered``: the depth of free and of ordered channels, 0 without them. ``list_bit``: set in the tags of a list's
+#: lines. ``victim_tags``: for each warp, 0 without ccws; ``locality_most``: the greatest score; ``locality_steps``: the
+#: cycles that the division of a score takes. Policy parameters are initial values and upper limits (FRONT has the
+#: current ones).
 CONFIG = _fields(
     "warps threads policy max_cycles barriers icache icache_sets icache_ways fetch_requests"
     " dcache dcache_sets dcache_bits dcache_ways line_requests store_buffer load_parts user_line local local_bytes"
     " channels ordered list_bit"
     " stacks stacks_end stack_block stack_words source_bit kind_bit ring supplied events group_warps frame"
-    " victim_tags locality_base locality_throttle locality_most locality_steps reads",
+    " victim_tags locality_base locality_throttle locality_most locality_steps reads to_execute",
     latency=16, owner=FRAME,
 )
 
@@ -104,9 +105,9 @@ FRONT = _fields(
 )
 
 ISSUE = _fields(
-    # Stages R and X: the instruction selected one and two cycles ago, by warp (NONE), code, pc and its STEP.
-    "warp_r code_r pc_r step_r slot_r warp_x code_x pc_x step_x slot_x div_left fdiv_left load_valid load_warp"
-    " load_register load_last",
+    # Stages R, O (only with an operand register) and X: an instruction by warp (NONE), code, pc and its STEP.
+    "warp_r code_r pc_r step_r slot_r warp_o code_o pc_o step_o slot_o warp_x code_x pc_x step_x slot_x"
+    " div_left fdiv_left load_valid load_warp load_register load_last",
     pending=WARPS, by_load=WARPS, under_way=WARPS, position=WARPS,
     # Writeback slots by cycle modulo SLOTS: warp (NONE: free), register (NONE: flags only), whether it is killed.
     slot_warp=SLOTS, slot_register=SLOTS, slot_killed=SLOTS,
@@ -181,7 +182,7 @@ PORT = _fields(
 
 OBSERVER = _fields(
     "finished ended deadlock stuck deadlocked starvation_time starved_now starved_before starved_long"
-    f" {' '.join(COUNTED)} in_region1 in_region2"
+    f" {' '.join(COUNTED)} in_region1 in_region2 in_region3"
     " latency_sum latency_maximum jumps_on jumps_again volatile_at begun issues retired events",
     stalls=Reason.COUNT, reason=WARPS, states=(WARPS, Reason.COUNT + 3), waits=Wait.COUNT, latencies=64,
     load_lines=7, store_lines=7, load_since=(WARPS, REGISTERS), last_pc=WARPS, jump_pc=WARPS,

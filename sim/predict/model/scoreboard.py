@@ -1,7 +1,8 @@
 """The issue stage: hazards of the head instruction, and the writeback port (design.md section 4).
 
-An instruction selected in t reads its registers in R = t+1, is executed from X = t+2 on, and writes in W = t+2+latency,
-in a slot that it reserves in t. A dependent instruction can be selected in W.
+An instruction selected in t reads its registers in R = t+1, is executed from X = t+2 on, and writes in W = X+latency,
+in a slot that it reserves in t. A dependent instruction can be selected in W. With an operand register (O = t+2) X is
+t+3, and one that depends on another than a load can be selected in W-1.
 """
 
 from metronome.hdl.isa.ops import Unit
@@ -12,9 +13,8 @@ from . import order
 from .compiled import inlined
 from .records import QUEUE, SLOTS
 
-__all__ = ["ISSUE_TO_EXECUTE", "claim", "load_may_write", "memory_idle", "reason", "reset", "tick", "write"]
+__all__ = ["claim", "load_may_write", "memory_idle", "reason", "reset", "tick", "write"]
 
-ISSUE_TO_EXECUTE = 2
 DIV, LSU, FDIV = Unit.DIV.value, Unit.LSU.value, Unit.FDIV.value
 
 
@@ -22,7 +22,7 @@ DIV, LSU, FDIV = Unit.DIV.value, Unit.LSU.value, Unit.FDIV.value
 def reset(m):
     """Reset to the state with nothing in flight."""
     issue = m.issue[0]
-    issue.warp_r = issue.warp_x = NONE
+    issue.warp_r = issue.warp_o = issue.warp_x = NONE
     for slot in range(SLOTS):
         issue.slot_warp[slot] = NONE
 
@@ -49,7 +49,7 @@ def reason(config, issue, lsu, code, w, cycle, memory_idle, region):
     if (code.unit == DIV and issue.div_left) or (code.unit == FDIV and issue.fdiv_left):
         return Reason.UNIT
     if code.takes_slot:
-        slot = (cycle + ISSUE_TO_EXECUTE + config.latency[code.unit]) % SLOTS
+        slot = (cycle + config.to_execute + config.latency[code.unit]) % SLOTS
         if issue.slot_warp[slot] != NONE:
             return Reason.WRITEBACK
     return 0
@@ -57,9 +57,9 @@ def reason(config, issue, lsu, code, w, cycle, memory_idle, region):
 
 @inlined
 def memory_idle(m):
-    """Whether the LSU is empty and no access to mregion is in stage R or X."""
+    """Whether the LSU is empty and no access to mregion is in the stages from R to X."""
     issue = m.issue[0]
-    for w, code in ((issue.warp_r, issue.code_r), (issue.warp_x, issue.code_x)):
+    for w, code in ((issue.warp_r, issue.code_r), (issue.warp_o, issue.code_o), (issue.warp_x, issue.code_x)):
         if w != NONE and m.code[code].drain and m.code[code].fence:
             return False
     return unit.idle(m.lsu[0])
@@ -92,7 +92,7 @@ def claim(m, cycle):
     if code.register != NONE or code.takes_slot:
         issue.under_way[w] += 1
     if code.takes_slot:
-        slot = (cycle + ISSUE_TO_EXECUTE + config.latency[code.unit]) % SLOTS
+        slot = (cycle + config.to_execute + config.latency[code.unit]) % SLOTS
         issue.slot_warp[slot], issue.slot_register[slot], issue.slot_killed[slot] = w, code.register, 0
     return slot
 
@@ -122,23 +122,29 @@ def write(m, cycle):
 def tick(m, cycle, slot_r):
     """End the cycle: advance the stages, and release the register that is written in the next cycle.
 
-    ``slot_r``: the writeback slot of the instruction selected now.
+    With an operand register, the result of another than a load is released one cycle earlier. ``slot_r``: the writeback
+    slot of the instruction selected now.
     """
-    front, issue, lsu = m.front[0], m.issue[0], m.lsu[0]
+    config, front, issue, lsu = m.config[0], m.front[0], m.issue[0], m.lsu[0]
     issue.slot_warp[cycle % SLOTS] = NONE
-    following = (cycle + 1) % SLOTS
-    w = issue.slot_warp[following]
+    released = (cycle + config.to_execute - 1) % SLOTS
+    if issue.slot_warp[released] != NONE:
+        _release(issue, issue.slot_warp[released], issue.slot_register[released])
     issue.load_valid = 0
-    if w != NONE:
-        _release(issue, w, issue.slot_register[following])
-    elif lsu.wb_valid:
+    if issue.slot_warp[(cycle + 1) % SLOTS] == NONE and lsu.wb_valid:
         issue.load_valid, issue.load_warp = 1, lsu.wb_warp
         issue.load_register, issue.load_last = lsu.wb_register, lsu.wb_last
         if lsu.wb_last:
             _release(issue, lsu.wb_warp, lsu.wb_register)
     _count_down(m)
-    issue.warp_x, issue.code_x, issue.pc_x = issue.warp_r, issue.code_r, issue.pc_r
-    issue.step_x, issue.slot_x = issue.step_r, issue.slot_r
+    if config.to_execute == 3:
+        issue.warp_x, issue.code_x, issue.pc_x = issue.warp_o, issue.code_o, issue.pc_o
+        issue.step_x, issue.slot_x = issue.step_o, issue.slot_o
+        issue.warp_o, issue.code_o, issue.pc_o = issue.warp_r, issue.code_r, issue.pc_r
+        issue.step_o, issue.slot_o = issue.step_r, issue.slot_r
+    else:
+        issue.warp_x, issue.code_x, issue.pc_x = issue.warp_r, issue.code_r, issue.pc_r
+        issue.step_x, issue.slot_x = issue.step_r, issue.slot_r
     issue.warp_r = NONE
     if front.selected != NONE and not front.selected_nop:
         w = front.selected

@@ -37,7 +37,7 @@ class Chain:
     """
 
     def __init__(self, config: SmConfig) -> None:
-        self._warps = config.warps
+        self._config, self._warps = config, config.warps
 
     def begin(self) -> None:
         """See :class:`sim.show.trace.cycles.Sink`."""
@@ -57,14 +57,27 @@ class Chain:
         names = "active", "waiting", "executed"
         states = {name: np.concatenate([cycles.before[name], events[name]]) for name in names}
         changes = (np.diff(states["active"]) != 0) | (np.diff(states["waiting"]) != 0)
-        changes |= (events["release"] != 0) | (events["activates"] != 0)
+        releases = self._releases(cycles)
+        changes |= (releases != 0) | (events["activates"] != 0)
         for at in np.flatnonzero(changes).tolist():
             self._step(
                 self._cycles + at, {name: (int(each[at]), int(each[at + 1])) for name, each in states.items()},
-                int(events["release"][at]), int(events["activates"][at]),
+                int(releases[at]), int(events["activates"][at]),
             )
         self._cycles += len(events)
         self._active = int(events["active"][-1])
+
+    def _releases(self, cycles: Cycles) -> np.ndarray:
+        """Return for each cycle the warps whose bar or wspawn was over in the previous one."""
+        events, before = cycles.events, cycles.before
+        release = np.concatenate([before["release"], events["release"]])
+        if not self._config.operand_register:
+            return release[1:]
+        # Control flow without a redirect is a release in its stage X, also that of the last warp to arrive.
+        executed = np.concatenate([before["executed"], events["executed"]])
+        onward = np.where(executed != NONE, 1 << np.maximum(executed, 0), 0) & release
+        others = release[1:] & ~onward[1:]
+        return np.where(others != 0, others | onward[:-1], 0)
 
     def _step(self, cycle: int, states: dict[str, tuple[int, int]], release: int, activates: int) -> None:
         """Process a cycle in which something changes; ``states`` has the previous and current value of each state."""

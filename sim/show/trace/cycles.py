@@ -19,8 +19,6 @@ from ...machine.events import DEPTH, NONE
 
 __all__ = ["Cause", "CycleStream", "Cycles", "Sink"]
 
-#: Cycles from a selection to stage X.
-_STAGE_X = 2
 #: Cycles passed on at a time, so that the output does not depend on how the cycles arrive.
 _CHUNK = 4096
 
@@ -93,6 +91,7 @@ class CycleStream:
 
     def __init__(self, config: SmConfig, sinks: Sequence[Sink]) -> None:
         self._config, self._sinks = config, sinks
+        self._to_execute = config.issue_latency
         #: Whether at least one cycle has been taken.
         self.begun = False
 
@@ -110,10 +109,10 @@ class CycleStream:
         """See :class:`sim.run.types.Watcher`."""
         self.begun = True
         self._held.append(events.copy())
-        if sum(map(len, self._held)) < _CHUNK + _STAGE_X:
+        if sum(map(len, self._held)) < _CHUNK + self._to_execute:
             return
         held = np.concatenate(self._held)
-        while len(held) >= _CHUNK + _STAGE_X:
+        while len(held) >= _CHUNK + self._to_execute:
             self._pass_on(held, _CHUNK)
             held = held[_CHUNK:]
         self._held = [held.copy()]
@@ -131,9 +130,9 @@ class CycleStream:
 
     def _pass_on(self, events: np.ndarray, count: int) -> None:
         """Pass on the first ``count`` of ``events``; the others supply what becomes known later."""
-        now, events = events[:count], events[: count + _STAGE_X]
-        behind = np.minimum(np.arange(count) + _STAGE_X, len(events) - 1)
-        there = np.arange(count) + _STAGE_X < len(events)
+        now, events = events[:count], events[: count + self._to_execute]
+        behind = np.minimum(np.arange(count) + self._to_execute, len(events) - 1)
+        there = np.arange(count) + self._to_execute < len(events)
         # Field by field: a record is large.
         who, pc, word, lanes = (
             events[name][behind] for name in ("executed", "executed_pc", "executed_word", "executed_mask")

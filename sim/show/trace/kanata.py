@@ -23,7 +23,7 @@ from .rows import DETAILS, INACTIVE, READY, states_of
 
 __all__ = ["KanataTrace"]
 
-_FETCH, _STAGE_X = 3, 2
+_FETCH = 3
 #: No instruction has written a register yet.
 _NEVER = "", -2
 #: The end of a line that marks the end of a fetch.
@@ -42,8 +42,9 @@ class _Warp:
         self.fetched: deque[tuple[str, int]] = deque()
         #: The next instruction, if it waits, and the reason.
         self.waits: tuple[str, str] | None = None
-        #: By register: the instruction that will write it.
-        self.writers: dict[int, str] = {}
+        #: By register: the instructions that will write it, the next one first. There are two if the second one was
+        #: issued just before the write of the first one, which it gets from the operand register.
+        self.writers: defaultdict[int, deque[str]] = defaultdict(deque)
         #: By register: the instruction that wrote it last, and when.
         self.written: dict[int, tuple[str, int]] = {}
 
@@ -65,8 +66,8 @@ class KanataTrace:
         self._lines: list[str] = []
         #: By cycle: the instructions that end in it, and the end of each line. Retirements are numbered in that cycle.
         self._ends: defaultdict[int, list[tuple[str, str]]] = defaultdict(list)
-        #: The instructions fetched one to four cycles ago, and issued one and two cycles ago: empty for none.
-        self._fetches, self._issues = [""] * 4, [""] * 2
+        #: The instructions fetched one to four cycles ago, and those issued before stage X: empty for none.
+        self._fetches, self._issues = [""] * 4, [""] * self._config.issue_latency
         self._next = self._retired = self._told = self._cycle = 0
         self._alive: set[str] = set()
         #: Cached facts about an instruction: labels by warp, pc, word and lanes; registers by word.
@@ -135,7 +136,7 @@ class KanataTrace:
             lines.append(f"S\t{oldest}\t0\tB\n")
         if older:
             lines.append(f"S\t{older}\t0\tD\n")
-        executed, read = issues.pop(), issues[-1]
+        executed, read = issues.pop(), issues[0]
         if executed:
             lines.append(f"S\t{executed}\t0\tX\n")
         if read:
@@ -224,18 +225,20 @@ class KanataTrace:
         written = mine.written
         for each in sources:
             writer, when = written.get(each, _NEVER)
+            if mine.writers[each]:
+                writer, when = mine.writers[each][0], cycle + 1
             # It came just in time: the next instruction issued waited for it, or might have.
             if when >= cycle - 1:
                 lines.append(f"W\t{number}\t{writer}\t0\n")
         if register is None:
-            self._end(number, cycle + _STAGE_X + 1, _RETIRED)
+            self._end(number, cycle + self._config.issue_latency + 1, _RETIRED)
         else:
-            mine.writers[register] = number
+            mine.writers[register].append(number)
         return number
 
     def _write(self, mine: _Warp, cycle: int, register: int) -> None:
-        number = mine.writers.pop(register, None)
-        if number is not None:
+        if mine.writers[register]:
+            number = mine.writers[register].popleft()
             self._lines.append(f"S\t{number}\t0\tW\n")
             self._end(number, cycle + 1, _RETIRED)
             mine.written[register] = number, cycle

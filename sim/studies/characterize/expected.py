@@ -14,8 +14,8 @@ __all__ = ["Row", "compare", "expected", "shape_of"]
 
 #: design.md section 4: the delay of a dependent instruction's issue after its producer's latency.
 _BEHIND = 2
-#: design.md section 3: R = 3, and the warp is selectable one cycle later; d = 4 NOPs after a redirect; after a redirect
-#: at decode, the NOPs of the three fetches that follow it.
+#: design.md section 3: the warp is selectable 4 cycles after a branch without a redirect, and 1 after R; d = 4 NOPs
+#: after a redirect; after a redirect at decode, the NOPs of the three fetches that follow it.
 _RESOLVED, _NOPS, _AT_DECODE = 4, 4, 3
 _UNPIPELINED = ("div", "fdiv")
 _UNITS = ("alu", "mul", "div", "csr", "fma", "fcvt", "fdiv", "fmisc")
@@ -74,7 +74,7 @@ def _units(config: SmConfig) -> dict[str, tuple[float, str]]:
 def _control(config: SmConfig) -> dict[str, tuple[float, str]]:
     page = "design.md section 3"
     predicted = config.prediction is Prediction.BTFN
-    repaired = _RESOLVED + _NOPS
+    repaired = 1 + config.resolve_latency + _NOPS
     table: dict[str, tuple[float, str]] = {
         name: (_RESOLVED, page) for name in ("branch not taken", "tmc", "split", "join", "pred", "bar")
     }
@@ -86,8 +86,8 @@ def _control(config: SmConfig) -> dict[str, tuple[float, str]]:
 
 
 def _local(config: SmConfig) -> dict[str, tuple[float, str]]:
-    # Stage X is two cycles after the selection (memory.md): c + 3 is at the writeback port, and read one cycle later.
-    table: dict[str, tuple[float, str]] = {"local load": (2 + 3 + 1, "memory.md")}
+    # From the selection to stage X, c (memory.md): c + 3 is at the writeback port, and read one cycle later.
+    table: dict[str, tuple[float, str]] = {"local load": (config.issue_latency + 3 + 1, "memory.md")}
     for stride in word_strides(shape_of(config)):
         words = [lane * stride for lane in range(config.threads)]
         banks = [word % config.threads for word in words]
@@ -101,10 +101,10 @@ def _global(config: SmConfig, memory: str, latency: int) -> dict[str, tuple[floa
     table: dict[str, tuple[float, str]] = {}
     if memory == "fixed":
         # memory.md: offered in c + 3, answered in r, at the writeback port in r + 2, read one cycle later.
-        table["load miss"] = (2 + 3 + latency + 2 + 1, f"memory.md, --latency {latency}")
+        table["load miss"] = (config.issue_latency + 3 + latency + 2 + 1, f"memory.md, --latency {latency}")
     if not config.dcache_bytes:
         return table
-    table["load hit"] = (2 + 4 + 1, "memory.md")
+    table["load hit"] = (config.issue_latency + 4 + 1, "memory.md")
     for stride in byte_strides():
         lines = len({lane * stride // LINE_BYTES for lane in range(config.threads)})
         table[f"load, stride {stride} bytes"] = (lines, "memory.md")

@@ -149,7 +149,7 @@ class Machine:
         ctx.set(self.dut.selection.entry, entry)
         if r is None:
             return
-        assert ctx.get(self.dut.reading_warp) == r["warp"], f"{self.what}: reading_warp"
+        assert ctx.get(self.dut.next_warp) == r["warp"], f"{self.what}: next_warp"
         r["mask"], r["bits"] = self.masks[r["warp"]], BufferEntry.const(entry).as_bits()
         for name in ("rs1", "rs2", "rs3"):
             r[name] = self.registers.read(r["warp"], r["info"][name], r["info"][f"use_{name}"])

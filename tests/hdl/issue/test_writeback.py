@@ -11,7 +11,7 @@ from amaranth.lib.wiring import connect
 from metronome.hdl.config import SmConfig
 from metronome.hdl.isa.latencies import unit_latencies
 from metronome.hdl.isa.ops import Unit
-from metronome.hdl.issue.writeback import ISSUE_TO_EXECUTE, WritebackSchedule, WritebackStage
+from metronome.hdl.issue.writeback import WritebackSchedule, WritebackStage
 from metronome.hdl.presets import BASE
 from tests.hdl.issue.issue_reference import FLOATS, latencies
 from tests.hdl.lib.simulate import drive, maybe, simulated
@@ -21,12 +21,14 @@ CONFIGS = [
     BASE,
     replace(BASE, latency_mul=8, latency_div=40, latency_fma=8, latency_fcvt=8, latency_fdiv=39, latency_fmisc=8),
     replace(BASE, warps=1, threads=1, latency_mul=2),
+    replace(BASE, issue_latency=3),
 ]
 UNPIPELINED = (Unit.DIV, Unit.FDIV)
 
 
 def label(config: SmConfig) -> str:
-    return f"{config.warps}x{config.threads}_mul_{config.latency_mul}_div_{config.latency_div}"
+    name = f"{config.warps}x{config.threads}_mul_{config.latency_mul}_div_{config.latency_div}"
+    return f"{name}_x_{config.issue_latency}" if config.operand_register else name
 
 
 class Port(Elaboratable):
@@ -63,7 +65,7 @@ class Traffic:
     def select(self, ctx, rate: float) -> None:
         """Any unit whose slot the reference finds free; the dividers only when they are."""
         rng, schedule, cycle = self.rng, self.dut.schedule, self.cycle
-        slots = {unit: cycle + ISSUE_TO_EXECUTE + latency for unit, latency in latencies(self.config).items()}
+        slots = {unit: cycle + self.config.issue_latency + latency for unit, latency in latencies(self.config).items()}
         free = [unit for unit, slot in slots.items() if slot not in self.writes]
         for unit in slots:
             assert (ctx.get(schedule.slot_free) >> unit.value & 1) == (unit in free), f"{self.what}: {unit.name} slot"
@@ -80,15 +82,19 @@ class Traffic:
         meta = {"warp": rng.randrange(self.config.warps), "rd": rng.getrandbits(6), "unit": choice,
                 "mask": rng.getrandbits(self.config.threads), "kill": maybe(rng, 0.1),
                 "writes": choice not in FLOATS or maybe(rng, 0.7)}
-        self.executing[cycle + ISSUE_TO_EXECUTE] = meta
+        self.executing[cycle + self.config.issue_latency] = meta
         self.writes[slots[choice]] = meta
         if choice in UNPIPELINED:
             self.unit_free[choice] = cycle + latencies(self.config)[choice]
 
     def execute(self, ctx) -> None:
-        meta = self.executing.get(self.cycle)
-        ctx.set(self.dut.schedule.execute, meta is not None)
-        ctx.set(self.dut.schedule.execute_meta, meta or {"unit": self.rng.choice(list(Unit)), "kill": 1})
+        schedule = self.dut.schedule
+        # A record enters two cycles after the selection, before or in stage X, and a fault is known in X.
+        for later, valid, meta in ((self.config.issue_latency - 2, schedule.enter, schedule.enter_meta),
+                                   (0, schedule.execute, schedule.execute_meta)):
+            record = self.executing.get(self.cycle + later)
+            ctx.set(valid, record is not None)
+            ctx.set(meta, record or {"unit": self.rng.choice(list(Unit)), "kill": 1})
 
     def offer_load(self, ctx) -> dict | None:
         """A stream that holds what it offers until it is taken; returns the load taken in this cycle."""
@@ -112,7 +118,17 @@ class Traffic:
         busy = any(slot >= cycle for slot in self.writes)
         assert ctx.get(self.dut.schedule.busy) == busy, f"{self.what}: schedule busy"
         assert ctx.get(stage.busy) == (cycle in self.loads), f"{self.what}: stage busy"
-        released = self.writes.get(cycle + 1) or (taken if taken and taken["last"] else None)
+        loaded = taken if taken and taken["last"] else None
+        if self.config.operand_register:
+            got = ctx.get(stage.release_load.valid)
+            assert got == (loaded is not None), f"{self.what}: release_load"
+            if loaded:
+                got = ctx.get(stage.release_load.warp), ctx.get(stage.release_load.register)
+                assert got == (loaded["warp"], loaded["rd"]), f"{self.what}: release_load of {got}, not {loaded}"
+            # The value is forwarded, so its register is released a cycle earlier.
+            released = self.writes.get(cycle + 2)
+        else:
+            released = self.writes.get(cycle + 1) or loaded
         writes = released is not None and released.get("writes", True)
         got = ctx.get(stage.release.valid), ctx.get(stage.release.flags)
         assert got == (writes, released is not None and not writes), f"{self.what}: release"
@@ -143,11 +159,11 @@ class Traffic:
 @pytest.mark.parametrize("rate", some_more([1.0, 0.6], 1), ids=["full", "gaps"])
 @simulated(lambda config: Port(config))
 async def test_random(ctx, dut, config, rate):
-    """Every result in cycle t + 2 + latency with its own warp, register and lanes; loads only in free slots."""
+    """Every result in cycle X + latency with its own warp, register and lanes; loads only in free slots."""
     seed = f"{label(config)}-{rate}"
     rng = random.Random(seed)
     traffic = Traffic(dut, config, rng, f"seed {seed}")
-    for _ in range(700):
+    for _ in range(1000 if config.operand_register else 700):
         result = [rng.getrandbits(32) for _ in range(config.threads)]
         ctx.set(dut.stage.result, result)
         # What was decided before this cycle is judged before its own selection is added.
@@ -162,14 +178,16 @@ async def test_random(ctx, dut, config, rate):
         assert traffic.seen[name] >= 5, f"seed {seed}: {name} happened {traffic.seen[name]} times"
 
 
+@pytest.mark.parametrize("to_execute", [2, 3])
 @pytest.mark.parametrize("unit", list(latencies(BASE)))
-@simulated(lambda: WritebackSchedule(BASE))
-async def test_latency_of_a_unit(ctx, dut, unit):
-    """Alone: release in t + 1 + latency, write in t + 2 + latency, and nothing in any other cycle."""
+@simulated(lambda to_execute: WritebackSchedule(replace(BASE, issue_latency=to_execute)))
+async def test_latency_of_a_unit(ctx, dut, to_execute, unit):
+    """Alone: release in t + 1 + latency, write in X + latency, and nothing in any other cycle."""
     released, written = [], []
+    record = {"warp": 3, "rd": 40, "writes": 1, "mask": 5, "unit": unit}
     for cycle in range(50):
-        drive(ctx, dut, reserve=cycle == 0, reserve_unit=unit, execute=cycle == 2,
-              execute_meta={"warp": 3, "rd": 40, "writes": 1, "mask": 5, "unit": unit})
+        drive(ctx, dut, reserve=cycle == 0, reserve_unit=unit, enter=cycle == 2, enter_meta=record,
+              execute=cycle == to_execute, execute_meta=record)
         if ctx.get(dut.out.early):
             released.append((cycle, ctx.get(dut.out.early_meta.warp), ctx.get(dut.out.early_meta.rd)))
         if ctx.get(dut.out.due):
@@ -177,7 +195,7 @@ async def test_latency_of_a_unit(ctx, dut, unit):
         await ctx.tick()
     latency = latencies(BASE)[unit]
     assert released == [(1 + latency, 3, 40)]
-    assert written == [(2 + latency, 3, 40)]
+    assert written == [(to_execute + latency, 3, 40)]
 
 
 def test_latencies_are_those_of_the_config():

@@ -35,10 +35,10 @@ def _region(run: Run) -> list[Cycle]:
 def _recount(run: Run) -> dict[str, Any]:
     inside = _region(run)
     selected = [c for c in inside if c.select is not None and not c.nop]
-    executed = [run.cycles[c.number + 2].issue for c in selected]
+    executed = [run.cycles[c.number + run.config.issue_latency].issue for c in selected]
     taken = 0
     for cycle, issue in zip(selected, executed, strict=True):
-        resolution = run.cycles[cycle.number + 3]
+        resolution = run.cycles[cycle.number + run.config.resolve_latency]
         control = is_control(issue.instruction, run.config.prediction)
         if issue.instruction & 0x7F == 0x6F:
             # A jump is taken, whether decode has followed it or its resolution redirects the warp.

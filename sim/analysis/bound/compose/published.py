@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...code.costs import LOAD
+from ...code.costs import load_distance
 from ..memory_bound import MemoryBound
 from .parts import Composed
 from .work_conserving import Demand
@@ -52,6 +52,7 @@ def segments_at_rate(rate: float) -> Callable[[Demand, MemoryBound], Composed]:
 def _by_segments(demand: Demand, name: str, latency: Callable[[int], float]) -> Composed:
     """Apply equations 1 and 2: a segment starts once the previous one has executed and all other warps had a turn."""
     warps = [each.segments.all() for each in demand.pipelines]
+    hit = load_distance(demand.config)
     begins = [0.0] * len(warps)
     ends = [0.0] * len(warps)
     # The time at which the last segment, in the order of turns, has issued.
@@ -62,6 +63,6 @@ def _by_segments(demand: Demand, name: str, latency: Callable[[int], float]) -> 
                 issue, execute, lines = its[number]
                 begins[warp] = max(turn, ends[warp])
                 turn = begins[warp] + issue
-                ends[warp] = turn + max(float(execute), LOAD + latency(lines) if lines else 0.0)
+                ends[warp] = turn + max(float(execute), hit + latency(lines) if lines else 0.0)
     cycles = int(max(ends)) + 1
     return Composed(name, cycles, {"instructions": cycles}, holds=False)

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from metronome.hdl.config import LINE_BYTES, SmConfig
 
 from ....predict.model.records import QUEUE
-from ....predict.model.scoreboard import ISSUE_TO_EXECUTE
-from ...code.costs import DEPTH, LOAD, MISS, SHORTEST, STORE
+from ...code.costs import DEPTH, MISS, STORE, load_distance, shortest_write
 from ...code.refusals import RefusedError
 from ..counts import SharedState
 from ..memory_bound import MemoryBound
@@ -32,8 +31,6 @@ _FETCH = 4
 _PART = 6
 #: Cycles that other accesses may wait in the lookup while a line is written to the cache.
 _FILL = 2
-#: From the issue of a load that hits to its values at the port of the registers.
-_LOAD_PORT = LOAD - 1
 #: The most loads ahead of another one that have not reached the port: those that gather before a waiting lookup (one
 #: more than the queue holds), and those in the stages after it.
 _OLDER = QUEUE + 3
@@ -130,7 +127,7 @@ def strict_turns(demand: Demand, memory: MemoryBound) -> Composed:
     missed = demand.shared.active - 1
     chain = max(each.span for each in demand.pipelines)
     parts |= {"instructions": 0, "nops": 0, "waits": chain}
-    parts["writeback"] = _blocked(demand, port=SHORTEST)
+    parts["writeback"] = _blocked(demand, port=shortest_write(demand.config))
     events = parts["writeback"] + demand.total("divisions") + demand.total("float_divisions") + demand.total("excess")
     # Each older load at the port costs a round, and is ahead of only one load of the chain. The chain is one warp
     # unless warps meet.
@@ -161,7 +158,7 @@ def _sum(demand: Demand, memory: MemoryBound, waits: int) -> tuple[dict[str, int
     parts["instructions"] = total("instructions")
     parts["nops"] = total("nops") + total("started")
     parts["waits"] = waits
-    parts["writeback"] = _blocked(demand)
+    parts["writeback"] = _blocked(demand, port=load_distance(demand.config) - 1)
     busy = config.latency_div * total("divisions"), config.latency_fdiv * total("float_divisions")
     parts["units"] = sum(busy) if len(demand.pipelines) > 1 else 0
     parts["lanes"] = total("excess")
@@ -277,10 +274,10 @@ def _unfinished_accesses(demand: Demand) -> tuple[int, int]:
 
 def _longest(config: SmConfig) -> int:
     """Return the longest time from an issue to its result, without misses."""
-    return ISSUE_TO_EXECUTE + max(config.latency_div, config.latency_fdiv, LOAD)
+    return config.issue_latency + max(config.latency_div, config.latency_fdiv, load_distance(config))
 
 
-def _blocked(demand: Demand, port: int = _LOAD_PORT) -> int:
+def _blocked(demand: Demand, *, port: int) -> int:
     """Return the cycles in which an instruction cannot issue because an older one, of any warp, uses its write slot.
 
     A late result blocks each kind of younger instruction at most once. A blocked instruction issues in the next cycle

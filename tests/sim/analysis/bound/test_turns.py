@@ -8,13 +8,14 @@ import pytest
 from metronome.hdl.presets import TINY
 from metronome.sim.analysis.bound.bound import longest_time
 from metronome.sim.analysis.bound.turns import Turns
-from metronome.sim.analysis.code.costs import LOAD, Costs
+from metronome.sim.analysis.code.costs import Costs, load_distance, shortest_write
 from metronome.sim.predict.predictor import predict
 from metronome.sim.program.assembler.asm import add
 from tests.sim.analysis.programs import machine, request_of
 from tests.support.programs import prepared
 from tests.support.tiers import more_but
 
+LOAD = load_distance(TINY)
 CLOBBERED = '"r"(words) : "t0", "t1", "t2", "t3", "t4", "t5", "memory"'
 #: One warp loads and adds, the others write in each of their turns for longer than that.
 TEXT = f"""#include "metronome.h"
@@ -55,7 +56,7 @@ def longest_gap(config, folder):
 def test_a_dependent_of_a_load(warps, tmp_path):
     config = dataclasses.replace(machine(TINY, "srr"), warps=warps)
     _, gap = longest_gap(config, tmp_path)
-    turns = Turns()
+    turns = Turns(shortest_write(TINY))
     turns.active = warps
     turns.load(5, 0, LOAD, own=True)
     bound = turns.take([5], warps)
@@ -69,7 +70,7 @@ WRITES = Costs(TINY).of(add(6, 0, 0))
 
 
 def test_turns():
-    turns = Turns()
+    turns = Turns(shortest_write(TINY))
     turns.active = 8
     # 22 cycles are four rounds of 7 warps, but three of 8.
     assert turns.after(1) == 8 and turns.after(22) == 28

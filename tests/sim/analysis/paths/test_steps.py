@@ -78,7 +78,10 @@ def _(patch):
 
 @step("control flow resolves a cycle sooner", alone(BRANCHES))
 def _(patch):
-    patch.setattr(pipeline, "RESOLUTION", costs.RESOLUTION - 1)
+    usual = costs.Costs.resolution
+    patch.setattr(
+        costs.Costs, "resolution", lambda own, cost, *, redirects: usual(own, cost, redirects=redirects) - cost.waits
+    )
 
 
 @step("a taken branch to the next instruction does not redirect", alone(asm(16, "beq x0, x0, 1f", "1:")))
@@ -105,7 +108,8 @@ def _(patch):
 
 @step("a load that hits is a cycle quicker", alone(asm(16, "lw t0, 0(%0)", "lw t1, 4(%0)", "add t0, t0, t1")))
 def _(patch):
-    patch.setattr(lines, "LOAD", costs.LOAD - 1)
+    usual = costs.load_distance
+    patch.setattr(costs, "load_distance", lambda config: usual(config) - 1)
 
 
 @step("the first load of a line hits", alone(asm(1, "lw t0, 0(%1)", "add t0, t0, t0"), turns=120))
