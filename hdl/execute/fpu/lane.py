@@ -99,7 +99,7 @@ class FloatLane(Component):
     def _terms(self, m: Module) -> list[data.View]:
         """Control, special result, product, addend and their alignment, of either operation, from registers."""
         m.submodules.select = select = SelectTerms()
-        m.submodules.multiply = multiply = Multiply(split="multiply" in self._stages.registered)
+        m.submodules.multiply = multiply = Multiply()
         m.submodules.sum_products = total = SumProducts()
         conversion = self._conversion(m)
         early = _Registers(m, self.front, self._stages)

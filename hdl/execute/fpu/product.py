@@ -97,21 +97,18 @@ class SelectTerms(Component):
 class Multiply(Component):
     """The partial products, and the special result of x * y + z if it has one. Combinational.
 
-    With ``split`` factors, they are cut into 18 and 6 bits, as a multiplier of an FPGA takes 18. Otherwise there is one
-    product.
+    The factors are cut into 18 and 6 bits, as a multiplier of an FPGA takes 18.
     """
 
-    def __init__(self, *, split: bool) -> None:
-        self._split = split
+    def __init__(self) -> None:
         super().__init__({
             "x": In(Unpacked),  # the first factor
             "y": In(Unpacked),  # the second factor
             #: The addend; needed here only because the result is special if it is infinite or not a number.
             "z": In(Unpacked),
-            #: The product of the lower parts, and in bits 47 to 36 that of the upper parts; or the only product.
-            "outer": Out(48),
-            "left": Out(24),  # the product of the upper part of x and the lower part of y, if they are split
-            "right": Out(24),  # the product of the lower part of x and the upper part of y, if they are split
+            "outer": Out(48),  # the product of the lower parts, and in bits 47 to 36 that of the upper parts
+            "left": Out(24),  # the product of the upper part of x and the lower part of y
+            "right": Out(24),  # the product of the lower part of x and the upper part of y
             "scale": Out(Scale),  # of x * y
             "special": Out(Special),  # the result of x * y + z if it is not a rounded number, with its flags
         })
@@ -121,14 +118,9 @@ class Multiply(Component):
         x, y, z, scale, special = self.x, self.y, self.z, self.scale, self.special
         x_low, x_high = x.significand[:_CUT], x.significand[_CUT:]
         y_low, y_high = y.significand[:_CUT], y.significand[_CUT:]
-        if self._split:
-            m.d.comb += [
-                self.outer.eq(Cat(x_low * y_low, x_high * y_high)),
-                self.left.eq(x_high * y_low), self.right.eq(x_low * y_high),
-            ]
-        else:
-            m.d.comb += self.outer.eq(x.significand * y.significand)
         m.d.comb += [
+            self.outer.eq(Cat(x_low * y_low, x_high * y_high)),
+            self.left.eq(x_high * y_low), self.right.eq(x_low * y_high),
             scale.exponent.eq(x.exponent + y.exponent - 126),
             scale.sign.eq(x.sign ^ y.sign),
             scale.zero.eq(x.zero | y.zero),

@@ -58,12 +58,11 @@ def unpacked(rng, **classes):
     return {"significand": bits, "exponent": exponent, "sign": rng.getrandbits(1), **classes}
 
 
-@pytest.mark.parametrize("split", [False, True])
-def test_product_is_exact(split):
+def test_product_is_exact():
     """And the shift that aligns the addend with it is the difference of their exponents."""
     rng = random.Random(SEED)
     m = Module()
-    m.submodules.part = part = Multiply(split=split)
+    m.submodules.part = part = Multiply()
     m.submodules.total = total = SumProducts()
     m.submodules.compare = compare = Compare()
     m.d.comb += [total.outer.eq(part.outer), total.left.eq(part.left), total.right.eq(part.right),
@@ -105,7 +104,7 @@ def special_result(kinds, signs):
     return nan, infinite, sign if infinite else None, invalid
 
 
-@simulated(lambda: Multiply(split=True))
+@simulated(Multiply)
 async def test_special_results(ctx, part):
     """Every combination of classes and signs."""
     rng = random.Random(SEED)
