@@ -268,7 +268,7 @@ MUTANTS = (
            "known & goes", (f"{_LISTS}[(2, 3, 'tight', 2)]", f"{_LISTS}[(4, 4, 'cached', 7)]")),
     Mutant("what comes overtakes its warp's channel", f"{_LISTED}.elaborate", "~self._on | ~(whose & there).any()",
            "~self._on | (whose & arrives).any()", (f"{_LISTS}[(2, 3, 'tight', 2)]",)),
-    Mutant("what comes goes into the channel first", f"{_LISTED}.elaborate", "(whose & (there | arrives)).any()",
+    Mutant("what comes goes into the channel first", f"{_LISTED}.elaborate", "(whose & there).any() | fresh",
            "(whose & there).any()", (f"{_LISTED_UNIT}::test_quick_memory_costs_no_cycle",)),
     Mutant("of what comes too much its pc does not count", f"{_LISTED}.elaborate",
            "(access.part.pc[2:] == reader.entry.pc.word) & ", "", (f"{_WRONG_LIST}[pc]",)),

@@ -75,6 +75,7 @@ class LookupStage(Component):
         held, goes = out.held, Signal()
         load, store, shares, can_answer, covered = Signal(), Signal(), Signal(), Signal(), Signal()
         blocked = Signal()
+        self._describe(m)
         goes_on = goes
         if self.config.channels is Channels.FREE:
             soon = blocked | Mux(held.write, buffer.ready, self.hit | (buffer.holds & ~self._compared & ~out.uncached))
@@ -84,7 +85,6 @@ class LookupStage(Component):
             m.d.sync += out.held_valid.eq(self.access.valid)
         with m.If(self.access.ready & self.access.valid):
             m.d.sync += held.eq(self.access.payload)
-        self._describe(m)
 
         may_join = ~out.uncached & (self.config.dcache_bytes > 0)
         answered = load & self.hit & can_answer

@@ -100,14 +100,17 @@ class OrderUnit(Component):
         rings = self._rings(m)
         there = Cat(ring.there for ring in rings)
         m.d.comb += self.busy.eq(there.any() | reader.busy | self._closing | self.fault_valid)
-        # The warp whose oldest access is looked at: the entry's; past the end, or after a fault, any.
-        whose, direct, present = Signal(warps), Signal(), Signal()
+        # The warp in whose channel the oldest access is looked at: the entry's; past the end, or after a fault, any.
+        # The access that comes is late, and is looked at only if there is none.
+        whose, direct, present, fresh = Signal(warps), Signal(), Signal(), Signal()
         line = Signal(6)
-        any_warp = Mux(there.any(), lowest_one(there), arrives)
+        any_warp, due = Signal(), one_hot(reader.entry.warp, warps)
         m.d.comb += [
-            whose.eq(Mux(self._broken | reader.end, any_warp, one_hot(reader.entry.warp, warps))),
+            any_warp.eq(self._broken | reader.end),
+            whose.eq(Mux(any_warp, lowest_one(there), due)),
+            fresh.eq(Mux(any_warp, self.taken.valid, (arrives & due).any())),
             direct.eq(~self._on | ~(whose & there).any()),
-            present.eq(Mux(self._on, (whose & (there | arrives)).any(), self.taken.valid)),
+            present.eq(Mux(self._on, (whose & there).any() | fresh, self.taken.valid)),
         ]
         access = self._access(m, rings, whose=whose, direct=direct)
         known, fits, goes = Signal(), Signal(), Signal()
@@ -128,10 +131,9 @@ class OrderUnit(Component):
         with m.If(known & goes):
             m.d.sync += line.eq(Mux(reader.next, 0, line + 1))
         for number, ring in enumerate(rings):
-            mine = goes & whose[number]
             m.d.comb += [
-                ring.push.eq(self._on & arrives[number] & self.taken.ready & ~(mine & direct)),
-                ring.pop.eq(self._on & mine & ~direct), ring.pop_store.eq(access.write),
+                ring.push.eq(self._on & arrives[number] & self.taken.ready & ~(goes & direct)),
+                ring.pop.eq(self._on & goes & whose[number] & ~direct), ring.pop_store.eq(access.write),
             ]
         self._switch(m, reader)
         if config.assertions:

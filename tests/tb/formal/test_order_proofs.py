@@ -24,7 +24,7 @@ BUGS = {
     "what comes overtakes what is there": (
         9, 1, f"{_UNIT}.elaborate", "~self._on | ~(whose & there).any()", "~self._on | (whose & arrives).any()"),
     "what comes goes into the channel first": (
-        8, 1, f"{_UNIT}.elaborate", "(whose & (there | arrives)).any()", "(whose & there).any()"),
+        8, 1, f"{_UNIT}.elaborate", "(whose & there).any() | fresh", "(whose & there).any()"),
     "the coalescer waits for the lookup": (
         8, 1, f"{_UNIT}.elaborate", "(self._on | self.given.ready)", "self.given.ready"),
     "behind the end all is right": (
