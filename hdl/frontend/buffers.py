@@ -10,7 +10,7 @@ from amaranth.lib.wiring import In, Out
 from ..config import Coordination, SmConfig
 from ..layouts.decoded import BufferEntry, IssueInfo
 from ..lib.component import Component
-from ..lib.onehot import select
+from ..lib.onehot import encode, select
 from .signatures import arrival_signature, slot_bits
 
 __all__ = ["InstructionBuffers"]
@@ -48,6 +48,7 @@ class InstructionBuffers(Component):
             "pop_if_missed": In(config.warps),  # in t: ``pop`` with ``missed``; available earlier
             "missed": In(1),  # in t, late: this cycle's lookup misses
             "pop_slot": Out(slot_bits(config)),  # in t: the freed slot; in ``swas``, the fetch made in t fills it
+            "popped_slot": Out(slot_bits(config)),  # in t+1: the same
             "entry": Out(BufferEntry),  # in t+1: the instruction popped in t
             "fill": In(arrival_signature(config)),  # the instruction for a slot; it can be popped in the next cycle
             #: The instructions of these warps become NOPs in ``swas``, else are dropped; also one filled in this cycle.
@@ -76,9 +77,9 @@ class InstructionBuffers(Component):
         m.submodules.entries = entries = Memory(shape=BufferEntry, depth=config.warps * depth, init=[])
         # The entry is read in t+1, so that a late selection drives an address register and not the memory. Until then
         # the slot keeps its entry: the fetch that refills it is made in t at the earliest.
-        popped = Signal(slot_bits(config) + config.warp_bits)
         write, read = entries.write_port(), entries.read_port(domain="comb")
-        m.d.sync += popped.eq(Cat(self.pop_slot, self.pop_warp))
+        popped = self._popped(m, heads)
+        m.d.comb += self.popped_slot.eq(popped)
         m.d.comb += [
             write.addr.eq(Cat(slot, self.fill.warp)),
             write.data.eq(self.fill.entry),
@@ -100,6 +101,18 @@ class InstructionBuffers(Component):
     def _of_pop(self, of: Callable[[Value], Value]) -> Value:
         """``of(self.pop)``, computed for both outcomes of the lookup, which comes late."""
         return Mux(self.missed, of(self.pop_if_missed), of(self.pop_if_hit))
+
+    def _popped(self, m: Module, heads: list[Signal]) -> Value:
+        """In t+1: slot and warp of the pop, low bits first; the outcome of the lookup, now registered, selects them."""
+        missed = Signal()
+        bits = slot_bits(self._config) + self._config.warp_bits
+        popped = {outcome: Signal(bits, name=f"popped_if_{outcome}") for outcome in ("missed", "hit")}
+        m.d.sync += [
+            missed.eq(self.missed),
+            popped["missed"].eq(Cat(select(self.pop_if_missed, heads), encode(self.pop_if_missed))),
+            popped["hit"].eq(Cat(select(self.pop_if_hit, heads), encode(self.pop_if_hit))),
+        ]
+        return Mux(missed, popped["missed"], popped["hit"])
 
     def _ring(self, m: Module, w: int, head: Signal, filling: Signal, overflows: Signal) -> None:
         """One warp's flags. The wide part of an entry is in the shared memory."""

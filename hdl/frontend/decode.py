@@ -52,9 +52,9 @@ class Decoder(Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        # The all-zero word is in no row, so a failed fetch sets no other field.
+        # Both low bits are 1 in every row, so a word whose fetch failed is in no row, and sets no other field.
         word = Signal(32)
-        m.d.comb += word.eq(Mux(self.fetch_error, 0, self.instruction))
+        m.d.comb += word.eq(Cat(Mux(self.fetch_error, 0, self.instruction[:2]), self.instruction[2:]))
 
         match = _match_rows(m, word, self._rows)
 

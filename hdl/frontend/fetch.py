@@ -46,7 +46,7 @@ class FetchPipeline(Component):
             "request": In(choice_signature(config)),
             "request_pc_if_hit": In(32),  # in t: the pc of ``request.if_hit``
             "request_pc_if_missed": In(32),  # in t: the pc of ``request.if_missed``
-            "request_slot": In(slot_bits(config)),  # in t: the slot for the instruction; returned as ``done.slot``
+            "request_slot": In(slot_bits(config)),  # in t+1: the slot for the instruction; returned as ``done.slot``
             #: All fetches of these warps that are in flight, or requested in this cycle, are squashed. From the next
             #: cycle on, these warps are not suspended.
             "squash": In(config.warps),
@@ -113,14 +113,14 @@ class FetchPipeline(Component):
         requests = (self.request.if_missed, self.request.if_hit)
         m.d.sync += [
             requested.valid.eq(self.request.valid),
-            requested.squashed.eq(Mux(self.lookup.missed, *((request & squash).any() for request in requests))),
             self.lookup.warps.eq(Mux(self.lookup.missed, *(request & ~squash for request in requests))),
             requested.warp.eq(self.request.warp),
-            requested.slot.eq(self.request_slot),
         ]
         looked_up = self._looked_up(m, len(store.lookup_pc))
         m.d.comb += [
             stages[0].eq(requested),
+            stages[0].squashed.eq(~self.lookup.warps.any()),
+            stages[0].slot.eq(self.request_slot),
             stages[0].pc.eq(looked_up[0]),
             store.lookup_valid.eq(requested.valid),
             *(port.eq(pc) for port, pc in zip(store.lookup_pc, looked_up, strict=True)),

@@ -113,7 +113,7 @@ class FrontEnd(Component):
         m.d.comb += [
             fetch.request_pc_if_hit.eq(warps.fetch_pc_if_hit),
             fetch.request_pc_if_missed.eq(warps.fetch_pc_if_missed),
-            fetch.request_slot.eq(buffers.pop_slot),
+            fetch.request_slot.eq(buffers.popped_slot),
             fetch.squash.eq(warps.redirected),
             fetch.invalidate.eq(self.flow.invalidate),
             buffers.flush.eq(warps.redirected),

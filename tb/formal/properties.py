@@ -34,13 +34,14 @@ def together(model: Model) -> None:
     for name, number in (("selected", model.dut.selection.warp), ("popped", buffers.pop_warp),
                          ("fetched", fetch.request.warp)):
         model.claim(f"the number of the {name} warp is its number", ~popped | (number == model.warp))
-    model.claim("the fetch takes along the slot that is popped",
-                ~popped | (fetch.request_slot == model.head()) & (buffers.pop_slot == model.head()))
+    model.claim("the slot that is popped is the head", ~popped | (buffers.pop_slot == model.head()))
     model.claim("the fetch is made at the warp's pc",
                 ~popped | (pc == model.mine_of(model.fetch_pcs())))
     made, made_at = model.register(1, "expect_made"), model.register(32, "expect_made_at")
-    model.m.d.sync += [made.eq(popped), made_at.eq(pc)]
+    slot = model.register(model.head().shape(), "expect_made_slot")
+    model.m.d.sync += [made.eq(popped), made_at.eq(pc), slot.eq(model.head())]
     model.claim("and looked up there in the next cycle", ~made | (model.stages()[0].pc == made_at))
+    model.claim("the fetch takes along the slot that is popped", ~made | (model.stages()[0].slot == slot))
 
 
 def never_dry(model: Model) -> None:
