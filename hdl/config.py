@@ -200,20 +200,10 @@ class SmConfig:
             is_power_of_two(self.load_parts) and 2 <= self.load_parts <= 64,
             "load_parts", "a power of two between 2 and 64", self.load_parts,
         )
-        require(1 <= self.lookup_latency <= 2, "lookup_latency", "1 or 2", self.lookup_latency)
         checks.require_channels(
             self.channel_depth, self.threads, (*self.policies, *self.fetch_policies), ordered=self.ordered,
         )
-        require(self.issue_latency in (2, 3), "issue_latency", "2 or 3", self.issue_latency)
-        require(self.latency_alu == 1, "latency_alu", "1", self.latency_alu)
-        require(self.latency_csr == 1, "latency_csr", "1", self.latency_csr)
-        require(self.latency_simt == 1, "latency_simt", "1", self.latency_simt)
-        require(2 <= self.latency_mul <= 8, "latency_mul", "between 2 and 8", self.latency_mul)
-        require(34 <= self.latency_div <= 40, "latency_div", "between 34 and 40", self.latency_div)
-        require(4 <= self.latency_fma <= 8, "latency_fma", "between 4 and 8", self.latency_fma)
-        require(5 <= self.latency_fcvt <= 8, "latency_fcvt", "between 5 and 8", self.latency_fcvt)
-        require(16 <= self.latency_fdiv <= 40, "latency_fdiv", "between 16 and 40", self.latency_fdiv)
-        require(2 <= self.latency_fmisc <= 8, "latency_fmisc", "between 2 and 8", self.latency_fmisc)
+        checks.require_latencies({name: getattr(self, name) for name in checks.LATENCIES})
         require(self.cores >= 1, "cores", "at least 1", self.cores)
         require(0 <= self.core_id < self.cores, "core_id", "below cores", self.core_id)
         require_map(self.memory_map, line_bytes=self.line_bytes, local_bytes=self.local_bytes)

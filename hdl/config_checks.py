@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-__all__ = ["MOST_SLOTS", "is_power_of_two", "kind_of", "rate_of_each", "require", "require_channels",
-           "require_locality", "require_policies", "warps_of_a_group"]
+__all__ = ["LATENCIES", "MOST_SLOTS", "is_power_of_two", "kind_of", "rate_of_each", "require", "require_channels",
+           "require_latencies", "require_locality", "require_policies", "warps_of_a_group"]
+
+#: The least and the most cycles of each latency.
+LATENCIES = {
+    "issue_latency": (2, 3), "lookup_latency": (1, 2), "latency_alu": (1, 1), "latency_csr": (1, 1),
+    "latency_simt": (1, 1), "latency_mul": (2, 8), "latency_div": (34, 40), "latency_fma": (4, 8), "latency_fcvt": (5, 8),
+    "latency_fdiv": (16, 40), "latency_fmisc": (2, 8),
+}
 
 #: The longest frame of variable_rate.
 MOST_SLOTS = 256
@@ -31,6 +38,15 @@ def require(condition: bool, field: str, allowed: str, value: object) -> None:
     """Raise ValueError unless ``condition``, naming the field, the ``allowed`` values and the value given."""
     if not condition:
         raise ValueError(f"{field} must be {allowed}, not {value!r}")
+
+
+def require_latencies(latencies: Mapping[str, int]) -> None:
+    """Require each of :data:`LATENCIES` to be a number of cycles that can be built."""
+    for name, (least, most) in LATENCIES.items():
+        allowed = f"between {least} and {most}"
+        if most - least < 2:
+            allowed = " or ".join(map(str, range(least, most + 1)))
+        require(least <= latencies[name] <= most, name, allowed, latencies[name])
 
 
 def warps_of_a_group(warps: int, group_warps: int) -> int:

@@ -38,8 +38,8 @@ _PRICE_SEEDS = "1,2,3"
 
 
 @dataclass(frozen=True, kw_only=True)
-class RoutingOptions:
-    """Options of placing and routing a unit."""
+class RoutingOptions(DeviceOptions):
+    """The FPGA, and options of placing and routing a unit on it."""
 
     freq: Annotated[
         float, typer.Option(metavar="MHZ", help="The target clock rate; if given, missing it is an error.")
@@ -113,14 +113,13 @@ def synth(
     unit: Annotated[
         str | None, typer.Option(metavar="NAME", help="frontend, select_loop, scheduler, buffers, ..., sm.")
     ] = None,
-    machine: MachineOptions, scheme: SchemeOptions, fpga: DeviceOptions, routing: RoutingOptions,
-    figures: FigureOptions, table: PriceOptions, files: FileOptions,
+    machine: MachineOptions, scheme: SchemeOptions, routing: RoutingOptions, figures: FigureOptions, table: PriceOptions, files: FileOptions,
 ) -> int:
-    """Synthesise, place and route one unit for an FPGA (default: Lattice ECP5-85, grade 6); report area and rate."""
+    """Synthesise, place and route one unit for an FPGA (Lattice ECP5-85), and report area and clock rate."""
     from metronome.sim.fpga.synth import UNITS
 
     _check_options(ctx, unit, figures, price=table.price)
-    targets = targets_of(ctx, fpga, figures, price=table.price)
+    targets = targets_of(ctx, routing, figures, price=table.price)
     if unit is None and not figures.breakdown and not table.price:
         raise UsageError(f"name a unit with --unit: {', '.join(UNITS)}; or --breakdown; or --price")
     unit = choose("--unit", "sm" if unit is None else unit, UNITS)

@@ -23,7 +23,6 @@ from ..machine.memory.store import PAGE_BYTES, SparseMemory
 from .compiler.elf_cache import Parts, build_elf
 from .compiler.options import AS_USUAL, Compiling
 from .elf import ElfImage, ImageError, load_binary, load_elf, load_vxbin
-from .float_code import needs_fpu
 from .host import Host, HostError, shown
 from .kernel_folders import KERNEL_FILES, KERNELS, KernelInfo, host_of, kernel_source, kernels, listing
 from .kernel_names import C_TYPES
@@ -174,7 +173,12 @@ def prepare(
 
 def _without_fpu(launch: Launch, config: SmConfig) -> str | None:
     """The reason why a machine without an FPU cannot run the program, in one line; None if it can."""
-    found = None if config.fpu else needs_fpu(launch.image)
+    if config.fpu:
+        return None
+    # Imported late: its table of instructions takes Amaranth.
+    from .float_code import needs_fpu
+
+    found = needs_fpu(launch.image)
     if found is None:
         return None
     return f"{launch.name}: this machine has no FPU (fpu=false), and the program has {found}: use integers instead"

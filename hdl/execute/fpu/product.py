@@ -145,10 +145,10 @@ class SumProducts(Component):
 
     def __init__(self) -> None:
         super().__init__({
-            "outer": In(48),  # these four as Multiply gives them
-            "left": In(24),
-            "right": In(24),
-            "scale": In(Scale),
+            "outer": In(48),  # the four parts as Multiply gives them
+            "left": In(24),  # likewise
+            "right": In(24),  # likewise
+            "scale": In(Scale),  # likewise
             "product": Out(Product),  # x * y; undefined if it is infinite or not a number
         })
 

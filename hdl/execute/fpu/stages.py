@@ -25,9 +25,9 @@ _BLOCKS_FCVT, _BLOCKS_FDIV = 6, STEPS + 4
 class Stages:
     """The registers of a lane for three latencies (:class:`hdl.config.SmConfig`)."""
 
-    latency_fma: int
-    latency_fcvt: int
-    latency_fdiv: int
+    latency_fma: int  # of multiply-adds, in cycles
+    latency_fcvt: int  # of conversions
+    latency_fdiv: int  # of divisions and square roots
 
     @classmethod
     def of(cls, config: SmConfig) -> Stages:

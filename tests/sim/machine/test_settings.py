@@ -13,6 +13,7 @@ OTHER_PREDICTION = next(name for name in Prediction if name is not BASE.predicti
 ALTERED = {
     "warps": "6", "threads": "8", "policies": "gto+lrr", "fetch_policies": "gtlo", "coordination": "baseline",
     "prediction": OTHER_PREDICTION, "icache_bytes": "4K", "icache_ways": "2", "icache_mshrs": "2", "latency_mul": "5",
+    "issue_latency": "3", "lookup_latency": "2", "fpu": "false", "research_counters": "false",
     "latency_div": "35", "latency_fma": "5", "latency_fcvt": "6", "latency_fdiv": "17", "latency_fmisc": "3",
     "local_bytes": "8192", "dcache_bytes": "0", "dcache_ways": "1", "dcache_mshrs": "6", "store_buffer": "12",
     "load_parts": "4", "interleave_stacks": "false", "core_id": "1", "cores": "2", "check_divergent_branch": "False",
