@@ -115,7 +115,7 @@ def synth(
     ] = None,
     machine: MachineOptions, scheme: SchemeOptions, routing: RoutingOptions, figures: FigureOptions, table: PriceOptions, files: FileOptions,
 ) -> int:
-    """Synthesise, place and route one unit for an FPGA (Lattice ECP5-85), and report area and clock rate."""
+    """Synthesise, place and route one unit for an FPGA (default: Lattice ECP5-85), and report area and clock rate."""
     from metronome.sim.fpga.synth import UNITS
 
     _check_options(ctx, unit, figures, price=table.price)
