@@ -100,7 +100,10 @@ class ControlUnit(Component):
         self._resolve(m, simt)
         lanes = sum((x.mask[i] for i in range(config.threads)), Const(0, 1))
         retired = Signal(range(config.threads + 1))
-        m.d.comb += [retired.eq(Mux(x.valid & ~self.fault_valid, lanes, 0)), csr.retired.eq(retired)]
+        m.d.comb += [
+            retired.eq(Mux(x.valid & ~self.fault_valid, lanes, 0)),
+            csr.retired.eq(Mux(x.valid, lanes, 0)), csr.cancelled.eq(self.fault_valid),
+        ]
         self._tell(m, csr, retired)
         m.d.sync += [self.result.eq(self._value), self.add_lane.eq(self._add_lane)]
         return m

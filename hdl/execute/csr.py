@@ -55,6 +55,7 @@ class CsrUnit(Component):
             "mask": In(config.threads),  # in X: its thread mask
             "active": In(config.warps),  # warps that run
             "retired": In(range(config.threads + 1)),  # thread-instructions that are added to minstret in this cycle
+            "cancelled": In(1),  # with ``retired``: they are not, because they fault
             "counter_index": Out(range(len(counter_places()))),  # in X: the counter that is read, if a counter is read
             "counter_value": In(COUNTER_BITS),  # in X: its value, from the observer
             "value": Out(32),  # in X: the value read
@@ -119,9 +120,11 @@ class CsrUnit(Component):
         """mcycle counts cycles since launch, minstret thread-instructions (isa.md)."""
         cycle, counted, retired = Signal(64), Signal(64), Signal(64)
         # Whether an instruction faults is known late: its count is added in the next cycle, and included in reads.
-        recent = Signal.like(self.retired)
-        m.d.comb += retired.eq(counted + recent)
-        m.d.sync += [cycle.eq(cycle + 1), recent.eq(self.retired), counted.eq(retired)]
+        recent, cancelled = Signal.like(self.retired), Signal()
+        m.d.comb += retired.eq(counted + Mux(cancelled, 0, recent))
+        m.d.sync += [
+            cycle.eq(cycle + 1), recent.eq(self.retired), cancelled.eq(self.cancelled), counted.eq(retired),
+        ]
         with m.If(self.start):
             m.d.sync += [cycle.eq(0), recent.eq(0), counted.eq(0)]
         return cycle, retired

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
-from amaranth.hdl import Array, Cat, Module, Mux, Signal
+from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
@@ -27,10 +27,13 @@ class CounterMemory(Component):
     ----------
     widths
         The bits of each counter's step.
+    late
+        The counters whose steps are known late in their cycle: those pass a register first. Values are exact all the
+        same.
     """
 
-    def __init__(self, widths: Sequence[int]) -> None:
-        self._widths = list(widths)
+    def __init__(self, widths: Sequence[int], late: Collection[int] = ()) -> None:
+        self._widths, self._late = list(widths), frozenset(late)
         count = len(self._widths)
         super().__init__({
             "clear": In(1),  # all counters are 0 in the next cycle
@@ -44,7 +47,9 @@ class CounterMemory(Component):
         count = len(self._widths)
         turn, after = Signal(range(max(2, count))), Signal(range(max(2, count)))
         begun, sum_now = Signal(count), Signal(COUNTER_BITS)
-        lows = Array(self._lows(m, turn))
+        steps = [self._registered(m, n) if n in self._late else getattr(self, f"step{n}") for n in range(count)]
+        lows = Array(self._lows(m, turn, steps))
+        values = Array(lows[n] + step if n in self._late else lows[n] for n, step in enumerate(steps))
         # The turns' words are known a cycle ahead, so they have a memory of their own, in a block.
         m.submodules.ours = ours = block_memory(shape=COUNTER_BITS, depth=count)
         m.submodules.read = theirs = Memory(shape=COUNTER_BITS, depth=count, init=[])
@@ -57,14 +62,19 @@ class CounterMemory(Component):
         for port in (ours.write_port(), theirs.write_port()):
             m.d.comb += [port.addr.eq(turn), port.data.eq(sum_now), port.en.eq(1)]
         m.d.sync += [turn.eq(after), begun.eq(Mux(self.clear, 0, begun | one_hot(turn, count)))]
-        m.d.comb += self.value.eq(Mux(begun.bit_select(self.index, 1), read.data, 0) + lows[self.index])
+        m.d.comb += self.value.eq(Mux(begun.bit_select(self.index, 1), read.data, 0) + values[self.index])
         return m
 
-    def _lows(self, m: Module, turn: Signal) -> list[Signal]:
+    def _registered(self, m: Module, number: int) -> Signal:
+        """A counter's step of the cycle before; 0 if the counters have been cleared since."""
+        step = Signal(self._widths[number], name=f"late{number}")
+        m.d.sync += step.eq(Mux(self.clear, 0, getattr(self, f"step{number}")))
+        return step
+
+    def _lows(self, m: Module, turn: Signal, steps: Sequence[Value]) -> list[Signal]:
         """Each counter's increments since its last turn."""
         lows = []
-        for number, width in enumerate(self._widths):
-            step = getattr(self, f"step{number}")
+        for number, (width, step) in enumerate(zip(self._widths, steps, strict=True)):
             low = Signal(range(len(self._widths) * ((1 << width) - 1) + 1), name=f"low{number}")
             before = Mux(turn == number, 0, low)
             # Bit by bit for a step of one bit: a few LUTs fewer than the carries of a sum.

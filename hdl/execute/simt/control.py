@@ -109,8 +109,10 @@ class SimtControl(Component):
 
     def _join(self, m: Module, stack: DivergenceStack, mask: Signal) -> None:
         """Equal pointers: the split did not diverge. First visit: run the other side; second: run the union."""
-        with m.If(self.leader_rs1 != stack.pointer):
-            with m.If((stack.pointer == 0) | (self.leader_rs1 > stack.pointer)):
+        # A pointer has few bits: any higher one is an error.
+        low, high = self.leader_rs1[:len(stack.pointer)], self.leader_rs1[len(stack.pointer):].any()
+        with m.If(high | (low != stack.pointer)):
+            with m.If(high | (stack.pointer == 0) | (low > stack.pointer)):
                 m.d.comb += [self.fault.eq(1), self.cause.eq(FaultCause.STACK_UNDERFLOW)]
             with m.Elif(stack.top.visited):
                 m.d.comb += [mask.eq(stack.top.union), stack.pop.eq(1)]

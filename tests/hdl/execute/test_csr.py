@@ -188,12 +188,13 @@ async def test_time_and_retired(ctx: Any, dut: CsrUnit):
         total = 0
         for cycle in range(50):
             retired = rng.randrange(5)
-            ctx.set(dut.retired, retired)
+            cancelled = rng.random() < 0.2
+            drive(ctx, dut, retired=retired, cancelled=cancelled)
             number = rng.choice((0xB00, 0xB02, 0xB80, 0xB82))
             _drive(ctx, dut, CsrOp.RS, number)
             expected = {0xB00: cycle, 0xB02: total, 0xB80: 0, 0xB82: 0}[number]
             assert ctx.get(dut.value) == expected, (hex(number), cycle)
-            total += retired
+            total += 0 if cancelled else retired
             await ctx.tick()
 
 
