@@ -32,7 +32,7 @@ class WarpTable(Component):
             "lookup": In(lookup_signature(config)),  # the fetch, made in the last cycle, that is looked up now
             #: The warp that issues a control instruction now (one-hot or 0), for both outcomes of the lookup.
             "issued_if_hit": In(config.warps),
-            "issued_if_missed": In(config.warps),
+            "issued_if_missed": In(config.warps),  # likewise
             "turn": In(turn_signature(config)),  # the jump that is followed at decode
             "flow": In(flow_signature(config)),  # from the control unit: warps that start and those that continue
             "redirected": Out(config.warps),  # warps whose fetch continues elsewhere from the next cycle; combinational
