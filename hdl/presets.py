@@ -31,5 +31,7 @@ PRESETS: dict[str, SmConfig] = {
 #: takes more cycles, where those of a chip would otherwise be longer (docs/fpga.md).
 PIPELINES: dict[str, dict[str, int]] = {
     "classic": {},
-    "fpga": {"issue_latency": 3, "lookup_latency": 2, "latency_fma": 6, "latency_fdiv": 17},
+    "fpga": {
+        "issue_latency": 3, "lookup_latency": 2, "latency_fma": 8, "latency_fcvt": 6, "latency_fdiv": 19,
+    },
 }
