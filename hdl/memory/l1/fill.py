@@ -60,7 +60,7 @@ class FillStage(Component):
         early = self.config.lookup_latency > 1
         # With a data cache, only a cached load joins, and its line has one MSHR.
         joins = mshrs.same.bit_select(out.filled, 1) & bool(self.config.dcache_bytes) if early else (
-            (mshrs.joined == out.filled))
+            mshrs.joined == out.filled)
         m.d.comb += [
             completion.eq(answer.tag[-1]),
             out.asked.eq(answer.tag),
