@@ -131,7 +131,8 @@ class CacheTags(Component):
         """
         same = Signal(self._ways, name="hits")
         tag = Signal(self._tag_bits, name="now_tag")
-        in_next, in_now, next_tag, own_tag = (Signal(name=name) for name in ("in_next", "in_now", "next_tag", "own_tag"))
+        in_next, in_now, next_tag, own_tag = (
+            Signal(name=name) for name in ("in_next", "in_now", "next_tag", "own_tag"))
         m.d.comb += [
             in_next.eq(self.fill & (self.fill_set == self.set[0])), next_tag.eq(self.fill_tag == self.tag),
             in_now.eq(self.fill & (self.fill_set == self._now_set)), own_tag.eq(self.fill_tag == tag),

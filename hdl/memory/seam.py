@@ -12,7 +12,9 @@ from amaranth.lib.wiring import In, Out
 from ..config import LINE_NUMBER_BITS, LINE_OFFSET_BITS, Channels, SmConfig
 from ..lib.stacks import to_program
 
-__all__ = ["CHOSEN", "access_layout", "answers_signature", "load_bits", "loads_under_way", "lowest_address", "part_layout"]
+__all__ = [
+    "CHOSEN", "access_layout", "answers_signature", "load_bits", "loads_under_way", "lowest_address", "part_layout",
+]
 
 #: Line accesses between the coalescer and the lookup, if ``lookup_latency`` is 2.
 CHOSEN = 2

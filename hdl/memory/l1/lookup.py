@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from amaranth.hdl import Const, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -150,7 +152,7 @@ class LookupStage(Component):
             with m.If(self.access.ready):
                 m.d.sync += self._set.eq(set_of(line, bits))
 
-    def _same_set(self, m: Module, fill: Value) -> Value:
+    def _same_set(self, m: Module, fill: Any) -> Value:
         """Whether a line of the set of the access goes into the cache.
 
         With a ``lookup_latency`` of 2 a register says so: the line is known when memory answers, a cycle earlier.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 
@@ -12,7 +13,7 @@ __all__ = ["entries_with_line"]
 
 
 def entries_with_line(
-    m: Module, config: SmConfig, lookup: Value, *, lines: Sequence[Value], uncached: Signal, valid: Signal,
+    m: Module, config: SmConfig, lookup: Any, *, lines: Sequence[Value], uncached: Signal, valid: Signal,
     made: Value, ended: Value, following: Signal | None = None,
 ) -> Signal:
     """The ``valid`` entries that hold the line in the lookup; if that is uncached, all with an uncached line.

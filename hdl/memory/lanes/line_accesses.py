@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Mux, Signal, Value
-from amaranth.lib import stream
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
 from ...config import SmConfig
@@ -57,7 +57,7 @@ class LineAccesses(Component):
         ]
         return m
 
-    def _queue(self, m: Module) -> Value:
+    def _queue(self, m: Module) -> data.View:
         """The oldest access of the queue, which is offered."""
         chosen, access, warps = self.chosen, self.access, self.config.warps
         layout = chosen_layout(self.config)

@@ -145,7 +145,7 @@ class ResponseStage(Component):
     def _words(
         self, m: Module, *, line: Signal, offsets: data.View, local: data.View, use_local: Value, active: Value,
     ) -> list[tuple[Signal, Signal]]:
-        """The registers of the lanes' words, and of the places of their bytes; loaded by the lane's bit of ``active``."""
+        """The registers of the lanes' words and of the places of their bytes, loaded by the bits of ``active``."""
         words = [line[start : start + 32] for start in range(0, len(line), 32)]
         banks = [self.bank_data[bank] for bank in range(self.config.threads)]
         registers = []

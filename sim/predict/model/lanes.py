@@ -8,7 +8,9 @@ from ...machine.events import NONE
 from .compiled import inlined
 from .records import LOADS, QUEUE
 
-__all__ = ["arrive", "count_made", "enter_banks", "leaving", "push", "serve_local", "tick_answers", "tick_queue", "writes"]
+__all__ = [
+    "arrive", "count_made", "enter_banks", "leaving", "push", "serve_local", "tick_answers", "tick_queue", "writes",
+]
 
 #: The slots of answers: a part of a line from memory, a hit, a local load.
 FILL, HIT, LOCAL = 0, 1, 2

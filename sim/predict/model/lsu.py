@@ -52,7 +52,9 @@ def reset(m):
 @inlined
 def idle(lsu):
     """Whether nothing is in the unit."""
-    if lsu.used or lsu.chosen_count or lsu.banks_lanes or lsu.held or lsu.channelled or lsu.store_fault or lsu.fault or lsu.stored or lsu.wb_valid:
+    if lsu.used or lsu.chosen_count or lsu.banks_lanes or lsu.held or lsu.channelled:
+        return False
+    if lsu.store_fault or lsu.fault or lsu.stored or lsu.wb_valid:
         return False
     if order.busy(lsu):
         return False

@@ -13,9 +13,11 @@ import numpy as np
 from ...machine.events import DEPTH, LANES, MSHRS, PARTS, REGISTERS, STORES, WARPS, Reason, Wait
 from .observer import COUNTED
 
-__all__ = ["AHEAD", "BURST", "CHANNEL", "CHOSEN", "CODE", "CONFIG", "CONTROL", "FRAME", "FRONT", "ISSUE", "ISSUED", "LINE_WORDS",
-           "LIST_WORDS", "LOADS", "LSU", "OBSERVER", "PORT", "QUEUE", "RING", "SLOTS", "STEP", "VICTIMS", "Answer",
-           "Decisions", "Machine", "Request"]
+__all__ = [
+    "AHEAD", "BURST", "CHANNEL", "CHOSEN", "CODE", "CONFIG", "CONTROL", "FRAME", "FRONT", "ISSUE", "ISSUED",
+    "LINE_WORDS", "LIST_WORDS", "LOADS", "LSU", "OBSERVER", "PORT", "QUEUE", "RING", "SLOTS", "STEP", "VICTIMS",
+    "Answer", "Decisions", "Machine", "Request",
+]
 
 LINE_WORDS = 16
 #: The most loads and stores that are selected but not yet through the coalescer (docs/memory.md).
@@ -135,8 +137,8 @@ LSU = _fields(
     # The local access that the banks serve, if ``lookup_latency`` is 2, and its lanes that are left.
     " banks_lanes banks_row banks_warp banks_register banks_store banks_load"
     # The access in the lookup; whether it was there in the last cycle, and whether it stays for another one.
-    " held held_again stays held_warp held_register held_store held_first held_line held_bytes held_load held_pc held_address held_row"
-    " held_lanes"
+    " held held_again stays held_warp held_register held_store held_first held_line held_bytes held_load held_pc"
+    " held_address held_row held_lanes"
     # A list of accesses: whether one is active or closing; whether one begins or ends in the next cycle; the next
     # entry, how many of its accesses were given, and its line; lines read ahead; a missing access, and for how long.
     " ordering closing broken switch switch_row list_row list_lines list_index list_given list_next"

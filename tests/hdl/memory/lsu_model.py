@@ -110,7 +110,8 @@ class LsuModel:
             pending.add(self.held.warp)
         wb = self.responses.wb
         busy = (
-            self.queue.used, len(self.chosen), len(self.in_banks), self.held, self.store_fault, self.fault, self.stored, wb, *self.responses.slots,
+            self.queue.used, len(self.chosen), len(self.in_banks),
+            self.held, self.store_fault, self.fault, self.stored, wb, *self.responses.slots,
             *self.misses.registers, *self.buffer.entries,
         )
         return {
