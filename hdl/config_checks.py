@@ -11,8 +11,8 @@ __all__ = ["LATENCIES", "MOST_SLOTS", "is_power_of_two", "kind_of", "rate_of_eac
 #: The least and the most cycles of each latency.
 LATENCIES = {
     "issue_latency": (2, 3), "lookup_latency": (1, 2), "latency_alu": (1, 1), "latency_csr": (1, 1),
-    "latency_simt": (1, 1), "latency_mul": (2, 8), "latency_div": (34, 40), "latency_fma": (4, 8), "latency_fcvt": (5, 8),
-    "latency_fdiv": (16, 40), "latency_fmisc": (2, 8),
+    "latency_simt": (1, 1), "latency_mul": (2, 8), "latency_div": (34, 40), "latency_fma": (4, 8),
+    "latency_fcvt": (5, 8), "latency_fdiv": (16, 40), "latency_fmisc": (2, 8),
 }
 
 #: The longest frame of variable_rate.

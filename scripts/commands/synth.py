@@ -113,7 +113,8 @@ def synth(
     unit: Annotated[
         str | None, typer.Option(metavar="NAME", help="frontend, select_loop, scheduler, buffers, ..., sm.")
     ] = None,
-    machine: MachineOptions, scheme: SchemeOptions, routing: RoutingOptions, figures: FigureOptions, table: PriceOptions, files: FileOptions,
+    machine: MachineOptions, scheme: SchemeOptions, routing: RoutingOptions, figures: FigureOptions,
+    table: PriceOptions, files: FileOptions,
 ) -> int:
     """Synthesise, place and route one unit for an FPGA (default: Lattice ECP5-85), and report area and clock rate."""
     from metronome.sim.fpga.synth import UNITS

@@ -37,17 +37,16 @@ TIMING = (
     # The write buffer's entry that was sent last is made again, and another is held back no more.
     Mutant("the entry sent last goes before a higher one", _SEND, "later.eq(may_go & from_lowest(last) & ~last)",
            "later.eq(may_go & from_lowest(last))", (f"{_MADE_AGAIN}[1]", *_PROGRAMS)),
-    Mutant("the entry sent last goes before a lower one", _SEND, "lowest_one(may_go)), 0))",
-           "Mux((may_go & last).any(), last, lowest_one(may_go))), 0))", (f"{_MADE_AGAIN}[0]",)),
+    Mutant("the entry sent last goes before a lower one", _SEND, "lowest_one(later), lowest_one(may_go))",
+           "lowest_one(later), Mux((may_go & last).any(), last, lowest_one(may_go)))", (f"{_MADE_AGAIN}[0]",)),
     Mutant("an entry that is made again frees the follower that it had before",
            "metronome.hdl.memory.l1.store_order:StoreOrder._stores", "forget=self.made", "forget=0",
            ("tests/hdl/memory/l1/test_write_buffer.py::test_random_traffic[3]", *_PROGRAMS)),
     # A swap in the cycle in which a line goes into the cache.
     Mutant("an access that a line holds up makes room", _SWAP,
-           "soon = blocked | Mux(held.write, buffer.ready, self.hit)",
-           "soon = Mux(held.write, buffer.ready, self.hit)", _PROGRAMS),
-    Mutant("a store makes room while any line goes into the cache", _SWAP, "Mux(held.write, buffer.ready, self.hit)",
-           "Mux(held.write, buffer.ready & ~fill.install, self.hit)", _PROGRAMS),
+           "soon = blocked | Mux(held.write,", "soon = Mux(held.write,", _PROGRAMS),
+    Mutant("a store makes room while any line goes into the cache", _SWAP, "Mux(held.write, buffer.ready, self.hit |",
+           "Mux(held.write, buffer.ready & ~fill.install, self.hit |", _PROGRAMS),
     # Room in the buffers of a baseline.
     Mutant("squashed fetches take room", _COORDINATE, "fetch.kept_in_flight[w] for", "fetch.in_flight[w] for",
            _TWO_SCHEDULERS),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
@@ -59,8 +59,9 @@ class FillStage(Component):
         user = self.config.memory_map.user // self.config.line_bytes
         early = self.config.lookup_latency > 1
         # With a data cache, only a cached load joins, and its line has one MSHR.
-        joins = mshrs.same.bit_select(out.filled, 1) & bool(self.config.dcache_bytes) if early else (
-            mshrs.joined == out.filled)
+        joins: Value = mshrs.joined == out.filled
+        if early:
+            joins = mshrs.same.bit_select(out.filled, 1) & bool(self.config.dcache_bytes)
         m.d.comb += [
             completion.eq(answer.tag[-1]),
             out.asked.eq(answer.tag),

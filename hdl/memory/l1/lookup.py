@@ -92,6 +92,8 @@ class LookupStage(Component):
         answered = load & self.hit & can_answer
         used: Value = answered | (out.write & self.hit)
         no_place: Value = Const(0, 1)
+        # No line goes into the cache.
+        still = fill.quiet if self.config.lookup_latency > 1 and self.config.dcache_bytes else ~fill.install
         if self.config.ordered:
             used, no_place = (answered | out.add | out.write) & self.placed, ~out.uncached & ~self.may_place
         m.d.comb += [
@@ -112,11 +114,9 @@ class LookupStage(Component):
                 & (shares | (~mshrs.full & ~(out.uncached & mshrs.requested) & ~no_place))
             ),
             out.allocate.eq(out.add & ~shares),
-            out.write.eq(store & buffer.ready & ~fill.install & ~(fill.accepts & mshrs.requested)),
+            out.write.eq(store & buffer.ready & still & ~(fill.accepts & mshrs.requested)),
             goes.eq(answered | covered | out.add | out.write),
         ]
-        if self.config.lookup_latency > 1 and self.config.dcache_bytes:
-            m.d.comb += out.write.eq(store & buffer.ready & fill.quiet & ~(fill.accepts & mshrs.requested))
         if self.config.ordered:
             m.d.comb += out.place.eq(out.allocate & ~out.uncached)
         self._event(m, goes=goes, shares=shares, covered=covered, blocked=blocked)

@@ -130,18 +130,19 @@ class WriteBuffer(Component):
         entry whose bytes are read in this cycle, and whether one is read.
         """
         request = self.request
-        last, later, valid, number = Signal.like(chosen), Signal.like(chosen), Signal(), Signal(entry_bits(self.config))
+        last, later, turn = (Signal.like(chosen, name=name) for name in ("last", "later", "turn"))
+        valid, number = Signal(), Signal(entry_bits(self.config))
         m.d.comb += [
             later.eq(may_go & from_lowest(last) & ~last),
-            chosen.eq(Mux(~request.valid | request.ready, Mux(later.any(), lowest_one(later), lowest_one(may_go)), 0)),
+            turn.eq(Mux(later.any(), lowest_one(later), lowest_one(may_go))),
+            chosen.eq(Mux(~request.valid | request.ready, turn, 0)),
         ]
         m.d.comb += [request.valid.eq(valid), request.payload.number.eq(number)]
         read, reads = encode(chosen), chosen.any()
         if self._early:
             picked, waits, space = Signal.like(number), Signal(name="waits"), ~request.valid | request.ready
             read, reads = picked, waits & space
-            m.d.comb += chosen.eq(
-                Mux(~waits | space, Mux(later.any(), lowest_one(later), lowest_one(may_go)), 0))
+            m.d.comb += chosen.eq(Mux(~waits | space, turn, 0))
             with m.If(chosen.any()):
                 m.d.sync += [waits.eq(1), last.eq(chosen), picked.eq(encode(chosen))]
             with m.Elif(space):

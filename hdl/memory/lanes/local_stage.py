@@ -27,14 +27,14 @@ class LocalStage(Component):
         super().__init__({
             #: From the coalescer: an access is offered, its lanes (0 without one), and the rest of it.
             "offered": In(1),
-            "lanes": In(threads),
-            "access": In(local_access_layout(config)),
+            "lanes": In(threads),  # likewise
+            "access": In(local_access_layout(config)),  # likewise
             #: The lanes ``taken`` leave the coalescer in this cycle, if one is offered.
             "ready": Out(1),
-            "taken": Out(threads),
+            "taken": Out(threads),  # likewise
             #: To the banks: the lanes that want an access (0: none), and the rest of it.
             "wanted": Out(threads),
-            "now": Out(local_access_layout(config)),
+            "now": Out(local_access_layout(config)),  # likewise
             #: Those that the banks take. Combinational.
             "served": In(threads),
             #: The step is made in this cycle: there is space for its answer, if any. Combinational, of ``now``.

@@ -52,7 +52,7 @@ class PartCounts(Component):
             "number": Out(bits),
             #: A part of the load ``more_number`` is made, and more are to come that have been counted as one.
             "more": In(1),
-            "more_number": In(bits),
+            "more_number": In(bits),  # likewise
             #: A part becomes the next writeback. From the response stage.
             "answered": In(1),
             #: The number of the load of this part.

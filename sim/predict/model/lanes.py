@@ -9,11 +9,28 @@ from .compiled import inlined
 from .records import LOADS, QUEUE
 
 __all__ = [
-    "arrive", "count_made", "enter_banks", "leaving", "push", "serve_local", "tick_answers", "tick_queue", "writes",
+    "arrive", "cancel", "count_made", "enter_banks", "leaving", "push", "serve_local", "take", "tick_answers",
+    "tick_queue", "writes",
 ]
 
 #: The slots of answers: a part of a line from memory, a hit, a local load.
 FILL, HIT, LOCAL = 0, 1, 2
+
+
+@inlined
+def take(config, lsu, w, store):
+    """Reserve a place of the queue, from the next cycle on, for the load or store that is selected."""
+    lsu.used += 1
+    lsu.waiting_stores[w] += store
+    lsu.claimed[w] += config.threads
+
+
+@inlined
+def cancel(config, lsu, w, store):
+    """Give back the place reserved at its selection: the machine has stopped, so the access does not come."""
+    lsu.used -= 1
+    lsu.waiting_stores[w] -= store
+    lsu.claimed[w] -= config.threads
 
 
 @inlined

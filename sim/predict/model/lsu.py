@@ -13,11 +13,13 @@ from .lanes import (
     HIT,
     LOCAL,
     arrive,
+    cancel,
     count_made,
     enter_banks,
     leaving,
     push,
     serve_local,
+    take,
     tick_answers,
     tick_queue,
     writes,
@@ -69,22 +71,6 @@ def offers_store(lsu):
     if lsu.held_turn:
         return bool(lsu.stored_turn)
     return lsu.request != NONE and not (lsu.unsent_count > 0 and lsu.stored_turn)
-
-
-@inlined
-def take(config, lsu, w, store):
-    """Reserve a place of the queue, from the next cycle on, for the load or store that is selected."""
-    lsu.used += 1
-    lsu.waiting_stores[w] += store
-    lsu.claimed[w] += config.threads
-
-
-@inlined
-def cancel(config, lsu, w, store):
-    """Give back the place reserved two cycles ago: the machine has stopped, so the access does not come."""
-    lsu.used -= 1
-    lsu.waiting_stores[w] -= store
-    lsu.claimed[w] -= config.threads
 
 
 @inlined
