@@ -63,6 +63,7 @@ def _drive(ctx: Any, dut: ComputeUnits, unit: Unit, op: Any, o: dict[str, Any], 
 CONFIGS = {
     "TINY": TINY, "BASE": BASE, "mul2-div36": replace(TINY, latency_mul=2, latency_div=36),
     "fma6-fdiv17": replace(TINY, latency_fma=6, latency_fdiv=17),
+    "fma8-fcvt6-fdiv19": replace(TINY, latency_fma=8, latency_fcvt=6, latency_fdiv=19),
     "fma8-fcvt8-fdiv20": replace(TINY, latency_fma=8, latency_fcvt=8, latency_fdiv=20),
 }
 

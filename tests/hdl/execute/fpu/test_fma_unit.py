@@ -13,7 +13,8 @@ from tests.hdl.execute.fpu.test_fma import REFERENCES
 from tests.support.tiers import long_but, more_but
 
 CONFIGS = [TINY, replace(TINY, threads=4), *(replace(TINY, threads=2, latency_fma=n) for n in (5, 6, 7)),
-           replace(TINY, threads=1, latency_fma=8)]
+           replace(TINY, threads=1, latency_fma=8),
+           *(replace(TINY, threads=1, latency_fma=n, latency_fcvt=6, latency_fdiv=17) for n in (7, 8))]
 
 
 def reference(op, operands, rm):
@@ -28,7 +29,7 @@ label = UNIT.label
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "config", more_but(long_but(CONFIGS, [CONFIGS[0], CONFIGS[2], CONFIGS[-1]]), CONFIGS[:1]), ids=label)
+    "config", more_but(long_but(CONFIGS, [CONFIGS[0], CONFIGS[2], CONFIGS[-1], CONFIGS[-3]]), CONFIGS[:1]), ids=label)
 @pytest.mark.parametrize("gap", [0, 6], ids=["full_throughput", "gaps"])
 def test_random(config, gap):
     UNIT.check_random(config, 80, gap)
@@ -48,3 +49,8 @@ def test_reset_empties_the_pipeline(age):
 @pytest.mark.parametrize("latency", long_but(range(4, 9), [4, 8]))
 def test_an_idle_lane_holds_still(latency, tmp_path):
     check_idle_lane(UNIT, replace(TINY, latency_fma=latency), tmp_path, latency)
+
+
+@pytest.mark.more
+def test_an_idle_lane_holds_still_with_a_register_in_the_normalisation(tmp_path):
+    check_idle_lane(UNIT, replace(TINY, latency_fma=8, latency_fcvt=6, latency_fdiv=19), tmp_path, 8)

@@ -97,7 +97,8 @@ def test_to_integer_by_exact_rationals(op):
     np.testing.assert_array_equal(actual, exact, err_msg=f"seed {SEED}")
 
 
-CONFIGS = [TINY, replace(TINY, threads=4, latency_fcvt=6), replace(TINY, threads=1, latency_fcvt=8)]
+CONFIGS = [TINY, replace(TINY, threads=4, latency_fcvt=6), replace(TINY, threads=1, latency_fcvt=8),
+           replace(TINY, threads=2, latency_fma=8, latency_fcvt=6, latency_fdiv=19)]
 
 
 UNIT = FloatBench(make=lambda config: OneOf(config, Unit.FCVT), ops=FcvtOp, latency="latency_fcvt",
@@ -106,7 +107,7 @@ label = UNIT.label
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("config", more_but(long_but(CONFIGS, [CONFIGS[0], CONFIGS[2]]), CONFIGS[:1]), ids=label)
+@pytest.mark.parametrize("config", more_but(long_but(CONFIGS, [CONFIGS[0], *CONFIGS[2:]]), CONFIGS[:1]), ids=label)
 @pytest.mark.parametrize("gap", [0, 6], ids=["full_throughput", "gaps"])
 def test_unit(config, gap):
     UNIT.check_random(config, 200, gap)

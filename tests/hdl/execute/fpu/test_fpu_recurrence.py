@@ -26,17 +26,22 @@ def square_root(a: int, odd: bool) -> tuple[int, bool]:
     return root, root * root != radicand
 
 
-def run(cases: list[tuple[bool, bool, int, int, int]], rng: random.Random, label: str) -> None:
-    """Each case is (square_root, odd, a, b, omitted); there are pauses between the steps, with noise on the inputs."""
-    part = Recurrence()
+def run(cases: list[tuple[bool, bool, int, int, int]], rng: random.Random, label: str, held: bool = False) -> None:
+    """Each case is (square_root, odd, a, b, omitted); there are pauses between the steps, with noise on the inputs.
+
+    ``held``: the trial of a step is in a register.
+    """
+    part = Recurrence(holds_trial=held)
 
     async def testbench(ctx):
         for is_root, odd, a, b, omitted in cases:
-            for port, value in ((part.load, 1), (part.step, 0), (part.square_root, is_root), (part.odd, odd),
-                                (part.a, a), (part.b, b), (part.zero, 0)):
-                ctx.set(port, value)
+            drive(ctx, part, load=1, step=0, square_root=is_root, odd=odd and not held, a=a, b=b, zero=0)
             await ctx.tick()
             ctx.set(part.load, 0)
+            if held:
+                drive(ctx, part, prepare=1, double=odd)
+                await ctx.tick()
+                drive(ctx, part, prepare=0, double=rng.getrandbits(1))
             for k in range(STEPS):
                 for port in (part.a, part.b, part.odd):
                     ctx.set(port, rng.getrandbits(len(port)))
@@ -65,10 +70,11 @@ def test_division_of_edges():
     run(cases, random.Random(1), "seed 1")
 
 
-def test_square_root_of_edges():
+@pytest.mark.parametrize("held", [False, True])
+def test_square_root_of_edges(held):
     squares = [n * n << 24 - (n * n).bit_length() for n in (2049, 2050, 2896, 2897, 3000, 4094, 4095)]
     cases = [(True, odd, a, b, 0) for a in EDGES + squares for b in (LOW, HIGH) for odd in (False, True)]
-    run(cases, random.Random(2), "seed 2")
+    run(cases, random.Random(2), "seed 2", held)
 
 
 @simulated(Recurrence)
@@ -87,12 +93,13 @@ async def test_zero(ctx, part):
 
 
 @pytest.mark.more
+@pytest.mark.parametrize("held", [False, True])
 @pytest.mark.parametrize("seed", some_slow([3, 4], 0))
-def test_random(seed):
+def test_random(seed, held):
     rng = random.Random(seed)
     cases = []
     for _ in range(150):
         is_root = rng.random() < 0.5
         cases.append((is_root, is_root and rng.random() < 0.5, rng.randint(LOW, HIGH), rng.randint(LOW, HIGH),
                       0 if is_root else rng.choice((0, 0, rng.randrange(30)))))
-    run(cases, rng, f"seed {seed}")
+    run(cases, rng, f"seed {seed}", held)

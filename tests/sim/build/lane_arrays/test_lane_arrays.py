@@ -35,7 +35,7 @@ LANES = [
     (FmiscLane, {"stages": 4}, {"enable", "advance"}),
     (FloatLane, {"latency_fma": 4, "latency_fcvt": 5, "latency_fdiv": 16}, FLOAT),
     (FloatLane, {"latency_fma": 6, "latency_fcvt": 5, "latency_fdiv": 17}, FLOAT),
-    (FloatLane, {"latency_fma": 8, "latency_fcvt": 8, "latency_fdiv": 20}, FLOAT | {"prepare"}),
+    (FloatLane, {"latency_fma": 8, "latency_fcvt": 6, "latency_fdiv": 19}, FLOAT | {"prepare"}),
 ]
 
 
