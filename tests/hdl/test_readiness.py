@@ -5,11 +5,12 @@ from dataclasses import dataclass
 
 import pytest
 
+from metronome.hdl.config import SmConfig
 from metronome.hdl.layouts.counters import StallReason
 from metronome.sim.program.assembler import asm
 from metronome.sim.program.assembler.asm import Program
 from tests.hdl.lib.simulate import told
-from tests.hdl.producers import ALU, CSR, DIV, FDIV, FLOAT_PRODUCERS, OVERHEAD, PRODUCERS, F
+from tests.hdl.producers import ALU, CSR, FLOAT_PRODUCERS, OVERHEAD, PRODUCERS, F
 from tests.hdl.sm_checks import USUAL, checked_run
 from tests.hdl.sm_harness import Run, finish, spawn
 from tests.support.builds import named
@@ -23,11 +24,20 @@ class _Instruction:
     sources: tuple[int, ...]
 
 
-def _random_instruction(rng: random.Random) -> _Instruction:
+#: The latency of each producer.
+LATENCIES = {
+    "fadd": "latency_fma", "fmul": "latency_fma", "fdiv": "latency_fdiv", "fcvt.w": "latency_fcvt",
+    "flt": "latency_fmisc", "fmin": "latency_fmisc", "fmv.x": "latency_fmisc", "mul": "latency_mul",
+    "div": "latency_div",
+}
+
+
+def _random_instruction(rng: random.Random, config: SmConfig) -> _Instruction:
     rd, a, b = rng.randrange(8, 14), rng.randrange(5, 14), rng.randrange(5, 14)
     if rng.random() < 0.4:
         name = rng.choice(("fadd", "fmul", "fdiv", "fcvt.w", "flt", "fmin", "fmv.x"))
-        make, latency, to_int = FLOAT_PRODUCERS[name]
+        make, _, to_int = FLOAT_PRODUCERS[name]
+        latency = getattr(config, LATENCIES[name])
         sources = (F + a,) if name in ("fcvt.w", "fmv.x") else (F + a, F + b)
         return _Instruction(make(rd, a, b), latency, rd if to_int else F + rd, sources)
     name = rng.choice(("add", "add", "add", "mul", "mul", "csr", "lui", "div"))
@@ -36,16 +46,17 @@ def _random_instruction(rng: random.Random) -> _Instruction:
     if name == "lui":
         return _Instruction(asm.lui(rd, 5), ALU, rd, ())
     make, latency = PRODUCERS[name]
+    latency = getattr(config, LATENCIES[name]) if name in LATENCIES else latency
     return _Instruction(make(rd, a, b), latency, rd, (a, b))
 
 
 class _Reference:
     """Who is ready when, from the issue history alone: registers, the dividers, the writeback port."""
 
-    def __init__(self) -> None:
+    def __init__(self, config: SmConfig) -> None:
         self.written: dict[tuple[int, int], int] = {}
         self.slots: set[int] = set()
-        self.divider = {DIV: 0, FDIV: 0}
+        self.divider = {config.latency_div: 0, config.latency_fdiv: 0}
 
     def ready(self, cycle: int, warp: int, instruction: _Instruction) -> bool:
         registers = (*instruction.sources, instruction.rd)
@@ -65,7 +76,7 @@ class _Reference:
 
 def _check_readiness(run: Run, body: int, instructions: list[_Instruction]) -> int:
     """A warp whose head is instruction k is eligible exactly when the reference says so; returns the waits seen."""
-    reference = _Reference()
+    reference = _Reference(run.config)
     heads = dict.fromkeys(range(run.config.warps), 0)
     # The head of a warp is known where its next selection is not a NOP.
     upcoming = {warp: run.selections(warp) for warp in heads}
@@ -95,7 +106,7 @@ def test_readiness_against_reference(config):
     """Random straight lines on all warps: in every cycle a warp is eligible iff operands, unit and slot are free."""
     for seed in range(3):
         rng = random.Random(seed)
-        instructions = [_random_instruction(rng) for _ in range(40)]
+        instructions = [_random_instruction(rng, config) for _ in range(40)]
         p = Program()
         spawn(p, config.warps, "body")
         # The setup's own results are in the registers before the body begins.
