@@ -40,12 +40,12 @@ def expected(op, operands, rm):
 
 
 #: Every mode; and the mode with ties once more with the longer latencies.
-PIPELINES = [*((CONFIG, mode) for mode in MODES), (LONG, next(iter(MODES)))]
+LATENCIES = [*((CONFIG, mode) for mode in MODES), (LONG, next(iter(MODES)))]
 
 
 @pytest.mark.more
 @pytest.mark.parametrize("count", COUNTS)
-@pytest.mark.parametrize(("config", "mode"), PIPELINES)
+@pytest.mark.parametrize(("config", "mode"), LATENCIES)
 def test_division(config, mode, count):
     rm, latency = MODES[mode], config.latency_fdiv
     a, b = operands = fpu_operands.binary(np.random.default_rng([SEED, rm]), count)
@@ -56,7 +56,7 @@ def test_division(config, mode, count):
 
 @pytest.mark.more
 @pytest.mark.parametrize("count", COUNTS)
-@pytest.mark.parametrize(("config", "mode"), PIPELINES)
+@pytest.mark.parametrize(("config", "mode"), LATENCIES)
 def test_square_root(config, mode, count):
     """The second operand is anything, and counts for nothing."""
     rm, latency = MODES[mode], config.latency_fdiv
