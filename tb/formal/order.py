@@ -109,6 +109,7 @@ class OrderModel(OrderWorld):
             self.claim(f"channel {warp}: places are claimed for accesses in progress", claimed == self.most * pending)
             self.claim(f"channel {warp}: one at a time is in the coalescer", (made <= self.most) & (
                 (made == 0) | (pending != 0)))
+            self.claim(f"channel {warp}: whether it holds an access", ring.there == (count != 0))
             self.claim(f"channel {warp}: no place is claimed twice", count + claimed <= self.depth + made)
             self.claim(f"channel {warp}: without a list it is empty", (self.on & ~self.closing) | (count == 0))
             stores = []

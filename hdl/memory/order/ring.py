@@ -53,7 +53,7 @@ class Ring(Component):
             "head": Out(bits),
             #: The place of the next access to arrive. Registered.
             "tail": Out(bits),
-            #: The channel holds an access. Registered state only.
+            #: The channel holds an access. A register.
             "there": Out(1),
             #: The channel holds a store. Registered state only.
             "stores": Out(1),
@@ -67,7 +67,6 @@ class Ring(Component):
         count, stores, claimed = (Signal(range(places + 1), name=name) for name in ("count", "of_stores", "claimed"))
         m.d.comb += [
             self.room.eq(count + claimed + most <= depth),
-            self.there.eq(count != 0),
             self.stores.eq(stores != 0),
             self.wrong.eq((self.push & ~self.pop & (count == places)) | (self.pop & (count == 0))),
         ]
@@ -78,6 +77,7 @@ class Ring(Component):
                 claimed + Mux(self.take, most, 0) - Mux(self.leave, most, 0) - Mux(self.cancel, most, 0)
             ),
         ]
+        m.d.sync += self.there.eq(self.push | (count > 1) | ((count == 1) & ~self.pop))
         with m.If(self.push):
             m.d.sync += self.tail.eq(self._after(self.tail))
         with m.If(self.pop):

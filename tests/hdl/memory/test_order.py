@@ -23,16 +23,21 @@ SHAPES = [(2, 3, "tight", 2), (4, 4, "cached", 7), (1, 2, "uncached", 1), (4, 1,
           (4, 4, "uncached", 4), (1, 4, "tight", 3), (2, 2, "tight", 5)]
 
 
-def ordered(shape: tuple[int, int, str, int]) -> SmConfig:
+def ordered(shape: tuple[int, int, str, int], lookup_latency: int = 1) -> SmConfig:
     threads, warps, cache, depth = shape
-    return small(threads, warps=warps, cache=cache, channels=Channels.ORDERED, channel_depth=depth)
+    return small(threads, warps=warps, cache=cache, channels=Channels.ORDERED, channel_depth=depth,
+                 lookup_latency=lookup_latency)
 
 
 @pytest.mark.more
-@pytest.mark.parametrize("shape", some_long(SHAPES, 2), ids=str)
-def test_programs_with_lists_and_without(shape: tuple[int, int, str, int]) -> None:
+@pytest.mark.parametrize(("shape", "lookup_latency"), [
+    *((shape, 1) for shape in SHAPES[:2]),
+    *(pytest.param(shape, 2, marks=[pytest.mark.long] if number else []) for number, shape in enumerate(SHAPES)),
+    *(pytest.param(shape, 1, marks=pytest.mark.long) for shape in SHAPES[2:]),
+], ids=str)
+def test_programs_with_lists_and_without(shape: tuple[int, int, str, int], lookup_latency: int) -> None:
     """One after the other: what is looked up, in which order, and what loads and memory see of it."""
-    config = ordered(shape)
+    config = ordered(shape, lookup_latency)
     for seed in range(3):
         rng = random.Random(seed)
         traffic = random_traffic(rng)
