@@ -89,7 +89,7 @@ def verilog(
 
 @dataclasses.dataclass(frozen=True)
 class _Kind:
-    """What a folder is to contain."""
+    """The contents of an exported folder."""
 
     bus: str
     probe: bool

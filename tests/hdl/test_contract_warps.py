@@ -139,7 +139,7 @@ def test_barrier_release(policy):
     t = max(arrivals.values())
     after = t + run.config.resolve_latency + 1
     for warp, arrival in arrivals.items():
-        # With an operand register, the last one to arrive goes on a cycle before the others.
+        # With an operand register, the last warp to arrive continues a cycle before the others.
         until = t + 4 if arrival == t else after
         assert not any(run.cycles[c].eligible >> warp & 1 for c in range(arrival + 1, until))
     # The others are released in the cycle of the resolution: they compete from t+R+1 on.

@@ -1,4 +1,4 @@
-"""What the pipelines share: the proofs of the front end hold for both, because it is the same hardware."""
+"""Both pipelines have the same front end, so its proofs hold for both."""
 
 from dataclasses import replace
 

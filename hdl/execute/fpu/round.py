@@ -8,7 +8,7 @@ from .formats import Control, Flags, Normalised, Rounding, Special
 
 __all__ = ["Round", "rounds_away"]
 
-#: Of a number, less its leading one, encoded: one that overflows if the leading one moves up.
+#: An encoded exponent, without the 1 that the leading one adds: the number overflows if the leading one moves up.
 _LAST_EXPONENT = 253
 
 

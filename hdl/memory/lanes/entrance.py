@@ -147,7 +147,7 @@ class Entrance(Component):
         m.d.comb += [
             moves.eq(self.pop | ~there),
             self.head_valid.eq(there),
-            # What goes past the queue is written, too: whether it does is known late.
+            # A request that bypasses the queue is written, too, because the bypass is decided late.
             write.addr.eq(free), write.data.eq(entry), write.en.eq(self.request_valid),
             read.addr.eq(first),
         ]

@@ -55,7 +55,7 @@ class StoreTracker(Component):
             taken = self.taken & (self.taken_warp == warp)
             finished = self.finished & (self.finished_warp == warp)
             cancelled = self.cancelled & (self.cancelled_warp == warp)
-            # Of the events only cancelled is known early: each value that the others choose from is computed before.
+            # Only `cancelled` is known early. The other events select among values that are computed before.
             base = count - cancelled
             with m.If(event):
                 m.d.sync += count.eq(Mux(taken == finished, base, Mux(taken, base + 1, base - 1)))

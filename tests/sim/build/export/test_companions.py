@@ -133,7 +133,7 @@ def test_the_constraints_are_of_the_clock(tmp_path):
 
 @pytest.mark.more
 def test_nextpnr_reads_the_constraints(tmp_path):
-    """Of a module whose clock has the same name; the report says which frequency it was to reach."""
+    """A module whose clock has the same name is routed, and the report names the target frequency."""
     (tmp_path / "metronome_sm.v").write_text(
         "module metronome_sm(input clk, output reg [3:0] count); always @(posedge clk) count <= count + 1; endmodule\n"
     )
