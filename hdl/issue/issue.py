@@ -9,7 +9,7 @@ from ..isa.latencies import unit_latencies
 from ..isa.ops import Unit
 from ..layouts.events import issue_event_layout, write_event_layout
 from ..layouts.execute import operands_layout, writeback_layout
-from ..layouts.signatures import flow_signature, selection_signature
+from ..layouts.signatures import ahead_signature, flow_signature, selection_signature
 from ..lib.component import Component
 from .operands import OperandStage
 from .scoreboard import Scoreboard
@@ -36,8 +36,12 @@ class IssueStage(Component):
                 "lsu_room": In(config.warps),  # in t: the warps whose load or store the LSU can take, if it is ready
                 "lsu_idle": In(1),  # in t: the LSU is empty; an access to mregion waits for this
             }
+        early: dict[str, wiring.Member] = {}
+        if config.operand_register:
+            early["ahead"] = In(ahead_signature(config))  # from the front end: the next heads
         super().__init__({
             **ordering,
+            **early,
             "selection": In(selection_signature(config)),  # from the front end
             "flow": In(flow_signature(config)),  # from the control unit: thread masks, read in R (t+1)
             "next_warp": Out(config.warp_bits),  # the warp of the instruction that is in X in the next cycle
@@ -83,8 +87,18 @@ class IssueStage(Component):
     def _claim(self, m: Module, issued: Signal, scoreboard: Scoreboard, schedule: WritebackSchedule) -> None:
         """Cycle t: the selected instruction claims its destination, its writeback slot and its unit."""
         info = self.selection.info
-        writes = issued & info.writes_rd
-        flags_only = issued & takes_slot(info) & ~info.writes_rd
+        if self._config.operand_register:
+            # Each warp's own head says what it claims; the selection comes late.
+            connect(m, flipped(self.ahead), scoreboard.ahead)
+            claims = self.selection.select & ~self.ahead.nops
+            heads = [self.selection.heads[w] for w in range(self._config.warps)]
+            writes = claims & Cat(head.writes_rd for head in heads)
+            flags_only = claims & Cat(takes_slot(head) & ~head.writes_rd for head in heads)
+            m.d.comb += scoreboard.pop.eq(self.selection.select)
+        else:
+            writes = Mux(issued & info.writes_rd, self.selection.select, 0)
+            flags_only = Mux(issued & takes_slot(info) & ~info.writes_rd, self.selection.select, 0)
+        m.d.comb += [scoreboard.claim.eq(writes), scoreboard.claim_flags.eq(flags_only)]
         is_lsu = info.unit == Unit.LSU
         free = {unit: self._unit_free(m, unit, issued & (info.unit == unit)) for unit in UNPIPELINED}
         free[Unit.LSU] = self.lsu_ready
@@ -94,8 +108,6 @@ class IssueStage(Component):
             scoreboard.slot_free.eq(schedule.slot_free),
             scoreboard.stores_pending.eq(self.stores_pending),
             self.selection.ready.eq(scoreboard.ready),
-            scoreboard.claim.eq(Mux(writes, self.selection.select, 0)),
-            scoreboard.claim_flags.eq(Mux(flags_only, self.selection.select, 0)),
             schedule.reserve.eq(issued & takes_slot(info) & ~is_lsu),
             schedule.reserve_unit.eq(info.unit),
             self.lsu_take.eq(issued & is_lsu),
