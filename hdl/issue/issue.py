@@ -11,6 +11,7 @@ from ..layouts.events import issue_event_layout, write_event_layout
 from ..layouts.execute import operands_layout, writeback_layout
 from ..layouts.signatures import ahead_signature, flow_signature, selection_signature
 from ..lib.component import Component
+from ..lib.onehot import one_hot, select
 from .operands import OperandStage
 from .scoreboard import Scoreboard
 from .writeback import UNPIPELINED, WritebackSchedule, WritebackStage, takes_slot
@@ -86,21 +87,17 @@ class IssueStage(Component):
 
     def _claim(self, m: Module, issued: Signal, scoreboard: Scoreboard, schedule: WritebackSchedule) -> None:
         """Cycle t: the selected instruction claims its destination, its writeback slot and its unit."""
-        info = self.selection.info
         if self._config.operand_register:
-            # Each warp's own head says what it claims; the selection comes late.
             connect(m, flipped(self.ahead), scoreboard.ahead)
-            claims = self.selection.select & ~self.ahead.nops
-            heads = [self.selection.heads[w] for w in range(self._config.warps)]
-            writes = claims & Cat(head.writes_rd for head in heads)
-            flags_only = claims & Cat(takes_slot(head) & ~head.writes_rd for head in heads)
             m.d.comb += scoreboard.pop.eq(self.selection.select)
+            writes, flags_only, starts, reserves = self._of_each_head(m)
         else:
+            info = self.selection.info
             writes = Mux(issued & info.writes_rd, self.selection.select, 0)
             flags_only = Mux(issued & takes_slot(info) & ~info.writes_rd, self.selection.select, 0)
-        m.d.comb += [scoreboard.claim.eq(writes), scoreboard.claim_flags.eq(flags_only)]
-        is_lsu = info.unit == Unit.LSU
-        free = {unit: self._unit_free(m, unit, issued & (info.unit == unit)) for unit in UNPIPELINED}
+            starts = Cat(issued & (info.unit == unit) for unit in Unit)
+            reserves = Mux(takes_slot(info), starts, 0)
+        free = {unit: self._unit_free(m, unit, starts[unit.value]) for unit in UNPIPELINED}
         free[Unit.LSU] = self.lsu_ready
         m.d.comb += [
             scoreboard.heads.eq(self.selection.heads),
@@ -108,10 +105,30 @@ class IssueStage(Component):
             scoreboard.slot_free.eq(schedule.slot_free),
             scoreboard.stores_pending.eq(self.stores_pending),
             self.selection.ready.eq(scoreboard.ready),
-            schedule.reserve.eq(issued & takes_slot(info) & ~is_lsu),
-            schedule.reserve_unit.eq(info.unit),
-            self.lsu_take.eq(issued & is_lsu),
+            scoreboard.claim.eq(writes),
+            scoreboard.claim_flags.eq(flags_only),
+            schedule.reserve.eq(reserves & ~(1 << Unit.LSU.value)),
+            self.lsu_take.eq(starts[Unit.LSU.value]),
         ]
+
+    def _of_each_head(self, m: Module) -> tuple[Value, Value, Value, Value]:
+        """What each head would claim, masked by the selection, which comes late.
+
+        Returns masks of warps, of those that write a register and of those that only raise flags; and masks of units,
+        of the one that starts and of the one whose slot is reserved.
+        """
+        selects, nops, heads = self.selection.select, self.ahead.nops, self.selection.heads
+        starts, slots = ([Signal(len(Unit), name=f"{name}_{w}") for w in range(self._config.warps)]
+                         for name in ("starts", "slots"))
+        writes, flags_only = Signal(self._config.warps), Signal(self._config.warps)
+        for w in range(self._config.warps):
+            m.d.comb += [
+                starts[w].eq(Mux(nops[w], 0, one_hot(heads[w].unit.as_value(), len(Unit)))),
+                slots[w].eq(Mux(takes_slot(heads[w]), starts[w], 0)),
+                writes[w].eq(selects[w] & heads[w].writes_rd & ~nops[w]),
+                flags_only[w].eq(selects[w] & takes_slot(heads[w]) & ~heads[w].writes_rd & ~nops[w]),
+            ]
+        return writes, flags_only, select(selects, starts), select(selects, slots)
 
     def _order(self, m: Module, issued: Signal, scoreboard: Scoreboard) -> None:
         """Track accesses to mregion: the LSU learns of one only in X, so until then the next one is held back here."""

@@ -28,6 +28,7 @@ def _head_layout() -> data.StructLayout:
         "hazard": 1,  # it waits for one
         "unit": Unit,  # its unit
         "slot": 1,  # it needs a writeback slot
+        "held": 1,  # it drains, and the warp has instructions in flight
         "drain": 1, "fence": 1, "store": 1,  # as in IssueInfo
     })
 
@@ -99,9 +100,9 @@ class Scoreboard(Component):
             pending = PendingRegisters(m, self._config, w, len(ports))
             for port, release in enumerate(releases):
                 pending.release(port, *release)
-            head = self._early(m, w, pending, releases) if early else self._now(m, w, pending)
             own = self.release.flags & (self.release.warp == w)
-            self._count(m, w, [releases[0][0] | own, *(valid for valid, _ in releases[1:])])
+            left = self._count(m, w, [releases[0][0] | own, *(valid for valid, _ in releases[1:])])
+            head = self._early(m, w, pending, releases, left) if early else self._now(m, w, pending)
             self._judge(m, w, head)
         return m
 
@@ -117,15 +118,17 @@ class Scoreboard(Component):
                 now.waits[number].eq(used & pending.pending(words, register)),
                 now.loads[number].eq(pending.by_load(words, register)),
             ]
-        m.d.comb += now.hazard.eq(now.waits.any())
+        m.d.comb += [now.hazard.eq(now.waits.any()), now.held.eq(head.drain & self.pending_any[w])]
         pending.claim(self.claim[w], head, words)
         return now
 
-    def _early(self, m: Module, w: int, pending: PendingRegisters, releases: list[tuple[Value, Value]]) -> data.View:
+    def _early(self, m: Module, w: int, pending: PendingRegisters, releases: list[tuple[Value, Value]],
+               left: Value) -> data.View:
         """The same, from registers: in the cycle before, it was computed for a pop of this warp and for none.
 
         Without a pop, the registers that the head waits for can only become fewer. With one, the next head is the entry
         behind it, or this cycle's arrival; it also waits for what this head claims.
+        ``left``: as :meth:`_count` returns.
         """
         ahead, head = self.ahead, self.heads[w]
         popped = Signal(name=f"popped_{w}")
@@ -158,6 +161,10 @@ class Scoreboard(Component):
                 after_none.waits[number].eq(Mux(first, waits, now.waits[number] & ~released(own))),
                 after_none.loads[number].eq(Mux(first, load, now.loads[number])),
             ]
+        m.d.comb += [
+            after_pop.held.eq(looked.drain & (left | takes_slot(head) & ~ahead.nops[w])),
+            after_none.held.eq(Mux(first, looked.drain, head.drain) & left),
+        ]
         for after, register in ((after_pop, moved), (after_none, kept)):
             m.d.comb += after.hazard.eq(after.waits.any())
             m.d.sync += register.eq(after)
@@ -172,12 +179,20 @@ class Scoreboard(Component):
             *(state[name].eq(info[name]) for name in ("drain", "fence", "store")),
         ]
 
-    def _count(self, m: Module, w: int, releases: list[Value]) -> None:
-        """Count a warp's pending registers, and its instructions in flight that raise flags and write no register."""
+    def _count(self, m: Module, w: int, releases: list[Value]) -> Value:
+        """Count a warp's pending registers, and its instructions in flight that raise flags and write no register.
+
+        Return whether any are left after this cycle, without its claim. With an operand register, that is needed at
+        once and a claim comes late: it is counted in the next cycle. No release is that early.
+        """
         # One is selected a cycle, and each of the latter is released within its unit's latency and 2.
         flags = 2 + max(unit_latencies(self._config)[unit] for unit in FLOAT_UNITS)
         count = Signal(range(self._config.registers + flags), name=f"under_way_{w}")
-        claimed = self.claim[w] | self.claim_flags[w]
+        claimed, before = self.claim[w] | self.claim_flags[w], Const(0, 1)
+        if self._config.operand_register:
+            before = Signal(name=f"claimed_{w}")
+            m.d.sync += before.eq(claimed)
+            claimed = before
         one, two = (reduce(xor, releases), reduce(and_, releases)) if releases[1:] else (releases[0], Const(0, 1))
         with m.If(claimed & ~(one | two)):
             m.d.sync += count.eq(count + 1)
@@ -185,7 +200,8 @@ class Scoreboard(Component):
             m.d.sync += count.eq(count - 1)
         with m.Elif(~claimed & two):
             m.d.sync += count.eq(count - 2)
-        m.d.comb += self.pending_any[w].eq(count.any())
+        m.d.comb += self.pending_any[w].eq(before | count.any())
+        return before | Mux(two, count != 2, Mux(one, count != 1, count != 0))
 
     def _judge(self, m: Module, w: int, head: data.View) -> None:
         """Readiness of one head, and the reason if it is not ready."""
@@ -200,7 +216,7 @@ class Scoreboard(Component):
         m.d.comb += [
             unit_busy.eq(~self.unit_free.bit_select(unit, 1) | full),
             no_slot.eq(head.slot & ~self.slot_free.bit_select(unit, 1)),
-            drains.eq((head.drain & self.pending_any[w]) | (head.fence & self.stores_pending[w]) | holds),
+            drains.eq(head.held | (head.fence & self.stores_pending[w]) | holds),
             self.ready[w].eq(~(head.hazard | unit_busy | no_slot | drains)),
         ]
         with m.If(head.hazard):

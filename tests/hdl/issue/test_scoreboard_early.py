@@ -99,7 +99,8 @@ class Bench:
         """Release a register on each port; loads have their own."""
         done = []
         for port, by_load in ((self.dut.release, False), (self.dut.release_load, True)):
-            waiting = [(w, r) for w, pending in enumerate(self.pending) for r, load in pending.items() if load == by_load]
+            waiting = [(w, register) for w, pending in enumerate(self.pending)
+                       for register, load in pending.items() if load == by_load]
             release = self.rng.choice(waiting) if waiting and maybe(self.rng, 0.5) else None
             ctx.set(port.valid, release is not None)
             ctx.set(port.warp, release[0] if release else self.rng.randrange(len(self.queues)))
