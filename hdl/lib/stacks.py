@@ -26,11 +26,16 @@ def _below_top(m: Module, config: SmConfig, address: Value, name: str) -> tuple[
 
     Relative to the top, a warp's stacks are an aligned block: its address bits are lane, word, byte.
     """
+    top = config.memory_map.stack_top
     relative = Signal(32, name=f"{name}_relative")
-    m.d.comb += relative.eq(_add(address, -config.memory_map.stack_top))
+    m.d.comb += relative.eq(_add(address, -top))
     stacks = len(config.interleaved_stacks) // config.memory_map.stack_bytes_per_hart
     bits = config.memory_map.stack_bytes_per_hart.bit_length() - 1
     zeros = (stacks & -stacks).bit_length() - 1
+    size = bits + zeros
+    if stacks >> zeros == 1 and top % (1 << size) == 0:
+        # The stacks are one aligned block: no adder is needed to recognize it.
+        return relative, address[size:] == (top >> size) - 1
     number = relative[bits + zeros :]
     lowest = (1 << len(number)) - (stacks >> zeros)
     return relative, number.all() if stacks >> zeros == 1 else number >= lowest
@@ -45,10 +50,13 @@ def _permuted(m: Module, config: SmConfig, address: Value, name: str, first: int
     """``address`` with the ``first`` and the ``second`` bits above the byte exchanged, if it lies in the stacks."""
     relative, inside = _below_top(m, config, address, name)
     low, high, rest = relative[2 : 2 + first], relative[2 + first : 2 + first + second], relative[2 + first + second :]
-    result = Signal(32, name=name)
-    m.d.comb += result.eq(
-        Mux(inside, _add(Cat(relative[:2], high, low, rest), config.memory_map.stack_top), address)
-    )
+    result, moved = Signal(32, name=name), 2 + first + second
+    permuted = _add(Cat(relative[:2], high, low, rest), config.memory_map.stack_top)
+    if config.memory_map.stack_top % (1 << moved) == 0:
+        # The bits that move are the same relative to the top, and the others stay.
+        low, high = address[2 : 2 + first], address[2 + first : moved]
+        permuted = Cat(address[:2], high, low, address[moved:])
+    m.d.comb += result.eq(Mux(inside, permuted, address))
     return result
 
 

@@ -76,7 +76,7 @@ class LookupStage(Component):
         out, fill, mshrs, buffer = self.out, self.fill, self.mshrs, self.buffer
         held, goes = out.held, Signal()
         load, store, shares, can_answer, covered = Signal(), Signal(), Signal(), Signal(), Signal()
-        blocked = Signal()
+        self._blocked = blocked = Signal()
         self._describe(m)
         goes_on = goes
         if self.config.channels is Channels.FREE:
@@ -85,7 +85,9 @@ class LookupStage(Component):
         m.d.comb += [self.access.ready.eq(~out.held_valid | goes_on), self.done.eq(goes)]
         with m.If(self.access.ready):
             m.d.sync += out.held_valid.eq(self.access.valid)
-        with m.If(self.access.ready & self.access.valid):
+        # With a ``lookup_latency`` of 2 the registers are loaded without an access, too: that is known earlier.
+        loads = self.access.ready & self.access.valid if self.config.lookup_latency == 1 else self.access.ready
+        with m.If(loads):
             m.d.sync += held.eq(self.access.payload)
 
         may_join = ~out.uncached & (self.config.dcache_bytes > 0)
@@ -117,10 +119,32 @@ class LookupStage(Component):
             out.write.eq(store & buffer.ready & still & ~(fill.accepts & mshrs.requested)),
             goes.eq(answered | covered | out.add | out.write),
         ]
+        if self.config.lookup_latency > 1:
+            self._early(m, goes, can_answer=can_answer, still=still)
         if self.config.ordered:
             m.d.comb += out.place.eq(out.allocate & ~out.uncached)
         self._event(m, goes=goes, shares=shares, covered=covered, blocked=blocked)
         return m
+
+    def _early(self, m: Module, goes: Signal, *, can_answer: Value, still: Value) -> None:
+        """The same decisions with less logic. Registers of their own say that a load or a store is here.
+
+        A store does not ask for lines of its set: ``still`` excludes all lines.
+        """
+        out, held, buffer = self.out, self.out.held, self.buffer
+        load_here, store_here = Signal(), Signal()
+        with m.If(self.access.ready):
+            m.d.sync += [
+                load_here.eq(self.access.valid & ~self.access.payload.write),
+                store_here.eq(self.access.valid & self.access.payload.write),
+            ]
+        may_write = buffer.ready & still & ~(self.fill.accepts & self.mshrs.requested)
+        m.d.comb += out.write.eq(out.held_valid & held.write & may_write)
+        if self.config.ordered:
+            return
+        # Whether a load can be answered is known last.
+        known = self.hit | (buffer.holds & buffer.covers & self._compared & ~out.uncached)
+        m.d.comb += goes.eq((can_answer & load_here & ~self._blocked & known) | out.add | (store_here & may_write))
 
     def _describe(self, m: Module) -> None:
         """Describe the access in the lookup, and the one that comes; the former by registers if there is time for it.

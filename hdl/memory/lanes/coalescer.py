@@ -13,12 +13,10 @@ from ...lib.onehot import lowest_one
 from ...lib.stacks import to_program
 from ..seam import load_bits
 from .assembler import StoreLanes
-from .records import chosen_layout, entry_layout
+from .records import chosen_layout, entry_layout, pair_bits
 
 __all__ = ["Coalescer"]
 
-#: The most lanes of which all pairs of lines are compared.
-_PAIRED = 4
 _STORE = LsuOp.SB.value.bit_length() - 1
 
 
@@ -129,12 +127,15 @@ class Coalescer(Component):
         With two cycles to the lookup and few lanes all pairs are compared, so that none waits for the lowest lane.
         """
         lines = [self.head.address[lane][LINE_OFFSET_BITS:] for lane in range(len(far))]
-        if self.config.lookup_latency == 1 or len(lines) > _PAIRED:
+        pieces = pair_bits(self.config)
+        if not pieces:
             return Cat(far[lane] & (own == line) for lane, own in enumerate(lines))
         first = lowest_one(far)
         return Cat(
-            first[lane] | (far[lane] & Cat(first[low] & (lines[low] == own) for low in range(lane)).any())
-            for lane, own in enumerate(lines)
+            first[lane] | (far[lane] & Cat(
+                first[low] & self.head.equal.word_select(lane * (lane - 1) // 2 + low, pieces).all() for low in range(lane)
+            ).any())
+            for lane in range(len(lines))
         )
 
     def _describe(self, m: Module, *, line: Signal, lanes: Signal) -> None:

@@ -8,11 +8,11 @@ from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from ...config import SmConfig
+from ...config import LINE_OFFSET_BITS, SmConfig
 from ...layouts.execute import lsu_request_layout
 from ...lib.component import Component
 from ...lib.stacks import to_bus
-from .records import entry_layout
+from .records import entry_layout, pair_bits
 
 __all__ = ["Entrance", "take_ports"]
 
@@ -94,8 +94,18 @@ class Entrance(Component):
         m.d.comb += [
             entry.local.eq(request.mask & Cat(local)),
             entry.misaligned.eq(request.mask & Cat(misaligned)),
+            entry.equal.eq(self._equal(entry)),
         ]
         return entry
+
+    def _equal(self, entry: data.View) -> Value:
+        """For each pair of lanes, whether the pieces of their lines are equal."""
+        pieces, lines = pair_bits(self.config), [
+            entry.address[lane][LINE_OFFSET_BITS:] for lane in range(self.config.threads)]
+        return Cat(
+            lines[lane][piece::pieces] == lines[low][piece::pieces]
+            for lane in range(len(lines)) for low in range(lane) for piece in range(pieces)
+        )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
