@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out
 from ...config import SmConfig
 from ...layouts.memory import memory_response_layout
 from ...lib.component import Component
-from .dcache import set_of
+from ..seam import set_of
 from .signatures import fill_signature, lookup_signature, mshrs_signature, write_buffer_signature
 
 __all__ = ["FillStage"]

@@ -11,8 +11,7 @@ from amaranth.lib.wiring import In, Out
 from ...config import Channels, SmConfig
 from ...layouts.probe import LookupWait, lookup_layout
 from ...lib.component import Component
-from ..seam import access_layout
-from .dcache import set_of
+from ..seam import access_layout, set_of
 from .signatures import fill_signature, lookup_signature, mshrs_signature, write_buffer_signature
 
 __all__ = ["LookupStage"]
@@ -164,6 +163,7 @@ class LookupStage(Component):
         m.d.comb += [
             out.comes.eq(self.access.ready),
             out.next_line.eq(line),
+            out.next_set.eq(self.access.payload.set),
             out.next_uncached.eq(line < user),
             out.follows.eq((line == out.held.part.line) | (out.next_uncached & out.uncached)),
         ]
@@ -171,10 +171,7 @@ class LookupStage(Component):
         m.d.sync += self._compared.eq(~self.access.ready)
         with m.If(self.access.ready):
             m.d.sync += out.uncached.eq(out.next_uncached)
-        if config.dcache_bytes:
-            self._set = Signal(bits, name="set")
-            with m.If(self.access.ready):
-                m.d.sync += self._set.eq(set_of(line, bits))
+        self._set = out.held.set
 
     def _same_set(self, m: Module, fill: Any) -> Value:
         """Whether a line of the set of the access goes into the cache.
@@ -188,7 +185,7 @@ class LookupStage(Component):
             return fill.install & (self._set == set_of(fill.line, bits))
         same, coming = Signal(name="same_set"), set_of(self.mshrs.asked_line, bits)
         m.d.sync += same.eq(fill.installs & Mux(
-            self.access.ready, coming == set_of(self.access.payload.part.line, bits), coming == self._set))
+            self.access.ready, coming == self.access.payload.set, coming == self._set))
         return same
 
     def _event(self, m: Module, *, goes: Signal, shares: Signal, covered: Signal, blocked: Signal) -> None:

@@ -38,8 +38,11 @@ class StoreOrder(Component):
             "number": In(entry_bits(config)),
             #: With ``made``: its line has an entry already.
             "behind": In(1),
-            #: With ``behind``: the number of the youngest such entry.
+            #: With ``behind``: the number of the youngest such entry, if the line is cached.
             "youngest": In(entry_bits(config)),
+            #: The same if it is ``uncached``.
+            "last_uncached": In(entry_bits(config)),
+            "uncached": In(1),  # the line is uncached
             #: The MSHRs whose lines must arrive before the new entry may be sent; ignored with ``behind``, because the
             #: older entry waits for them.
             "mshrs": In(mshrs_signature(config)),
@@ -60,13 +63,15 @@ class StoreOrder(Component):
         """The entries that wait for an older entry."""
         count = self.config.store_buffer
         waits, freed, last, follows = Signal(count), Signal(count), Signal(count), Signal()
-        over = self.fill.completed & (self.fill.completed_number == self.youngest)
+        over = self.fill.completed & Mux(
+            self.uncached, self.fill.completed_number == self.last_uncached, self.fill.completed_number == self.youngest)
+        youngest = Mux(self.uncached, self.last_uncached, self.youngest)
         m.d.comb += [
             follows.eq(self.makes & self.behind & ~over),
-            last.eq(Mux(follows, one_hot(self.youngest, count), 0)),
+            last.eq(Mux(follows, one_hot(youngest, count), 0)),
         ]
         m.d.comb += freed.eq(self._followers(
-            m, "behind_store", last=last, follows=follows, address=self.youngest, over=self.fill.completed, number=self.fill.completed_number, forget=self.made
+            m, "behind_store", last=last, follows=follows, address=youngest, over=self.fill.completed, number=self.fill.completed_number, forget=self.made
         )[0])
         m.d.sync += waits.eq((waits & ~freed) | Mux(follows, self.made, 0))
         return waits

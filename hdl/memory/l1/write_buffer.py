@@ -122,13 +122,14 @@ class WriteBuffer(Component):
         has none. For others ``joined`` are all entries of the line that have not been sent.
         """
         lookup, comes, makes_it = self.lookup, self.lookup.comes, Signal()
-        sends, turn = self._turn
+        sends, turn, others_later, candidates = self._turn
         known, joins = Signal(name="known_joins"), Signal(name="joins_next")
         found = matches.found & ~sent & ~lookup.next_uncached.replicate(len(sent))
         same = matches.same & ~sent & ~lookup.uncached.replicate(len(sent))
 
         def stay(entries: Value) -> Value:
-            return Mux(sends, (entries & ~turn).any(), entries.any())
+            left = [(entries & ~candidate).any() for candidate in candidates]
+            return Mux(sends, Mux(others_later, left[0], left[1]), entries.any())
 
         # What is late selects among what is known before. Entries that end were sent.
         m.d.comb += [
@@ -154,7 +155,9 @@ class WriteBuffer(Component):
             order.makes.eq(makes),
             order.number.eq(place),
             order.behind.eq(self.out.holds),
-            order.youngest.eq(Mux(self.lookup.uncached, last_uncached, youngest)),
+            order.youngest.eq(youngest),
+            order.last_uncached.eq(last_uncached),
+            order.uncached.eq(self.lookup.uncached),
         ]
         return order.held_back, order.filling
 
@@ -167,8 +170,9 @@ class WriteBuffer(Component):
         request = self.request
         last, later, turn = (Signal.like(chosen, name=name) for name in ("last", "later", "turn"))
         valid, number, sends = Signal(), Signal(entry_bits(self.config)), Signal()
-        #: Whether an entry is chosen in this cycle, if one may go, and which one.
-        self._turn = sends, turn
+        #: Whether an entry is chosen in this cycle, if one may go, and which one: one of two candidates.
+        candidates = [lowest_one(later), lowest_one(may_go)]
+        self._turn = sends, turn, later.any(), candidates
         behind = from_lowest(last) & ~last
         if self._early:
             # The same from a register of its own: the entries after the one that was chosen last.
@@ -177,7 +181,7 @@ class WriteBuffer(Component):
                 m.d.sync += behind.eq(Mux(later.any(), from_lowest(later), from_lowest(may_go)) << 1)
         m.d.comb += [
             later.eq(may_go & behind),
-            turn.eq(Mux(later.any(), lowest_one(later), lowest_one(may_go))),
+            turn.eq(Mux(later.any(), *candidates)),
             sends.eq(~request.valid | request.ready),
             chosen.eq(Mux(sends, turn, 0)),
         ]

@@ -11,7 +11,7 @@ from ...isa.ops import LsuOp
 from ...lib.component import Component
 from ...lib.onehot import lowest_one
 from ...lib.stacks import to_program
-from ..seam import load_bits
+from ..seam import load_bits, set_bits, set_of
 from .assembler import StoreLanes
 from .records import chosen_layout, entry_layout, pair_bits
 
@@ -146,6 +146,8 @@ class Coalescer(Component):
             access.write.eq(self.store), access.first.eq(self.begins),
             part.mask.eq(lanes), part.line.eq(line), part.load.eq(self.number),
         ]
+        if set_bits(self.config):
+            m.d.comb += access.set.eq(set_of(line, set_bits(self.config)))
         m.d.comb += [part[name].eq(head[name]) for name in ("warp", "pc", "op", "rd", "writes_rd")]
         m.d.comb += [
             part.offset[lane].eq(head.address[lane][:LINE_OFFSET_BITS]) for lane in range(self.config.threads)

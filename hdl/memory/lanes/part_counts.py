@@ -82,13 +82,18 @@ class PartCounts(Component):
             self.ready.eq(chosen.any()),
             self.number.eq(encode(head)),
         ]
-        self._answers(m, counts, to_make, answering)
+        more = Signal(loads)
+        m.d.comb += more.eq(Mux(self.more, one_hot(self.more_number, loads), 0))
+        if self._slots > 1:
+            # Counted a cycle later; until then it says that the load has another part.
+            known, number = Signal(), Signal.like(self.more_number)
+            m.d.sync += [known.eq(self.more), number.eq(self.more_number)]
+            m.d.comb += more.eq(Mux(known, one_hot(number, loads), 0))
+        self._answers(m, counts, to_make | (more if self._slots > 1 else 0), answering)
         with m.If((self.made & self.first) | ~self.ready):
             m.d.sync += chosen.eq(lowest_one(free))
         with m.If(self.made):
             m.d.sync += [begun.eq(head), unfinished.eq(~self.ended)]
-        more = Signal(loads)
-        m.d.comb += more.eq(Mux(self.more, one_hot(self.more_number, loads), 0))
         for number, count in enumerate(counts):
             with m.If((making[number] | more[number]) ^ answering[number]):
                 # Plus or minus 1.

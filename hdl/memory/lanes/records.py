@@ -5,7 +5,7 @@ from __future__ import annotations
 from amaranth.lib import data
 
 from ...config import SmConfig
-from ..seam import load_bits, part_layout
+from ..seam import load_bits, part_layout, set_bits
 
 __all__ = ["PAIRED", "bank_bits", "chosen_layout", "entry_layout", "local_access_layout", "local_part_layout",
            "pair_bits"]
@@ -61,6 +61,7 @@ def chosen_layout(config: SmConfig) -> data.StructLayout:
         "part": part_layout(config),
         "write": 1,
         "first": 1,
+        "set": set_bits(config),
         "words": data.ArrayLayout(32, config.threads),
         "enable": data.ArrayLayout(4, config.threads),
     })

@@ -101,10 +101,12 @@ class ResponseStage(Component):
             hit_first = Signal()
             m.d.sync += hit_first.eq(~hits.push & taken[1] & ~leaves[1] & (fill.push | order[0]))
             use_fill = wants[0] & ~hit_first
-            # Whether a hit leaves is needed first, and its slot does not wait for the choice among the others.
-            after_fill, after_local = wants[0] & ~order[0], taken[2] & order[2]
-            m.d.comb += hits.free.eq(
-                ~taken[1] | ((~self.wb.valid | self.wb.ready) & ~after_fill & ~after_local))
+            # Whether these two slots are free is needed early: neither waits for the choice among all.
+            space, written = ~self.wb.valid | self.wb.ready, fill.part.writes_rd
+            m.d.comb += [
+                fill.free.eq(~(taken[0] & written) | (space & ~(taken[1] & order[0]) & ~(taken[2] & order[1]))),
+                hits.free.eq(~taken[1] | (space & ~(wants[0] & ~order[0]) & ~(taken[2] & order[2]))),
+            ]
         self._writeback(m, parts=(fill.part, hit, local), first=first, load=answers, use_fill=use_fill)
         self._fault(m, leaves[0] & fill.error)
         m.d.comb += self.fault_waits.eq(taken[0] & fill.error)
