@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 
-from ..config import SmConfig
+from ..config import LINE_OFFSET_BITS, SmConfig
 
-__all__ = ["in_stacks", "to_bus", "to_program"]
+__all__ = ["in_stacks", "same_line", "to_bus", "to_program"]
 
 
 def _block_bits(config: SmConfig) -> tuple[int, int]:
@@ -78,3 +78,31 @@ def to_program(m: Module, config: SmConfig, address: Value, name: str) -> Value:
         return address
     lanes, words = _block_bits(config)
     return _permuted(m, config, address, name, lanes, words)
+
+
+def same_line(m: Module, config: SmConfig, first: Value, second: Value, *, pieces: int, name: str) -> Value:
+    """Whether two program addresses lie in one line of memory: they do if all ``pieces`` bits are set.
+
+    If the bits that move are aligned, it does not wait for the addresses in memory, only for whether they are stacks.
+    """
+    lanes, words = _block_bits(config)
+    low, high, end = 2 + words, 2 + words + lanes, LINE_OFFSET_BITS
+    if not config.interleaved_stacks:
+        common, others = [*range(end, 32)], Const(1, 1)
+    elif config.memory_map.stack_top % (1 << high) or lanes > end - 2 or low < end:
+        return _pieces(to_bus(m, config, first, f"{name}_first")[end:], to_bus(m, config, second, f"{name}_second")[end:],
+                       pieces)
+    else:
+        # The lines of stacks do not depend on the lane's number, and hold fewer words of a lane. Addresses of which
+        # only one is in the stacks differ in the bits above.
+        common = [*range(end, low), *range(high, 32)]
+        others = Mux(
+            in_stacks(m, config, first, name),
+            first[end - lanes : end] == second[end - lanes : end], first[low:high] == second[low:high])
+    bits = _pieces(Cat(first[bit] for bit in common), Cat(second[bit] for bit in common), pieces - 1)
+    return Cat(bits, others)
+
+
+def _pieces(first: Value, second: Value, count: int) -> Value:
+    """Whether pieces of two values are equal, a bit for each."""
+    return Cat(first[piece::count] == second[piece::count] for piece in range(count))

@@ -74,7 +74,7 @@ class LookupStage(Component):
         m = Module()
         out, fill, mshrs, buffer = self.out, self.fill, self.mshrs, self.buffer
         held, goes = out.held, Signal()
-        load, store, shares, can_answer, covered = Signal(), Signal(), Signal(), Signal(), Signal()
+        load, store, shares, can_answer, covered, may_add = (Signal() for _ in range(6))
         self._blocked = blocked = Signal()
         self._describe(m)
         goes_on = goes
@@ -110,22 +110,23 @@ class LookupStage(Component):
             out.use.eq(used),
             out.read.eq(load & self.hit & self.slot_free & held.part.writes_rd),
             out.answers.eq(out.read | out.forward),
-            out.add.eq(
-                load & ~self.hit & ~buffer.holds & ~self.parts_full
+            may_add.eq(
+                ~buffer.holds & ~self.parts_full
                 & (shares | (~mshrs.full & ~(out.uncached & mshrs.requested) & ~no_place))
             ),
+            out.add.eq(load & ~self.hit & may_add),
             out.allocate.eq(out.add & ~shares),
             out.write.eq(store & buffer.ready & still & ~(fill.accepts & mshrs.requested)),
             goes.eq(answered | covered | out.add | out.write),
         ]
         if self.config.lookup_latency > 1:
-            self._early(m, goes, can_answer=can_answer, still=still)
+            self._early(m, goes, can_answer=can_answer, still=still, may_add=may_add)
         if self.config.ordered:
             m.d.comb += out.place.eq(out.allocate & ~out.uncached)
         self._event(m, goes=goes, shares=shares, covered=covered, blocked=blocked)
         return m
 
-    def _early(self, m: Module, goes: Signal, *, can_answer: Value, still: Value) -> None:
+    def _early(self, m: Module, goes: Signal, *, can_answer: Value, still: Value, may_add: Value) -> None:
         """The same decisions with less logic. Registers of their own say that a load or a store is here.
 
         A store does not ask for lines of its set: ``still`` excludes all lines.
@@ -143,7 +144,8 @@ class LookupStage(Component):
             return
         # Whether a load can be answered is known last.
         known = self.hit | (buffer.holds & buffer.covers & self._compared & ~out.uncached)
-        m.d.comb += goes.eq((can_answer & load_here & ~self._blocked & known) | out.add | (store_here & may_write))
+        m.d.comb += goes.eq(
+            (load_here & ~self._blocked & ((can_answer & known) | (~self.hit & may_add))) | (store_here & may_write))
 
     def _describe(self, m: Module) -> None:
         """Describe the access in the lookup, and the one that comes; the former by registers if there is time for it.
