@@ -90,8 +90,8 @@ def same_line(m: Module, config: SmConfig, first: Value, second: Value, *, piece
     if not config.interleaved_stacks:
         common, others = [*range(end, 32)], Const(1, 1)
     elif config.memory_map.stack_top % (1 << high) or lanes > end - 2 or low < end:
-        return _pieces(to_bus(m, config, first, f"{name}_first")[end:], to_bus(m, config, second, f"{name}_second")[end:],
-                       pieces)
+        lines = (to_bus(m, config, address, f"{name}_{number}")[end:] for number, address in enumerate((first, second)))
+        return _pieces(*lines, pieces)
     else:
         # The lines of stacks do not depend on the lane's number, and hold fewer words of a lane. Addresses of which
         # only one is in the stacks differ in the bits above.

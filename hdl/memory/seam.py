@@ -25,7 +25,7 @@ CHOSEN = 2
 
 
 def set_bits(config: SmConfig) -> int:
-    """Bits of the set number that an access brings with it: those of the data cache, if it is looked up a cycle later."""
+    """Bits of the data cache's set that an access brings with it; 0 with a ``lookup_latency`` of 1."""
     return config.dcache_set_bits if config.lookup_latency > 1 and config.dcache_bytes else 0
 
 

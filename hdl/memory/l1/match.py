@@ -31,9 +31,9 @@ def entries_with_line(
 ) -> Matches:
     """The ``valid`` entries that hold the line in the lookup; if that is uncached, all with an uncached line.
 
-    Entry n holds ``lines[n]``, which is ``uncached[n]``. If ``makes``, the entry ``free``, one-hot, gets the line
-    in the lookup at the end of the cycle, in which its access is completed. If ``ends``, the entry ``ending``, one-hot, is
-    free from the next cycle on.
+    Entry n holds ``lines[n]``, which is ``uncached[n]``. If ``makes``, the entry ``free``, one-hot, gets the line in
+    the lookup at the end of the cycle, in which its access is completed. If ``ends``, the entry ``ending``, one-hot,
+    is free from the next cycle on.
 
     With a ``lookup_latency`` of 1 the result is combinational. With 2 it is in registers: lines are compared in the
     cycle before the lookup, and entries that change in that cycle, or while the access waits, update it.

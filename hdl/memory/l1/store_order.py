@@ -63,15 +63,16 @@ class StoreOrder(Component):
         """The entries that wait for an older entry."""
         count = self.config.store_buffer
         waits, freed, last, follows = Signal(count), Signal(count), Signal(count), Signal()
-        over = self.fill.completed & Mux(
-            self.uncached, self.fill.completed_number == self.last_uncached, self.fill.completed_number == self.youngest)
+        done = self.fill.completed_number
+        over = self.fill.completed & Mux(self.uncached, done == self.last_uncached, done == self.youngest)
         youngest = Mux(self.uncached, self.last_uncached, self.youngest)
         m.d.comb += [
             follows.eq(self.makes & self.behind & ~over),
             last.eq(Mux(follows, one_hot(youngest, count), 0)),
         ]
         m.d.comb += freed.eq(self._followers(
-            m, "behind_store", last=last, follows=follows, address=youngest, over=self.fill.completed, number=self.fill.completed_number, forget=self.made
+            m, "behind_store", last=last, follows=follows, address=youngest, over=self.fill.completed, number=done,
+            forget=self.made,
         )[0])
         m.d.sync += waits.eq((waits & ~freed) | Mux(follows, self.made, 0))
         return waits
@@ -90,8 +91,8 @@ class StoreOrder(Component):
             awaited.eq(Mux(follows, self.mshrs.same, 0)),
         ]
         followers = self._followers(
-            m, "behind_load", last=awaited, follows=follows, address=encode(self.mshrs.same), over=self.fill.release, number=self.fill.filled, forget=filled,
-            also=self.fill.asked,
+            m, "behind_load", last=awaited, follows=follows, address=encode(self.mshrs.same), over=self.fill.release,
+            number=self.fill.filled, forget=filled, also=self.fill.asked,
         )
         m.d.comb += [freed.eq(followers[0]), self.filling.eq(followers[1])]
         m.d.sync += waits.eq((waits & ~freed) | Mux(follows, self.made, 0))
@@ -99,7 +100,7 @@ class StoreOrder(Component):
 
     def _followers(self, m: Module, name: str, *, last: Signal, follows: Value, address: Value, over: Value,
                    number: Value, forget: Value, also: Value | None = None) -> list[Value]:
-        """Make the entry that is made in this cycle the follower of ``last``, one-hot, number ``address``, if it ``follows``.
+        """If it ``follows``, make the new entry the follower of ``last``, one-hot, whose number is ``address``.
 
         Returns the entry that follows ``number``, one-hot, if that is ``over``, and the one that follows ``also``. An
         entry whose bit of ``forget`` is set has no follower from the next cycle on.

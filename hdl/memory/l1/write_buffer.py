@@ -116,10 +116,10 @@ class WriteBuffer(Component):
     def _joining(
         self, m: Module, matches: Matches, *, sent: Signal, free: Signal, makes: Value, joined: Signal
     ) -> None:
-        """Find out a cycle ahead which entry a store joins, if any: one of its line that is not sent, nor chosen for it.
+        """Find out a cycle ahead which entry a store joins: that of its line which has not been sent, if any.
 
-        The bytes of the chosen entry are read in the next cycle, so that a store may still join it. An uncached line
-        has none. For others ``joined`` are all entries of the line that have not been sent.
+        The bytes of an entry that is chosen are read in the next cycle, so a store may still join it. The entry of an
+        uncached line is never joined.
         """
         lookup, comes, makes_it = self.lookup, self.lookup.comes, Signal()
         sends, turn, others_later, candidates = self._turn

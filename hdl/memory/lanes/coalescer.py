@@ -124,18 +124,20 @@ class Coalescer(Component):
     def _with_line(self, far: Signal, line: Signal) -> Value:
         """The lanes of ``far`` that touch ``line``, which is that of the lowest one.
 
-        With two cycles to the lookup and few lanes all pairs are compared, so that none waits for the lowest lane.
+        With two cycles to the lookup and few lanes all pairs are compared, in front of the queue.
         """
-        lines = [self.head.address[lane][LINE_OFFSET_BITS:] for lane in range(len(far))]
         pieces = pair_bits(self.config)
         if not pieces:
+            lines = [self.head.address[lane][LINE_OFFSET_BITS:] for lane in range(len(far))]
             return Cat(far[lane] & (own == line) for lane, own in enumerate(lines))
         first = lowest_one(far)
+
+        def equal(lane: int, low: int) -> Value:
+            return self.head.equal.word_select(lane * (lane - 1) // 2 + low, pieces).all()
+
         return Cat(
-            first[lane] | (far[lane] & Cat(
-                first[low] & self.head.equal.word_select(lane * (lane - 1) // 2 + low, pieces).all() for low in range(lane)
-            ).any())
-            for lane in range(len(lines))
+            first[lane] | (far[lane] & Cat(first[low] & equal(lane, low) for low in range(lane)).any())
+            for lane in range(len(far))
         )
 
     def _describe(self, m: Module, *, line: Signal, lanes: Signal) -> None:

@@ -34,8 +34,8 @@ def entry_layout(config: SmConfig) -> data.StructLayout:
 
     From here on addresses are those in memory (:func:`hdl.lib.stacks.to_bus`); reports convert them back.
 
-    ``equal``: for each pair of lanes (:func:`pair_bits`), whether pieces of their lines are equal; pair 0 is that of the
-    lanes 0 and 1, then come those of lane 2 with 0 and 1, and so on.
+    ``equal``: for each pair of lanes (:func:`pair_bits`), whether pieces of their lines are equal. The pairs are those
+    of lane 1 with lane 0, of lane 2 with 0 and 1, and so on.
 
     The lanes come first, so that each is a whole word of the simulator.
     """
