@@ -86,7 +86,7 @@ class StoreOrder(Component):
             # The end of a request comes late.
             follows.eq(self.makes & ~self.behind & Mux(
                 self.fill.release, (self.mshrs.same & ~one_hot(self.fill.filled, len(filled))).any(),
-                self.mshrs.requested)),
+                self.mshrs.same.any())),
             filled.eq(Mux(self.fill.release, one_hot(self.fill.filled, self.config.line_requests), 0)),
             awaited.eq(Mux(follows, self.mshrs.same, 0)),
         ]
