@@ -36,7 +36,9 @@ TIMING = (
            ("tests/hdl/frontend/test_misses.py::test_random_briefly[6_warps_1_registers]", *_FETCHES)),
     # The write buffer's entry that was sent last is made again, and another is held back no more.
     Mutant("the entry sent last goes before a higher one", _SEND, "behind = from_lowest(last) & ~last",
-           "behind = from_lowest(last)", (f"{_MADE_AGAIN}[1]", *_PROGRAMS)),
+           "behind = from_lowest(last)", (f"{_MADE_AGAIN}[1]",)),
+    Mutant("the entry sent last goes before a higher one, two cycles to the lookup", _SEND,
+           "from_lowest(may_go)) << 1)", "from_lowest(may_go)))", _PROGRAMS),
     Mutant("the entry sent last goes before a lower one", _SEND, "[lowest_one(later), lowest_one(may_go)]",
            "[lowest_one(later), Mux((may_go & last).any(), last, lowest_one(may_go))]", (f"{_MADE_AGAIN}[0]",)),
     Mutant("an entry that is made again frees the follower that it had before",
