@@ -21,6 +21,15 @@ def _add(value: Value, constant: int) -> Value:
     return Cat(value[:low], (value[low:] + (constant >> low))[: 32 - low]) if constant else value
 
 
+def _fast(config: SmConfig) -> bool:
+    """Whether adders are left out where aligned stacks need none.
+
+    With one cycle to the lookup they stay. Without them the longest path of an SM is shorter, but Yosys' mapping, which
+    makes all paths as short, needs more LUTs.
+    """
+    return config.lookup_latency > 1
+
+
 def _below_top(m: Module, config: SmConfig, address: Value, name: str) -> tuple[Signal, Value]:
     """``address`` relative to the top of the stacks, and whether it lies in them.
 
@@ -33,7 +42,7 @@ def _below_top(m: Module, config: SmConfig, address: Value, name: str) -> tuple[
     bits = config.memory_map.stack_bytes_per_hart.bit_length() - 1
     zeros = (stacks & -stacks).bit_length() - 1
     size = bits + zeros
-    if stacks >> zeros == 1 and top % (1 << size) == 0:
+    if _fast(config) and stacks >> zeros == 1 and top % (1 << size) == 0:
         # The stacks are one aligned block: no adder is needed to recognize it.
         return relative, address[size:] == (top >> size) - 1
     number = relative[bits + zeros :]
@@ -52,7 +61,7 @@ def _permuted(m: Module, config: SmConfig, address: Value, name: str, first: int
     low, high, rest = relative[2 : 2 + first], relative[2 + first : 2 + first + second], relative[2 + first + second :]
     result, moved = Signal(32, name=name), 2 + first + second
     permuted = _add(Cat(relative[:2], high, low, rest), config.memory_map.stack_top)
-    if config.memory_map.stack_top % (1 << moved) == 0:
+    if _fast(config) and config.memory_map.stack_top % (1 << moved) == 0:
         # The bits that move are the same relative to the top, and the others stay.
         low, high = address[2 : 2 + first], address[2 + first : moved]
         permuted = Cat(address[:2], high, low, address[moved:])
