@@ -5,11 +5,11 @@ from __future__ import annotations
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Member, Out
 
-from ..config import SmConfig
+from ..config import Coordination, SmConfig
 from .control import activation_layout, change_layout, resolution_layout
 from .decoded import BufferEntry, IssueInfo
 
-__all__ = ["flow_signature", "selection_signature"]
+__all__ = ["ahead_signature", "flow_signature", "selection_signature"]
 
 
 def selection_signature(config: SmConfig) -> wiring.Signature:
@@ -24,6 +24,28 @@ def selection_signature(config: SmConfig) -> wiring.Signature:
         "info": Out(IssueInfo),  # in t: the selected head, unless it is a NOP
         "entry": Out(BufferEntry),  # in t+1: the instruction popped in t, unless that was a NOP
     })
+
+
+def ahead_signature(config: SmConfig) -> wiring.Signature:
+    """What the front end tells early, in cycle t: both picks, and the instructions behind the heads.
+
+    Masks and arrays have one element per warp.
+    """
+    members: dict[str, Member] = {
+        #: In t, late: this cycle's lookup misses. It decides which of the next two is `select` of the selection.
+        "missed": Out(1),
+        "if_hit": Out(config.warps),  # the warp that is selected if it hits (one-hot or 0); available earlier
+        "if_missed": Out(config.warps),  # the same if it misses
+        "nops": Out(config.warps),  # the heads that are NOPs
+        "following": Out(data.ArrayLayout(IssueInfo, config.warps)),  # the head of t+1, if this one is popped in t
+        "arrives": Out(config.warps),  # instead, `arrival` is the head of t+1, if this one is popped in t
+        #: The instruction that reaches a buffer in t. Register numbers in it have bits 0 to 4 of the word, also where
+        #: the instruction does not use them.
+        "arrival": Out(IssueInfo),
+    }
+    if config.coordination is not Coordination.SWAS:
+        members["arrives_head"] = Out(config.warps)  # `arrival` reaches an empty buffer, and is its head in t+1
+    return wiring.Signature(members)
 
 
 def flow_signature(config: SmConfig) -> wiring.Signature:
