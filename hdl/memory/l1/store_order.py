@@ -71,7 +71,7 @@ class StoreOrder(Component):
             over = self.fill.completed & Mux(self.uncached, done == self.last_uncached, done == self.youngest)
         starts = self.makes & self.behind & ~over
         m.d.comb += [
-            last.eq(Mux(starts, one_hot(youngest, count), 0)),
+            last.eq(Mux(follows if self._early else starts, one_hot(youngest, count), 0)),
             follows.eq(starts if self._early else last.any()),
         ]
         m.d.comb += freed.eq(self._followers(
