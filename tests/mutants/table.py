@@ -131,7 +131,7 @@ MUTANTS = (
            "m.d.comb += [freed.eq(followers[0]), ", "m.d.sync += freed.eq(followers[0]); m.d.comb += [",
            (f"{_UNIT}/test_write_buffer.py::test_when_a_store_is_offered[a load]",)),
     Mutant("an entry waits for one that is over in its first cycle", f"{_ORDER}._stores",
-           "self.behind & ~over)", "self.behind)", (f"{_UNIT}/test_write_buffer.py::test_random_traffic[3]",)),
+           "self.behind & ~over\n", "self.behind\n", (f"{_UNIT}/test_write_buffer.py::test_random_traffic[3]",)),
     Mutant("a store joins an entry that is just sent", f"{_BUFFER}.elaborate",
            "same & ~sent & ~chosen &", "same & ~sent &", (f"{_UNIT}/test_write_buffer.py::test_random_traffic[3]",)),
     Mutant("an entry of an uncached line waits for all entries", f"{_MEMORY}.l1.match:entries_with_line",

@@ -29,6 +29,7 @@ class StoreOrder(Component):
 
     def __init__(self, config: SmConfig) -> None:
         self.config = config
+        self._early = config.lookup_latency > 1
         super().__init__({
             #: One-hot or 0: the entry that is made in this cycle.
             "made": In(config.store_buffer),
@@ -64,15 +65,18 @@ class StoreOrder(Component):
         count = self.config.store_buffer
         waits, freed, last, follows = Signal(count), Signal(count), Signal(count), Signal()
         done = self.fill.completed_number
-        over = self.fill.completed & Mux(self.uncached, done == self.last_uncached, done == self.youngest)
         youngest = Mux(self.uncached, self.last_uncached, self.youngest)
+        over = self.fill.completed & (done == youngest)
+        if self._early:
+            over = self.fill.completed & Mux(self.uncached, done == self.last_uncached, done == self.youngest)
+        starts = self.makes & self.behind & ~over
         m.d.comb += [
-            follows.eq(self.makes & self.behind & ~over),
-            last.eq(Mux(follows, one_hot(youngest, count), 0)),
+            last.eq(Mux(follows if self._early else starts, one_hot(youngest, count), 0)),
+            follows.eq(starts if self._early else last.any()),
         ]
         m.d.comb += freed.eq(self._followers(
-            m, "behind_store", last=last, follows=follows, address=youngest, over=self.fill.completed, number=done,
-            forget=self.made,
+            m, "behind_store", last=last, follows=follows, address=youngest if self._early else encode(last),
+            over=self.fill.completed, number=done, forget=self.made,
         )[0])
         m.d.sync += waits.eq((waits & ~freed) | Mux(follows, self.made, 0))
         return waits
@@ -82,16 +86,19 @@ class StoreOrder(Component):
         waits, freed = (Signal(self.config.store_buffer, name=name) for name in ("waits_for_load", "freed_by_load"))
         filled, awaited = Signal(self.config.line_requests), Signal(self.config.line_requests)
         follows = Signal(name="follows_load")
+        address, starts = encode(awaited), self.makes & ~self.behind
+        if self._early:
+            address = encode(self.mshrs.same)
         m.d.comb += [
-            # The end of a request comes late.
-            follows.eq(self.makes & ~self.behind & Mux(
+            # With a ``lookup_latency`` of 2 the end of a request selects among what is known before.
+            follows.eq(awaited.any() if not self._early else starts & Mux(
                 self.fill.release, (self.mshrs.same & ~one_hot(self.fill.filled, len(filled))).any(),
                 self.mshrs.same.any())),
             filled.eq(Mux(self.fill.release, one_hot(self.fill.filled, self.config.line_requests), 0)),
-            awaited.eq(Mux(follows, self.mshrs.same, 0)),
+            awaited.eq(Mux(follows, self.mshrs.same, 0) if self._early else Mux(starts, self.mshrs.same & ~filled, 0)),
         ]
         followers = self._followers(
-            m, "behind_load", last=awaited, follows=follows, address=encode(self.mshrs.same), over=self.fill.release,
+            m, "behind_load", last=awaited, follows=follows, address=address, over=self.fill.release,
             number=self.fill.filled, forget=filled, also=self.fill.asked,
         )
         m.d.comb += [freed.eq(followers[0]), self.filling.eq(followers[1])]

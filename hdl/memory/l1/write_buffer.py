@@ -94,8 +94,9 @@ class WriteBuffer(Component):
         for number in range(count):
             with m.If(made[number]):
                 m.d.sync += [lines[number].eq(line), uncached[number].eq(lookup.uncached)]
-        place = encode(free)
-        held_back, filling = self._order(m, made=made, makes=makes, place=place, youngest=youngest)
+        # ``made`` comes late, so with a ``lookup_latency`` of 2 nothing that follows waits for it.
+        place, begins = (encode(free), makes) if self._early else (encode(made), made.any())
+        held_back, filling = self._order(m, made=made, makes=begins, place=place, youngest=youngest)
         m.d.comb += [may_go.eq(valid & ~sent & ~held_back), peeked.eq(filling)]
         read, chosen_now = self._send(m, may_go=may_go, chosen=chosen)
         if self._early:
@@ -110,7 +111,7 @@ class WriteBuffer(Component):
             ]
         self._warps(m, valid=valid, made=made, joined=joined)
         self._bytes(m, target=target, read=(read, chosen_now), peeked=peeked, youngest=youngest)
-        self._firsts(m, makes=makes, place=place)
+        self._firsts(m, makes=begins, place=place)
         return m
 
     def _joining(
