@@ -30,8 +30,8 @@ def _fast(config: SmConfig) -> bool:
     return config.lookup_latency > 1
 
 
-def _below_top(m: Module, config: SmConfig, address: Value, name: str) -> tuple[Signal, Value]:
-    """``address`` relative to the top of the stacks, and whether it lies in them.
+def _below_top(m: Module, config: SmConfig, address: Value, name: str, *, fast: bool) -> tuple[Signal, Value]:
+    """``address`` relative to the top of the stacks, and whether it lies in them; ``fast``: as :func:`_fast`.
 
     Relative to the top, a warp's stacks are an aligned block: its address bits are lane, word, byte.
     """
@@ -42,7 +42,7 @@ def _below_top(m: Module, config: SmConfig, address: Value, name: str) -> tuple[
     bits = config.memory_map.stack_bytes_per_hart.bit_length() - 1
     zeros = (stacks & -stacks).bit_length() - 1
     size = bits + zeros
-    if _fast(config) and stacks >> zeros == 1 and top % (1 << size) == 0:
+    if fast and stacks >> zeros == 1 and top % (1 << size) == 0:
         # The stacks are one aligned block: no adder is needed to recognize it.
         return relative, address[size:] == (top >> size) - 1
     number = relative[bits + zeros :]
@@ -52,12 +52,15 @@ def _below_top(m: Module, config: SmConfig, address: Value, name: str) -> tuple[
 
 def in_stacks(m: Module, config: SmConfig, address: Value, name: str) -> Value:
     """Whether a byte address is one of ``config.interleaved_stacks``."""
-    return _below_top(m, config, address, name)[1] if config.interleaved_stacks else Const(0, 1)
+    if not config.interleaved_stacks:
+        return Const(0, 1)
+    # Nothing waits for this, and so the front end is the same in every pipeline.
+    return _below_top(m, config, address, name, fast=False)[1]
 
 
 def _permuted(m: Module, config: SmConfig, address: Value, name: str, first: int, second: int) -> Value:
     """``address`` with the ``first`` and the ``second`` bits above the byte exchanged, if it lies in the stacks."""
-    relative, inside = _below_top(m, config, address, name)
+    relative, inside = _below_top(m, config, address, name, fast=_fast(config))
     low, high, rest = relative[2 : 2 + first], relative[2 + first : 2 + first + second], relative[2 + first + second :]
     result, moved = Signal(32, name=name), 2 + first + second
     permuted = _add(Cat(relative[:2], high, low, rest), config.memory_map.stack_top)
@@ -106,7 +109,7 @@ def same_line(m: Module, config: SmConfig, first: Value, second: Value, *, piece
         # only one is in the stacks differ in the bits above.
         common = [*range(end, low), *range(high, 32)]
         others = Mux(
-            in_stacks(m, config, first, name),
+            _below_top(m, config, first, name, fast=_fast(config))[1],
             first[end - lanes : end] == second[end - lanes : end], first[low:high] == second[low:high])
     bits = _pieces(Cat(first[bit] for bit in common), Cat(second[bit] for bit in common), pieces - 1)
     return Cat(bits, others)
