@@ -11,7 +11,7 @@ from metronome.sim.machine.limits import MAX_CYCLES
 
 from ..options.common import JsonOption, given, json_target, listed, within
 from ..options.compiling import CflagsOption, FunctionOption, NoSimtOption, compiling
-from ..options.machine import Machine, MachineOptions, PresetOption, machine_of
+from ..options.machine import ChipMachineOptions, Machine, PresetOption, machine_of
 from ..options.program import ArgumentOption, find_program
 from ..options.running import InputOptions, MaxCyclesOption, size_and_seed, type_of
 from ..options.schemes import Scheme, SchemeOptions, check_scheme, coordinate, require_hardware
@@ -62,7 +62,7 @@ class TaskOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class BoardMachineOptions(MachineOptions):
+class BoardMachineOptions(ChipMachineOptions):
     """The SM on the board."""
 
     preset: PresetOption = "ULX3S"
