@@ -82,7 +82,7 @@ class DesignOptions:
 
     baud: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Baud rate of the serial line; default 1000000 (--port rtl: 3125000)."),
+        typer.Option(metavar="N", help="Baud rate of the serial line; default 1000000 (--port rtl: 8 cycles a bit)."),
     ] = None
     buffers: Annotated[str, typer.Option(metavar="BYTES", help="On-chip memory for buffers.")] = "64K"
     program: Annotated[str, typer.Option(metavar="BYTES", help="On-chip memory for the program.")] = "32K"
