@@ -98,6 +98,8 @@ class Sm(Component):
 
     def _issue(self, m: Module, frontend: FrontEnd, issue: IssueStage, control: ControlUnit, lsu: Lsu) -> None:
         connect(m, frontend.selection, issue.selection)
+        if "ahead" in issue.signature.members:
+            connect(m, frontend.ahead, issue.ahead)
         m.d.comb += [
             issue.lsu_ready.eq(lsu.ready),
             issue.stores_pending.eq(lsu.stores_pending),

@@ -34,6 +34,9 @@ class InstructionBuffers(Component):
         super().__init__({
             # Masks and arrays have one element per warp. The type stubs have no `init` for a port.
             "head_info": Out(data.ArrayLayout(IssueInfo, config.warps)),  # the head of each ring
+            "following_info": Out(data.ArrayLayout(IssueInfo, config.warps)),  # the entry behind it
+            "fills_head": Out(config.warps),  # `fill` goes to the slot of the head
+            "fills_following": Out(config.warps),  # `fill` goes to the slot behind it
             #: Registered: the head is a NOP.
             "head_nop": Out(config.warps, init=every if self._replaces else 0),  # type: ignore[call-arg]
             #: Registered: the ring has no entry.
@@ -124,8 +127,12 @@ class InstructionBuffers(Component):
         popping = Signal(depth, name=f"popping_{w}")
         later_nop = Signal(depth, name=f"later_nop_{w}")
         later_filled = Signal(depth, name=f"later_filled_{w}")
+        following = (head + 1)[: len(head)]
         m.d.comb += [
             self.head_info[w].eq(data.View(IssueInfo, Array([info.as_value() for info in infos])[head])),
+            self.following_info[w].eq(data.View(IssueInfo, Array([info.as_value() for info in infos])[following])),
+            self.fills_head[w].eq(filling.bit_select(head, 1)),
+            self.fills_following[w].eq(filling.bit_select(following, 1)),
             later_nop.eq(Mux(self.flush[w], every, Mux(self.fill.squashed, nop | filling, nop & ~filling))),
             later_filled.eq(filled | filling),
             self.occupancy[w].eq(sum((filled[i] for i in range(depth)), Const(0, 1))),
@@ -141,8 +148,6 @@ class InstructionBuffers(Component):
                 m.d.sync += infos[slot].eq(self.fill.entry.decoded.info)
         # The flags of the next cycle's head: those of the current head's slot, or of the next slot after a pop, which
         # comes late in the cycle.
-        following = (head + 1)[: len(head)]
-
         def of_next_head(flags: Signal) -> Value:
             return self._of_pop(lambda pop: Mux(pop[w], flags.bit_select(following, 1), flags.bit_select(head, 1)))
 

@@ -12,7 +12,10 @@ from ..isa.table import ImmFormat, Instruction, RegFile, instructions
 from ..layouts.decoded import Decoded
 from ..lib.component import Component
 
-__all__ = ["Decoder", "jump_offset"]
+__all__ = ["REGISTER_FIELDS", "Decoder", "jump_offset"]
+
+#: The lowest bit of each register field of a word; each has 5 bits.
+REGISTER_FIELDS = {"rd": 7, "rs1": 15, "rs2": 20, "rs3": 27}
 
 
 class Decoder(Component):
@@ -89,9 +92,9 @@ class Decoder(Component):
             ),
             info.drain.eq(reads((FLOAT_CSRS if self._fpu else set()) | (ORDER_CSRS if self._ordered else set()))),
         ]
-        operands = {"rd": (info.writes_rd, 7), "rs1": (info.use_rs1, 15), "rs2": (info.use_rs2, 20),
-                    "rs3": (info.use_rs3, 27)}
-        for operand, (flag, low) in operands.items():
+        flags = {"rd": info.writes_rd, "rs1": info.use_rs1, "rs2": info.use_rs2, "rs3": info.use_rs3}
+        for operand, low in REGISTER_FIELDS.items():
+            flag = flags[operand]
             field = word[low:low + 5]
             is_int = where(_uses(operand, RegFile.INT))
             is_fp = where(_uses(operand, RegFile.FP))

@@ -8,11 +8,12 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from ..config import LINE_OFFSET_BITS, Coordination, SmConfig
 from ..layouts.events import front_event_layout
 from ..layouts.memory import memory_port_signature
-from ..layouts.signatures import flow_signature, selection_signature
+from ..layouts.signatures import ahead_signature, flow_signature, selection_signature
 from ..lib.component import Component
 from ..lib.onehot import one_hot, select
 from .baseline import BaselineCoordination
 from .buffers import InstructionBuffers
+from .decode import REGISTER_FIELDS
 from .fetch import FetchPipeline
 from .swas import SwasCoordination
 from .vortex import VortexCoordination
@@ -38,11 +39,15 @@ class FrontEnd(Component):
     one fetch made in a cycle; in ``swas`` both are of the same warp. Reset: no warp has a miss or unresolved control
     flow; the buffers are as :class:`hdl.frontend.buffers.InstructionBuffers` says.
 
+    ``ahead``: whether it has the port of this name, which tells the issue stage the next heads; by default, if the
+    configuration has an operand register. Nothing else depends on it.
+
     ``event`` reports conditions that may never occur: ``empty_pop`` and ``miscounted``.
     """
 
-    def __init__(self, config: SmConfig) -> None:
+    def __init__(self, config: SmConfig, *, ahead: bool | None = None) -> None:
         self._config = config
+        self._ahead = config.operand_register if ahead is None else ahead
         members = {
             "flow": In(flow_signature(config)),  # from the control unit
             "halt": In(1),  # a fault has stopped the SM: nothing is selected or fetched
@@ -50,6 +55,8 @@ class FrontEnd(Component):
             "event": Out(front_event_layout(config)),  # this cycle, for observers
             "mem": Out(memory_port_signature(config, tag_bits=config.icache_tag_bits)),  # lines of instructions
         }
+        if self._ahead:
+            members["ahead"] = Out(ahead_signature(config))  # for the issue stage: the next heads
         if config.watches_locality:
             members["lost"] = In(config.warps)  # from the LSU: warps that lost locality in the previous cycle
         if len(config.policies) > 1:
@@ -69,6 +76,8 @@ class FrontEnd(Component):
         self._coordinate(m, scheme, fetch, warps, buffers)
         self._fetch(m, scheme, fetch, warps, buffers)
         self._issue(m, scheme, fetch, warps, buffers)
+        if self._ahead:
+            self._look_ahead(m, fetch, buffers)
         self._tell(m, scheme, fetch, warps, buffers)
         connect(m, flipped(self.flow), scheme.flow, warps.flow)
         connect(m, scheme.fetch, fetch.request, warps.fetch)
@@ -144,6 +153,21 @@ class FrontEnd(Component):
             warps.issued_if_hit.eq(scheme.issue.if_hit & control),
             warps.issued_if_missed.eq(scheme.issue.if_missed & control),
         ]
+
+    def _look_ahead(self, m: Module, fetch: FetchPipeline, buffers: InstructionBuffers) -> None:
+        """Tell the issue stage which instruction each buffer gives next."""
+        ahead, entry = self.ahead, fetch.done.entry
+        m.d.comb += [
+            ahead.nops.eq(buffers.head_nop),
+            ahead.following.eq(buffers.following_info),
+            ahead.arrives.eq(buffers.fills_following),
+            ahead.arrival.eq(entry.decoded.info),
+        ]
+        # Bits of the word are available before it is decoded.
+        for operand, low in REGISTER_FIELDS.items():
+            m.d.comb += ahead.arrival[operand][:5].eq(entry.instruction[low:low + 5])
+        if "arrives_head" in ahead.signature.members:
+            m.d.comb += ahead.arrives_head.eq(buffers.fills_head)
 
     def _tell(self, m: Module, scheme: Component, fetch: FetchPipeline, warps: WarpTable,
               buffers: InstructionBuffers) -> None:

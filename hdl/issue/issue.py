@@ -9,8 +9,9 @@ from ..isa.latencies import unit_latencies
 from ..isa.ops import Unit
 from ..layouts.events import issue_event_layout, write_event_layout
 from ..layouts.execute import operands_layout, writeback_layout
-from ..layouts.signatures import flow_signature, selection_signature
+from ..layouts.signatures import ahead_signature, flow_signature, selection_signature
 from ..lib.component import Component
+from ..lib.onehot import one_hot, select
 from .operands import OperandStage
 from .scoreboard import Scoreboard
 from .writeback import UNPIPELINED, WritebackSchedule, WritebackStage, takes_slot
@@ -36,8 +37,12 @@ class IssueStage(Component):
                 "lsu_room": In(config.warps),  # in t: the warps whose load or store the LSU can take, if it is ready
                 "lsu_idle": In(1),  # in t: the LSU is empty; an access to mregion waits for this
             }
+        early: dict[str, wiring.Member] = {}
+        if config.operand_register:
+            early["ahead"] = In(ahead_signature(config))  # from the front end: the next heads
         super().__init__({
             **ordering,
+            **early,
             "selection": In(selection_signature(config)),  # from the front end
             "flow": In(flow_signature(config)),  # from the control unit: thread masks, read in R (t+1)
             "next_warp": Out(config.warp_bits),  # the warp of the instruction that is in X in the next cycle
@@ -82,11 +87,17 @@ class IssueStage(Component):
 
     def _claim(self, m: Module, issued: Signal, scoreboard: Scoreboard, schedule: WritebackSchedule) -> None:
         """Cycle t: the selected instruction claims its destination, its writeback slot and its unit."""
-        info = self.selection.info
-        writes = issued & info.writes_rd
-        flags_only = issued & takes_slot(info) & ~info.writes_rd
-        is_lsu = info.unit == Unit.LSU
-        free = {unit: self._unit_free(m, unit, issued & (info.unit == unit)) for unit in UNPIPELINED}
+        if self._config.operand_register:
+            connect(m, flipped(self.ahead), scoreboard.ahead)
+            m.d.comb += scoreboard.pop.eq(self.selection.select)
+            writes, flags_only, starts, reserves = self._of_each_head(m)
+        else:
+            info = self.selection.info
+            writes = Mux(issued & info.writes_rd, self.selection.select, 0)
+            flags_only = Mux(issued & takes_slot(info) & ~info.writes_rd, self.selection.select, 0)
+            starts = Cat(issued & (info.unit == unit) for unit in Unit)
+            reserves = Mux(takes_slot(info), starts, 0)
+        free = {unit: self._unit_free(m, unit, starts[unit.value]) for unit in UNPIPELINED}
         free[Unit.LSU] = self.lsu_ready
         m.d.comb += [
             scoreboard.heads.eq(self.selection.heads),
@@ -94,12 +105,30 @@ class IssueStage(Component):
             scoreboard.slot_free.eq(schedule.slot_free),
             scoreboard.stores_pending.eq(self.stores_pending),
             self.selection.ready.eq(scoreboard.ready),
-            scoreboard.claim.eq(Mux(writes, self.selection.select, 0)),
-            scoreboard.claim_flags.eq(Mux(flags_only, self.selection.select, 0)),
-            schedule.reserve.eq(issued & takes_slot(info) & ~is_lsu),
-            schedule.reserve_unit.eq(info.unit),
-            self.lsu_take.eq(issued & is_lsu),
+            scoreboard.claim.eq(writes),
+            scoreboard.claim_flags.eq(flags_only),
+            schedule.reserve.eq(reserves & ~(1 << Unit.LSU.value)),
+            self.lsu_take.eq(starts[Unit.LSU.value]),
         ]
+
+    def _of_each_head(self, m: Module) -> tuple[Value, Value, Value, Value]:
+        """What each head would claim, masked by the selection, which comes late.
+
+        Returns masks of warps, of those that write a register and of those that only raise flags; and masks of units,
+        of the one that starts and of the one whose slot is reserved.
+        """
+        selects, nops, heads = self.selection.select, self.ahead.nops, self.selection.heads
+        starts, slots = ([Signal(len(Unit), name=f"{name}_{w}") for w in range(self._config.warps)]
+                         for name in ("starts", "slots"))
+        writes, flags_only = Signal(self._config.warps), Signal(self._config.warps)
+        for w in range(self._config.warps):
+            m.d.comb += [
+                starts[w].eq(Mux(nops[w], 0, one_hot(heads[w].unit.as_value(), len(Unit)))),
+                slots[w].eq(Mux(takes_slot(heads[w]), starts[w], 0)),
+                writes[w].eq(selects[w] & heads[w].writes_rd & ~nops[w]),
+                flags_only[w].eq(selects[w] & takes_slot(heads[w]) & ~heads[w].writes_rd & ~nops[w]),
+            ]
+        return writes, flags_only, select(selects, starts), select(selects, slots)
 
     def _order(self, m: Module, issued: Signal, scoreboard: Scoreboard) -> None:
         """Track accesses to mregion: the LSU learns of one only in X, so until then the next one is held back here."""

@@ -3,9 +3,8 @@
 from functools import reduce
 from operator import and_, xor
 
-from amaranth.hdl import Const, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
-from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ..config import SmConfig
@@ -13,15 +12,30 @@ from ..isa.latencies import unit_latencies
 from ..isa.ops import FLOAT_UNITS, Unit
 from ..layouts.counters import REASON_BITS, StallReason
 from ..layouts.decoded import IssueInfo
+from ..layouts.signatures import ahead_signature
 from ..lib.component import Component
-from ..lib.onehot import one_hot
+from .pending import PendingRegisters
 from .writeback import load_release_signature, release_signature, takes_slot
 
 __all__ = ["Scoreboard"]
 
-#: Pending bits in a word of a memory: 16 words are one distributed memory (TRELLIS_DPR16X4 of ECP5).
-_WORD = 4
-_BIT_BITS = (_WORD - 1).bit_length()
+
+def _head_layout() -> data.StructLayout:
+    """What decides whether an instruction at the head is ready."""
+    return data.StructLayout({
+        "waits": 4,  # the registers (:func:`_registers`) that it waits for
+        "loads": 4,  # those among them that wait for a load; otherwise undefined
+        "hazard": 1,  # it waits for one
+        "unit": Unit,  # its unit
+        "slot": 1,  # it needs a writeback slot
+        "held": 1,  # it drains, and the warp has instructions in flight
+        "drain": 1, "fence": 1, "store": 1,  # as in IssueInfo
+    })
+
+
+def _registers(info: data.View) -> tuple[tuple[Value, Value], ...]:
+    """The registers that an instruction waits for: whether it has each of them, and the number."""
+    return ((info.use_rs1, info.rs1), (info.use_rs2, info.rs2), (info.use_rs3, info.rs3), (info.writes_rd, info.rd))
 
 
 class Scoreboard(Component):
@@ -32,6 +46,9 @@ class Scoreboard(Component):
     warp's channel, and an access to mregion waits until the LSU is idle, unless it begins a region that is already
     open. Any number of instructions that raise flags and write no register may be in flight; only an access to fcsr
     waits for them.
+
+    With an operand register, the registers of a head are looked up in the cycle before, when it is known which
+    instruction comes next: ``ready`` follows from registers and from units, slots and memory alone. It is the same.
 
     ``ready`` and ``reason`` are combinational. One claim and one release on each port a cycle; a register that is
     claimed may not be pending. Reset: nothing pending.
@@ -48,7 +65,11 @@ class Scoreboard(Component):
                 "region": In(1),  # the measured region is open
             }
         if config.operand_register:
-            optional["release_load"] = In(load_release_signature(config))  # from the writeback, for loads
+            optional |= {
+                "release_load": In(load_release_signature(config)),  # from the writeback, for loads
+                "ahead": In(ahead_signature(config)),  # from the front end: the next heads
+                "pop": In(config.warps),  # one-hot or 0: the warp that is selected now, also with a NOP
+            }
         super().__init__({
             **optional,
             #: Every warp's next instruction, as the buffers hold it in this cycle.
@@ -72,80 +93,106 @@ class Scoreboard(Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        ports = [self.release, self.release_load] if self._config.operand_register else [self.release]
+        early = self._config.operand_register
+        ports = [self.release, self.release_load] if early else [self.release]
         for w in range(self._config.warps):
             releases = [(port.valid & (port.warp == w), port.register) for port in ports]
-            waits, loads = self._hazards(m, w, releases)
+            pending = PendingRegisters(m, self._config, w, len(ports))
+            for port, release in enumerate(releases):
+                pending.release(port, *release)
             own = self.release.flags & (self.release.warp == w)
-            self._count(m, w, [releases[0][0] | own, *(valid for valid, _ in releases[1:])])
-            self._judge(m, w, waits, loads)
+            left = self._count(m, w, [releases[0][0] | own, *(valid for valid, _ in releases[1:])])
+            head = self._early(m, w, pending, releases, left) if early else self._now(m, w, pending)
+            self._judge(m, w, head)
         return m
 
-    def _hazards(self, m: Module, w: int, releases: list[tuple[Value, Value]]) -> tuple[Value, Value]:
-        """The registers of one head that are pending, a bit each, and those of them that wait for a load.
+    def _now(self, m: Module, w: int, pending: PendingRegisters) -> data.View:
+        """What decides on a warp's head, looked up in this cycle."""
+        head, now = self.heads[w], Signal(_head_layout(), name=f"now_{w}")
+        self._describe(m, now, head)
+        words = {}
+        for number, (used, register) in enumerate(_registers(head)):
+            # Those of rd, the last ones, serve the claim too.
+            words = pending.words(register)
+            m.d.comb += [
+                now.waits[number].eq(used & pending.pending(words, register)),
+                now.loads[number].eq(pending.by_load(words, register)),
+            ]
+        m.d.comb += [now.hazard.eq(now.waits.any()), now.held.eq(head.drain & self.pending_any[w])]
+        pending.claim(self.claim[w], head, words)
+        return now
 
-        A register is pending if an odd number of its bits in the memories is set: a claim inverts one, a release on
-        each port another one, so that each memory has one write port. Their words hold the bits of several registers,
-        so writing a bit requires reading its word first; for a claim, the head's own reads of rd do that. A reset
-        cannot clear a memory: a flip-flop per word records whether it was claimed since, and the first claim makes the
-        number even.
+    def _early(self, m: Module, w: int, pending: PendingRegisters, releases: list[tuple[Value, Value]],
+               left: Value) -> data.View:
+        """The same, from registers: in the cycle before, it was computed for a pop of this warp and for none.
 
-        ``releases``: for each port, whether it releases a register of this warp, and which one.
+        Without a pop, the registers that the head waits for can only become fewer. With one, the next head is the entry
+        behind it, or this cycle's arrival; it also waits for what this head claims.
+        ``left``: as :meth:`_count` returns.
         """
-        head = self.heads[w]
-        released = [f"released{port}" if port else "released" for port in range(len(releases))]
-        memories = {
-            # The last claim of each register (1: a load or store): it counts while the register is pending.
-            name: Memory(shape=_WORD, depth=self._config.registers // _WORD, init=[])
-            for name in ("claimed", *released, "by_load")
-        }
-        writes = {}
-        for name, memory in memories.items():
-            m.submodules[f"{name}_{w}"] = memory
-            writes[name] = memory.write_port()
-        in_use = Signal(self._config.registers // _WORD, name=f"in_use_{w}")
-
-        def word(name: str, register: Value) -> Value:
-            port = memories[name].read_port(domain="comb")
-            m.d.comb += port.addr.eq(register[_BIT_BITS:])
-            return port.data
-
-        registers = ((head.use_rs1, head.rs1), (head.use_rs2, head.rs2), (head.use_rs3, head.rs3),
-                     (head.writes_rd, head.rd))
-        waits, loads = Signal(len(registers), name=f"waits_{w}"), Signal(len(registers), name=f"loads_{w}")
-        for number, (used, register) in enumerate(registers):
-            words = {name: word(name, register) for name in memories}
-            even = reduce(xor, (words[name] for name in released))
-            differs = (words["claimed"] ^ even).bit_select(register[:_BIT_BITS], 1)
-            known = in_use.bit_select(register[_BIT_BITS:], 1)
-            m.d.comb += [
-                waits[number].eq(used & known & differs),
-                loads[number].eq(waits[number] & words["by_load"].bit_select(register[:_BIT_BITS], 1)),
-            ]
-        # `words`, `even` and `known` are those of rd.
-        bit = one_hot(head.rd[:_BIT_BITS], _WORD)
-        with m.If(self.claim[w]):
-            m.d.sync += in_use.eq(in_use | one_hot(head.rd[_BIT_BITS:], len(in_use)))
+        ahead, head = self.ahead, self.heads[w]
+        popped = Signal(name=f"popped_{w}")
+        kept, moved = (Signal(_head_layout(), name=f"{name}_{w}") for name in ("kept", "moved"))
+        now, looked = Signal(_head_layout(), name=f"now_{w}"), Signal(IssueInfo, name=f"looked_{w}")
+        m.d.sync += popped.eq(self.pop[w])
+        # Only `swas` never lets an instruction arrive at the head: its buffers are never empty.
+        first = ahead.arrives_head[w] if "arrives_head" in ahead.signature.members else Const(0, 1)
         m.d.comb += [
-            writes["claimed"].data.eq(Mux(known, words["claimed"], even) ^ bit),
-            writes["by_load"].data.eq(Mux(head.unit == Unit.LSU, words["by_load"] | bit, words["by_load"] & ~bit)),
+            now.eq(Mux(popped, moved.as_value(), kept.as_value())),
+            looked.eq(Mux(ahead.arrives[w] | first, ahead.arrival.as_value(), ahead.following[w].as_value())),
         ]
-        for name, (valid, register) in zip(released, releases, strict=True):
-            m.d.comb += [
-                writes[name].addr.eq(register[_BIT_BITS:]),
-                writes[name].data.eq(word(name, register) ^ one_hot(register[:_BIT_BITS], _WORD)),
-                writes[name].en.eq(valid),
-            ]
-        for name in ("claimed", "by_load"):
-            m.d.comb += [writes[name].addr.eq(head.rd[_BIT_BITS:]), writes[name].en.eq(self.claim[w])]
-        return waits, loads
+        after_pop, after_none = (Signal(_head_layout(), name=f"after_{name}_{w}") for name in ("pop", "none"))
+        self._describe(m, after_pop, looked)
+        self._describe(m, after_none, data.View(IssueInfo, Mux(first, looked.as_value(), head.as_value())))
+        claims = head.writes_rd & ~ahead.nops[w]
 
-    def _count(self, m: Module, w: int, releases: list[Value]) -> None:
-        """Count a warp's pending registers, and its instructions in flight that raise flags and write no register."""
+        def released(register: Value) -> Value:
+            return Cat(valid & (register == its) for valid, its in releases).any()
+
+        for number, ((used, register), (_, own)) in enumerate(zip(_registers(looked), _registers(head), strict=True)):
+            words = pending.words(register)
+            waits, load = Signal(name=f"found_{w}_{number}"), Signal(name=f"load_{w}_{number}")
+            claimed = claims & (head.rd == register)
+            m.d.comb += [
+                waits.eq(used & pending.pending(words, register) & ~released(register)),
+                load.eq(pending.by_load(words, register)),
+                after_pop.waits[number].eq(waits | used & claimed),
+                after_pop.loads[number].eq(Mux(claimed, head.unit == Unit.LSU, load)),
+                after_none.waits[number].eq(Mux(first, waits, now.waits[number] & ~released(own))),
+                after_none.loads[number].eq(Mux(first, load, now.loads[number])),
+            ]
+        m.d.comb += [
+            after_pop.held.eq(looked.drain & (left | takes_slot(head) & ~ahead.nops[w])),
+            after_none.held.eq(Mux(first, looked.drain, head.drain) & left),
+        ]
+        for after, register in ((after_pop, moved), (after_none, kept)):
+            m.d.comb += after.hazard.eq(after.waits.any())
+            m.d.sync += register.eq(after)
+        pending.claim(self.claim[w], head, pending.words(head.rd))
+        return now
+
+    def _describe(self, m: Module, state: data.View, info: data.View) -> None:
+        """Copy what decides beside the registers."""
+        m.d.comb += [
+            state.unit.eq(info.unit),
+            state.slot.eq(takes_slot(info)),
+            *(state[name].eq(info[name]) for name in ("drain", "fence", "store")),
+        ]
+
+    def _count(self, m: Module, w: int, releases: list[Value]) -> Value:
+        """Count a warp's pending registers, and its instructions in flight that raise flags and write no register.
+
+        Return whether any are left after this cycle, without its claim. With an operand register, that is needed at
+        once and a claim comes late: it is counted in the next cycle. No release is that early.
+        """
         # One is selected a cycle, and each of the latter is released within its unit's latency and 2.
         flags = 2 + max(unit_latencies(self._config)[unit] for unit in FLOAT_UNITS)
         count = Signal(range(self._config.registers + flags), name=f"under_way_{w}")
-        claimed = self.claim[w] | self.claim_flags[w]
+        claimed, before = self.claim[w] | self.claim_flags[w], Const(0, 1)
+        if self._config.operand_register:
+            before = Signal(name=f"claimed_{w}")
+            m.d.sync += before.eq(claimed)
+            claimed = before
         one, two = (reduce(xor, releases), reduce(and_, releases)) if releases[1:] else (releases[0], Const(0, 1))
         with m.If(claimed & ~(one | two)):
             m.d.sync += count.eq(count + 1)
@@ -153,13 +200,12 @@ class Scoreboard(Component):
             m.d.sync += count.eq(count - 1)
         with m.Elif(~claimed & two):
             m.d.sync += count.eq(count - 2)
-        m.d.comb += self.pending_any[w].eq(count.any())
+        m.d.comb += self.pending_any[w].eq(before | count.any())
+        return before | Mux(two, count != 2, Mux(one, count != 1, count != 0))
 
-    def _judge(self, m: Module, w: int, waits: Value, loads: Value) -> None:
+    def _judge(self, m: Module, w: int, head: data.View) -> None:
         """Readiness of one head, and the reason if it is not ready."""
-        head = self.heads[w]
         unit = head.unit.as_value()
-        hazard = Signal(name=f"hazard_{w}")
         unit_busy = Signal(name=f"unit_busy_{w}")
         no_slot = Signal(name=f"no_slot_{w}")
         drains = Signal(name=f"drains_{w}")
@@ -168,14 +214,13 @@ class Scoreboard(Component):
             full = (head.unit == Unit.LSU) & ~self.room[w]
             holds = head.drain & head.fence & ~self.memory_idle & ~(head.store & self.region)
         m.d.comb += [
-            hazard.eq(waits.any()),
             unit_busy.eq(~self.unit_free.bit_select(unit, 1) | full),
-            no_slot.eq(takes_slot(head) & ~self.slot_free.bit_select(unit, 1)),
-            drains.eq((head.drain & self.pending_any[w]) | (head.fence & self.stores_pending[w]) | holds),
-            self.ready[w].eq(~(hazard | unit_busy | no_slot | drains)),
+            no_slot.eq(head.slot & ~self.slot_free.bit_select(unit, 1)),
+            drains.eq(head.held | (head.fence & self.stores_pending[w]) | holds),
+            self.ready[w].eq(~(head.hazard | unit_busy | no_slot | drains)),
         ]
-        with m.If(hazard):
-            m.d.comb += self.reason[w].eq(Mux(loads.any(), StallReason.LOAD, StallReason.DATA))
+        with m.If(head.hazard):
+            m.d.comb += self.reason[w].eq(Mux((head.waits & head.loads).any(), StallReason.LOAD, StallReason.DATA))
         with m.Elif(drains):
             m.d.comb += self.reason[w].eq(StallReason.DRAIN)
         with m.Elif(unit_busy):

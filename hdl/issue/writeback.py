@@ -82,8 +82,9 @@ class WritebackSchedule(Component):
         meta = _meta_layout(config)
         super().__init__({
             "slot_free": Out(len(Unit)),  # by Unit: cycle W of an instruction selected now is still free
-            "reserve": In(1),  # an instruction that writes in a fixed cycle is selected now (t)
-            "reserve_unit": In(Unit),  # its unit, whose `slot_free` must be set
+            #: By Unit, one-hot or 0: an instruction that writes in a fixed cycle is selected now (t), on a unit whose
+            #: `slot_free` is set.
+            "reserve": In(len(Unit)),
             "enter": In(1),  # an instruction with a reserved slot was selected two cycles ago (t+2)
             "enter_meta": In(meta),  # data of its result, with ``writes`` 0: flags only; ``kill`` is ignored
             "execute": In(1),  # an instruction with a reserved slot is in stage X
@@ -103,13 +104,12 @@ class WritebackSchedule(Component):
         reserved = Signal(last + 1)
         taken = Signal(last + 1)
         slow = {unit: Signal(to_execute + latencies[unit], name=f"slow_{unit.name}") for unit in UNPIPELINED}
-        with m.Switch(self.reserve_unit):
-            for unit, latency in latencies.items():
-                with m.Case(unit):
-                    m.d.comb += taken.eq(Mux(self.reserve, 1 << (to_execute + latency), 0))
+        for latency in set(latencies.values()):
+            its = [self.reserve[unit.value] for unit, own in latencies.items() if own == latency]
+            m.d.comb += taken[to_execute + latency].eq(Cat(its).any())
         m.d.sync += reserved.eq((reserved | taken) >> 1)
         for unit, left in slow.items():
-            m.d.sync += left.eq(Cat(left, self.reserve & (self.reserve_unit == unit))[1:])
+            m.d.sync += left.eq(Cat(left, self.reserve[unit.value])[1:])
         free = {unit: ~reserved[to_execute + latency] for unit, latency in latencies.items()}
         m.d.comb += [
             self.slot_free.eq(Cat(free.get(unit, 1) for unit in Unit)),

@@ -5,11 +5,11 @@ from __future__ import annotations
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Member, Out
 
-from ..config import SmConfig
+from ..config import Coordination, SmConfig
 from .control import activation_layout, change_layout, resolution_layout
 from .decoded import BufferEntry, IssueInfo
 
-__all__ = ["flow_signature", "selection_signature"]
+__all__ = ["ahead_signature", "flow_signature", "selection_signature"]
 
 
 def selection_signature(config: SmConfig) -> wiring.Signature:
@@ -24,6 +24,21 @@ def selection_signature(config: SmConfig) -> wiring.Signature:
         "info": Out(IssueInfo),  # in t: the selected head, unless it is a NOP
         "entry": Out(BufferEntry),  # in t+1: the instruction popped in t, unless that was a NOP
     })
+
+
+def ahead_signature(config: SmConfig) -> wiring.Signature:
+    """The instructions behind the heads in cycle t, seen from the front end. Masks and arrays: an element per warp."""
+    members: dict[str, Member] = {
+        "nops": Out(config.warps),  # the heads that are NOPs
+        "following": Out(data.ArrayLayout(IssueInfo, config.warps)),  # the head of t+1, if this one is popped in t
+        "arrives": Out(config.warps),  # instead, `arrival` is the head of t+1, if this one is popped in t
+        #: The instruction that reaches a buffer in t. Register numbers in it have bits 0 to 4 of the word, also where
+        #: the instruction does not use them.
+        "arrival": Out(IssueInfo),
+    }
+    if config.coordination is not Coordination.SWAS:
+        members["arrives_head"] = Out(config.warps)  # `arrival` reaches an empty buffer, and is its head in t+1
+    return wiring.Signature(members)
 
 
 def flow_signature(config: SmConfig) -> wiring.Signature:

@@ -17,7 +17,7 @@ MACHINES = {"swas": TINY} | {
 
 
 def text_of(config: SmConfig) -> str:
-    return rtlil.convert(FrontEnd(config), emit_src=False)
+    return rtlil.convert(FrontEnd(config, ahead=False), emit_src=False)
 
 
 @pytest.mark.slow

@@ -49,6 +49,7 @@ __all__ = ["UNITS", "UnitEntry", "make_unit", "unit_text"]
 #: Outputs that only observers and hardware assertions read; logic that only they need is not measured.
 _OPEN_PORTS = frozenset({
     "event", "write_event", "store_event", "lookup_event", "empty_pop", "occupancy", "clash", "overflow",
+    "following_info", "fills_head", "fills_following",
 })
 
 
@@ -108,13 +109,17 @@ def _decoder(config: SmConfig) -> wiring.Component:
 
 def _front_end(config: SmConfig) -> wiring.Component:
     """The front end for the configuration's coordination scheme."""
-    return FrontEnd(config)
+    # What it tells of the next heads is part of the loop through the issue stage (`select_loop`).
+    return FrontEnd(config, ahead=False)
 
 
 def _select_loop(config: SmConfig) -> wiring.Component:
     """Front end and issue stage, connected as in hdl.sm: head, readiness, selection, pop, fetch close in one cycle."""
-    units: dict[str, wiring.Component] = {"frontend": _front_end(config), "issue": IssueStage(config)}
-    return _UnitPair(units, {"issue.selection": "frontend.selection"})
+    units: dict[str, wiring.Component] = {"frontend": FrontEnd(config), "issue": IssueStage(config)}
+    connections = {"issue.selection": "frontend.selection"}
+    if config.operand_register:
+        connections["issue.ahead"] = "frontend.ahead"
+    return _UnitPair(units, connections)
 
 
 class _OneFloatUnit(Component):

@@ -49,6 +49,10 @@ class Machine:
         self.dut, self.config, self.rng, self.name = dut, config, rng, name
         self.cycle = 0
         self.heads = [instruction(rng) for _ in range(config.warps)]
+        #: What is behind the heads. An early scoreboard looks it up. It does not know the heads of the first cycle,
+        #: which are NOPs, as in the buffers.
+        self.following = [instruction(rng) for _ in range(config.warps)]
+        self.blank = list(range(config.warps)) if config.operand_register else []
         self.registers = reference.Registers(config, rng)
         self.pending: list[dict[int, bool]] = [{} for _ in range(config.warps)]
         self.flight: dict[int, dict] = {}
@@ -168,6 +172,8 @@ class Machine:
         drive(ctx, dut, lsu_ready=lsu_ready, stores_pending=stores)
         for w, head in enumerate(self.heads):
             ctx.set(dut.selection.heads[w], head)
+            if self.config.operand_register:
+                ctx.set(dut.ahead.following[w], self.following[w])
         busy = set()
         if not lsu_ready:
             busy.add(Unit.LSU)
@@ -178,6 +184,8 @@ class Machine:
                  "slot_free": sum(1 << unit.value for unit in Unit if slots.get(unit) not in self.writes)}
         ready = []
         for w, head in enumerate(self.heads):
+            if w in self.blank:
+                continue
             found = reference.reasons(head, self.pending[w], stores=stores >> w & 1, flags=self.flags[w], **units)
             where = f"{self.what}, warp {w}: {head}, pending {self.pending[w]}: {found}"
             assert (ctx.get(dut.selection.ready) >> w & 1) == (not found), where
@@ -190,12 +198,18 @@ class Machine:
     def _select(self, ctx, ready: list[int]) -> None:
         """One ready head, or any warp's NOP, which must claim nothing."""
         rng, dut = self.rng, self.dut
-        nop = maybe(rng, 0.15)
-        warp = rng.randrange(self.config.warps) if nop else rng.choice(ready) if ready and maybe(rng, 0.9) else None
+        nop = maybe(rng, 0.15) or bool(self.blank)
+        warps = self.blank or list(range(self.config.warps))
+        warp = rng.choice(warps) if nop else rng.choice(ready) if ready and maybe(rng, 0.9) else None
         info = None if warp is None else self.heads[warp]
         drive(ctx, dut.selection, select=0 if warp is None else 1 << warp, warp=warp or 0, nop=nop, info=info or {})
         issued = info is not None and not nop
+        if self.config.operand_register:
+            ctx.set(dut.ahead.nops, nop << warp if nop else 0)
         assert ctx.get(dut.lsu_take) == (issued and info["unit"] is Unit.LSU), f"{self.what}: lsu_take"
+        self.blank = [w for w in self.blank if w != warp]
+        if warp is not None and (issued or self.config.operand_register):
+            self.heads[warp], self.following[warp] = self.following[warp], instruction(rng)
         if not issued:
             return
         flags_only = reference.takes_slot(info) and not info["writes_rd"]
@@ -213,7 +227,6 @@ class Machine:
             to_write = self.config.issue_latency + reference.latencies(self.config)[info["unit"]]
             self.writes[self.cycle + to_write] = selection
             self.flags[warp] += flags_only
-        self.heads[warp] = instruction(rng)
 
     def _answer(self, warp: int, rd: int) -> None:
         """A load's parts come some cycles later; the last one says so."""

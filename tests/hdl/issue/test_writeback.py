@@ -75,7 +75,7 @@ class Traffic:
         for unit in UNPIPELINED:
             if unit in free and maybe(rng, 0.3):
                 choice = unit
-        drive(ctx, schedule, reserve=choice is not None, reserve_unit=choice or rng.choice(list(slots)))
+        drive(ctx, schedule, reserve=0 if choice is None else 1 << choice.value)
         if choice is None:
             return
         self.seen[choice.name] += 1
@@ -186,7 +186,7 @@ async def test_latency_of_a_unit(ctx, dut, to_execute, unit):
     released, written = [], []
     record = {"warp": 3, "rd": 40, "writes": 1, "mask": 5, "unit": unit}
     for cycle in range(50):
-        drive(ctx, dut, reserve=cycle == 0, reserve_unit=unit, enter=cycle == 2, enter_meta=record,
+        drive(ctx, dut, reserve=(cycle == 0) << unit.value, enter=cycle == 2, enter_meta=record,
               execute=cycle == to_execute, execute_meta=record)
         if ctx.get(dut.out.early):
             released.append((cycle, ctx.get(dut.out.early_meta.warp), ctx.get(dut.out.early_meta.rd)))
@@ -208,6 +208,6 @@ def test_latencies_are_those_of_the_config():
 async def test_clash_is_seen(ctx, dut):
     """A multiplication in t and an addition in t + 3 would write in the same cycle."""
     for cycle, unit in enumerate((Unit.MUL, None, None, Unit.ALU)):
-        drive(ctx, dut, reserve=unit is not None, reserve_unit=unit or Unit.ALU)
+        drive(ctx, dut, reserve=0 if unit is None else 1 << unit.value)
         assert ctx.get(dut.clash) == (cycle == 3), f"cycle {cycle}"
         await ctx.tick()
