@@ -39,7 +39,7 @@ class FrontEnd(Component):
     one fetch made in a cycle; in ``swas`` both are of the same warp. Reset: no warp has a miss or unresolved control
     flow; the buffers are as :class:`hdl.frontend.buffers.InstructionBuffers` says.
 
-    ``ahead``: whether it has the port of this name, which tells the issue stage the next heads; by default, if the
+    ``ahead``: whether it has the port of this name, with what the issue stage needs early; by default, if the
     configuration has an operand register. Nothing else depends on it.
 
     ``event`` reports conditions that may never occur: ``empty_pop`` and ``miscounted``.
@@ -56,7 +56,7 @@ class FrontEnd(Component):
             "mem": Out(memory_port_signature(config, tag_bits=config.icache_tag_bits)),  # lines of instructions
         }
         if self._ahead:
-            members["ahead"] = Out(ahead_signature(config))  # for the issue stage: the next heads
+            members["ahead"] = Out(ahead_signature(config))  # for the issue stage: what it needs early
         if config.watches_locality:
             members["lost"] = In(config.warps)  # from the LSU: warps that lost locality in the previous cycle
         if len(config.policies) > 1:
@@ -77,7 +77,7 @@ class FrontEnd(Component):
         self._fetch(m, scheme, fetch, warps, buffers)
         self._issue(m, scheme, fetch, warps, buffers)
         if self._ahead:
-            self._look_ahead(m, fetch, buffers)
+            self._look_ahead(m, scheme, fetch, buffers)
         self._tell(m, scheme, fetch, warps, buffers)
         connect(m, flipped(self.flow), scheme.flow, warps.flow)
         connect(m, scheme.fetch, fetch.request, warps.fetch)
@@ -154,10 +154,13 @@ class FrontEnd(Component):
             warps.issued_if_missed.eq(scheme.issue.if_missed & control),
         ]
 
-    def _look_ahead(self, m: Module, fetch: FetchPipeline, buffers: InstructionBuffers) -> None:
-        """Tell the issue stage which instruction each buffer gives next."""
+    def _look_ahead(self, m: Module, scheme: Component, fetch: FetchPipeline, buffers: InstructionBuffers) -> None:
+        """Tell the issue stage both picks, and which instruction each buffer gives next."""
         ahead, entry = self.ahead, fetch.done.entry
         m.d.comb += [
+            ahead.missed.eq(fetch.lookup.missed),
+            ahead.if_hit.eq(scheme.issue.if_hit),
+            ahead.if_missed.eq(scheme.issue.if_missed),
             ahead.nops.eq(buffers.head_nop),
             ahead.following.eq(buffers.following_info),
             ahead.arrives.eq(buffers.fills_following),

@@ -1,5 +1,7 @@
 """The issue side of the SM: readiness, operands, and the writeback port."""
 
+from collections.abc import Callable
+
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
@@ -39,7 +41,7 @@ class IssueStage(Component):
             }
         early: dict[str, wiring.Member] = {}
         if config.operand_register:
-            early["ahead"] = In(ahead_signature(config))  # from the front end: the next heads
+            early["ahead"] = In(ahead_signature(config))  # from the front end
         super().__init__({
             **ordering,
             **early,
@@ -112,12 +114,12 @@ class IssueStage(Component):
         ]
 
     def _of_each_head(self, m: Module) -> tuple[Value, Value, Value, Value]:
-        """What each head would claim, masked by the selection, which comes late.
+        """What each head would claim, masked by both picks; the outcome of the lookup, which comes late, decides.
 
         Returns masks of warps, of those that write a register and of those that only raise flags; and masks of units,
         of the one that starts and of the one whose slot is reserved.
         """
-        selects, nops, heads = self.selection.select, self.ahead.nops, self.selection.heads
+        ahead, nops, heads = self.ahead, self.ahead.nops, self.selection.heads
         starts, slots = ([Signal(len(Unit), name=f"{name}_{w}") for w in range(self._config.warps)]
                          for name in ("starts", "slots"))
         writes, flags_only = Signal(self._config.warps), Signal(self._config.warps)
@@ -125,10 +127,15 @@ class IssueStage(Component):
             m.d.comb += [
                 starts[w].eq(Mux(nops[w], 0, one_hot(heads[w].unit.as_value(), len(Unit)))),
                 slots[w].eq(Mux(takes_slot(heads[w]), starts[w], 0)),
-                writes[w].eq(selects[w] & heads[w].writes_rd & ~nops[w]),
-                flags_only[w].eq(selects[w] & takes_slot(heads[w]) & ~heads[w].writes_rd & ~nops[w]),
+                writes[w].eq(heads[w].writes_rd & ~nops[w]),
+                flags_only[w].eq(takes_slot(heads[w]) & ~heads[w].writes_rd & ~nops[w]),
             ]
-        return writes, flags_only, select(selects, starts), select(selects, slots)
+
+        def late(of: Callable[[Value], Value]) -> Value:
+            return Mux(ahead.missed, of(ahead.if_missed), of(ahead.if_hit))
+
+        return (late(lambda pick: pick & writes), late(lambda pick: pick & flags_only),
+                late(lambda pick: select(pick, starts)), late(lambda pick: select(pick, slots)))
 
     def _order(self, m: Module, issued: Signal, scoreboard: Scoreboard) -> None:
         """Track accesses to mregion: the LSU learns of one only in X, so until then the next one is held back here."""

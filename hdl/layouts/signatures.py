@@ -27,8 +27,15 @@ def selection_signature(config: SmConfig) -> wiring.Signature:
 
 
 def ahead_signature(config: SmConfig) -> wiring.Signature:
-    """The instructions behind the heads in cycle t, seen from the front end. Masks and arrays: an element per warp."""
+    """What the front end tells early, in cycle t: both picks, and the instructions behind the heads.
+
+    Masks and arrays have one element per warp.
+    """
     members: dict[str, Member] = {
+        #: In t, late: this cycle's lookup misses. It decides which of the next two is `select` of the selection.
+        "missed": Out(1),
+        "if_hit": Out(config.warps),  # the warp that is selected if it hits (one-hot or 0); available earlier
+        "if_missed": Out(config.warps),  # the same if it misses
         "nops": Out(config.warps),  # the heads that are NOPs
         "following": Out(data.ArrayLayout(IssueInfo, config.warps)),  # the head of t+1, if this one is popped in t
         "arrives": Out(config.warps),  # instead, `arrival` is the head of t+1, if this one is popped in t

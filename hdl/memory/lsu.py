@@ -191,7 +191,8 @@ class Lsu(Component):
 
     def _count(self, m: Module, coalescer: Coalescer, local: LocalStage, responses: ResponseStage) -> None:
         """Count parts when they are created and when they are written back."""
-        m.submodules.counts = counts = PartCounts(loads=loads_under_way(self.config), parts=self.config.threads)
+        m.submodules.counts = counts = PartCounts(
+            loads=loads_under_way(self.config), parts=self.config.threads, slots=len(responses.answered))
         m.d.comb += [
             counts.made.eq(coalescer.made),
             counts.first.eq(coalescer.begins),

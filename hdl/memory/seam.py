@@ -5,6 +5,9 @@ Both sides take what crosses it from here, and :class:`hdl.memory.lsu.Lsu` conne
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import xor
+
 from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
@@ -14,10 +17,24 @@ from ..lib.stacks import to_program
 
 __all__ = [
     "CHOSEN", "access_layout", "answers_signature", "load_bits", "loads_under_way", "lowest_address", "part_layout",
+    "set_bits", "set_of",
 ]
 
 #: Line accesses between the coalescer and the lookup, if ``lookup_latency`` is 2.
 CHOSEN = 2
+
+
+def set_bits(config: SmConfig) -> int:
+    """Bits of the data cache's set that an access brings with it; 0 with a ``lookup_latency`` of 1."""
+    return config.dcache_set_bits if config.lookup_latency > 1 and config.dcache_bytes else 0
+
+
+def set_of(line: Value, bits: int) -> Value:
+    """The data cache's set of a line: the exclusive or of all groups of ``bits`` bits of its number.
+
+    Lines at any power-of-two distance spread over the sets; lines with equal upper bits are still in distinct sets.
+    """
+    return reduce(xor, (line[start : start + bits] for start in range(0, LINE_NUMBER_BITS, bits)))[:bits]
 
 
 def loads_under_way(config: SmConfig) -> int:
@@ -58,12 +75,13 @@ def access_layout(config: SmConfig) -> data.StructLayout:
     """A line access: the operation of a ``part`` on its line.
 
     ``first``: the first of its instruction. ``byte_mask``: the bytes that the lanes touch; ``data``: the bytes that a
-    ``write`` stores.
+    ``write`` stores. ``set``: that of the line (:func:`set_bits`).
     """
     return data.StructLayout({
         "part": part_layout(config),
         "write": 1,
         "first": 1,
+        "set": set_bits(config),
         "byte_mask": config.line_bytes,
         "data": config.line_bytes * 8,
     })

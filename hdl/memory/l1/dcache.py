@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from functools import reduce
-from operator import xor
-
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Member, Out
@@ -14,17 +11,10 @@ from ...lib.block_memory import block_memory, registered_read
 from ...lib.component import Component
 from ...lib.onehot import encode
 from ...lib.tags import CacheTags
+from ..seam import set_of
 from .signatures import fill_signature, lookup_signature
 
-__all__ = ["DataCache", "set_of"]
-
-
-def set_of(line: Value, set_bits: int) -> Value:
-    """The set of a line: the exclusive or of all groups of ``set_bits`` bits of its number.
-
-    Lines at any power-of-two distance spread over the sets; lines with equal upper bits are still in distinct sets.
-    """
-    return reduce(xor, (line[start : start + set_bits] for start in range(0, LINE_NUMBER_BITS, set_bits)))[:set_bits]
+__all__ = ["DataCache"]
 
 
 class DataCache(Component):
@@ -84,13 +74,11 @@ class DataCache(Component):
             ways=self._ways, sets=self._sets, tag_bits=LINE_NUMBER_BITS - bits, ahead=self._ahead)
         looked_up, compared = Signal(bits, name="set"), lookup.next_line if self._ahead else line
         if self._ahead:
-            m.d.comb += tags.comes.eq(lookup.comes)
-            with m.If(lookup.comes):
-                m.d.sync += looked_up.eq(set_of(compared, bits))
+            m.d.comb += [tags.comes.eq(lookup.comes), looked_up.eq(lookup.held.set)]
         else:
             m.d.comb += looked_up.eq(set_of(line, bits))
         m.d.comb += [
-            *(port.eq(set_of(compared, bits)) for port in tags.set),
+            *(port.eq(lookup.next_set if self._ahead else set_of(compared, bits)) for port in tags.set),
             tags.tag.eq(compared[bits:]),
             tags.use.eq(lookup.use),
             self.hit.eq(tags.hit),

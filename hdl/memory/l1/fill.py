@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out
 from ...config import SmConfig
 from ...layouts.memory import memory_response_layout
 from ...lib.component import Component
-from .dcache import set_of
+from ..seam import set_of
 from .signatures import fill_signature, lookup_signature, mshrs_signature, write_buffer_signature
 
 __all__ = ["FillStage"]
@@ -81,10 +81,15 @@ class FillStage(Component):
         ]
         if early:
             m.d.comb += [room.eq(~valid), out.take_filled.eq(valid)]
+        loads: Value = out.accepts
+        if early:
+            # The register is loaded while it is free, because ``accepts`` comes later; a register of its own says so.
+            loads = Signal(init=1, name="empty")
+            m.d.sync += loads.eq(~out.accepts & (~valid | out.release))
         if self.config.dcache_bytes:
-            self._install(m, fresh, user)
+            self._install(m, fresh, user, loads=loads)
         m.d.sync += [valid.eq(out.accepts | (valid & ~out.release)), fresh.eq(out.accepts)]
-        with m.If(out.accepts):
+        with m.If(loads):
             m.d.sync += [
                 out.filled.eq(answer.tag), out.line.eq(mshrs.asked_line),
                 self.data.eq(answer.data), self.error.eq(answer.error),
@@ -94,13 +99,16 @@ class FillStage(Component):
             m.d.comb += out.install_data.eq((self.data & ~mask) | (buffer.peek_data & mask))
         return m
 
-    def _install(self, m: Module, fresh: Signal, user: int) -> None:
-        """Let the line go into the cache; with a ``lookup_latency`` of 2 a register says so."""
+    def _install(self, m: Module, fresh: Signal, user: int, *, loads: Value) -> None:
+        """Let the line go into the cache; with a ``lookup_latency`` of 2 a register says so.
+
+        ``loads``: the register takes what memory offers.
+        """
         out, answer = self.out, self.response.payload
         if self.config.lookup_latency == 1:
             m.d.comb += out.install.eq(fresh & ~self.error & (out.line >= user))
         else:
             m.d.comb += out.installs.eq(out.accepts & ~answer.error & (self.mshrs.asked_line >= user))
             m.d.sync += [out.install.eq(out.installs), out.quiet.eq(~out.installs)]
-            with m.If(out.accepts):
+            with m.If(loads):
                 m.d.sync += out.set.eq(set_of(self.mshrs.asked_line, self.config.dcache_set_bits))

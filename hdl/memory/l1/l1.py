@@ -181,4 +181,6 @@ class L1(Component):
             m.d.sync += self.fault_valid.eq(1)
         with m.Elif(self.fault_ready):
             m.d.sync += self.fault_valid.eq(0)
-        m.d.comb += fill.fault_free.eq(~self.fault_valid | self.fault_ready)
+        # With a ``lookup_latency`` of 2 a completion does not wait to learn that the register is emptied in this cycle.
+        emptied = self.fault_ready & (self.config.lookup_latency == 1)
+        m.d.comb += fill.fault_free.eq(~self.fault_valid | emptied)

@@ -11,8 +11,7 @@ from amaranth.lib.wiring import In, Out
 from ...config import Channels, SmConfig
 from ...layouts.probe import LookupWait, lookup_layout
 from ...lib.component import Component
-from ..seam import access_layout
-from .dcache import set_of
+from ..seam import access_layout, set_of
 from .signatures import fill_signature, lookup_signature, mshrs_signature, write_buffer_signature
 
 __all__ = ["LookupStage"]
@@ -75,8 +74,8 @@ class LookupStage(Component):
         m = Module()
         out, fill, mshrs, buffer = self.out, self.fill, self.mshrs, self.buffer
         held, goes = out.held, Signal()
-        load, store, shares, can_answer, covered = Signal(), Signal(), Signal(), Signal(), Signal()
-        blocked = Signal()
+        load, store, shares, can_answer, covered, may_add = (Signal() for _ in range(6))
+        self._blocked = blocked = Signal()
         self._describe(m)
         goes_on = goes
         if self.config.channels is Channels.FREE:
@@ -85,7 +84,9 @@ class LookupStage(Component):
         m.d.comb += [self.access.ready.eq(~out.held_valid | goes_on), self.done.eq(goes)]
         with m.If(self.access.ready):
             m.d.sync += out.held_valid.eq(self.access.valid)
-        with m.If(self.access.ready & self.access.valid):
+        # With a ``lookup_latency`` of 2 the registers are loaded without an access, too: that is known earlier.
+        loads = self.access.ready & self.access.valid if self.config.lookup_latency == 1 else self.access.ready
+        with m.If(loads):
             m.d.sync += held.eq(self.access.payload)
 
         may_join = ~out.uncached & (self.config.dcache_bytes > 0)
@@ -109,18 +110,42 @@ class LookupStage(Component):
             out.use.eq(used),
             out.read.eq(load & self.hit & self.slot_free & held.part.writes_rd),
             out.answers.eq(out.read | out.forward),
-            out.add.eq(
-                load & ~self.hit & ~buffer.holds & ~self.parts_full
+            may_add.eq(
+                ~buffer.holds & ~self.parts_full
                 & (shares | (~mshrs.full & ~(out.uncached & mshrs.requested) & ~no_place))
             ),
+            out.add.eq(load & ~self.hit & may_add),
             out.allocate.eq(out.add & ~shares),
             out.write.eq(store & buffer.ready & still & ~(fill.accepts & mshrs.requested)),
             goes.eq(answered | covered | out.add | out.write),
         ]
+        if self.config.lookup_latency > 1:
+            self._early(m, goes, can_answer=can_answer, still=still, may_add=may_add)
         if self.config.ordered:
             m.d.comb += out.place.eq(out.allocate & ~out.uncached)
         self._event(m, goes=goes, shares=shares, covered=covered, blocked=blocked)
         return m
+
+    def _early(self, m: Module, goes: Signal, *, can_answer: Value, still: Value, may_add: Value) -> None:
+        """The same decisions with less logic. Registers of their own say that a load or a store is here.
+
+        A store does not ask for lines of its set: ``still`` excludes all lines.
+        """
+        out, held, buffer = self.out, self.out.held, self.buffer
+        load_here, store_here = Signal(), Signal()
+        with m.If(self.access.ready):
+            m.d.sync += [
+                load_here.eq(self.access.valid & ~self.access.payload.write),
+                store_here.eq(self.access.valid & self.access.payload.write),
+            ]
+        may_write = buffer.ready & still & ~(self.fill.accepts & self.mshrs.requested)
+        m.d.comb += out.write.eq(out.held_valid & held.write & may_write)
+        if self.config.ordered:
+            return
+        # Whether a load can be answered is known last.
+        known = self.hit | (buffer.holds & buffer.covers & self._compared & ~out.uncached)
+        m.d.comb += goes.eq(
+            (load_here & ~self._blocked & ((can_answer & known) | (~self.hit & may_add))) | (store_here & may_write))
 
     def _describe(self, m: Module) -> None:
         """Describe the access in the lookup, and the one that comes; the former by registers if there is time for it.
@@ -140,6 +165,7 @@ class LookupStage(Component):
         m.d.comb += [
             out.comes.eq(self.access.ready),
             out.next_line.eq(line),
+            out.next_set.eq(self.access.payload.set),
             out.next_uncached.eq(line < user),
             out.follows.eq((line == out.held.part.line) | (out.next_uncached & out.uncached)),
         ]
@@ -147,10 +173,7 @@ class LookupStage(Component):
         m.d.sync += self._compared.eq(~self.access.ready)
         with m.If(self.access.ready):
             m.d.sync += out.uncached.eq(out.next_uncached)
-        if config.dcache_bytes:
-            self._set = Signal(bits, name="set")
-            with m.If(self.access.ready):
-                m.d.sync += self._set.eq(set_of(line, bits))
+        self._set = out.held.set
 
     def _same_set(self, m: Module, fill: Any) -> Value:
         """Whether a line of the set of the access goes into the cache.
@@ -164,7 +187,7 @@ class LookupStage(Component):
             return fill.install & (self._set == set_of(fill.line, bits))
         same, coming = Signal(name="same_set"), set_of(self.mshrs.asked_line, bits)
         m.d.sync += same.eq(fill.installs & Mux(
-            self.access.ready, coming == set_of(self.access.payload.part.line, bits), coming == self._set))
+            self.access.ready, coming == self.access.payload.set, coming == self._set))
         return same
 
     def _event(self, m: Module, *, goes: Signal, shares: Signal, covered: Signal, blocked: Signal) -> None:

@@ -46,16 +46,18 @@ class Mshrs(Component):
         valid, uncached = Signal(count), Signal(count)
         free, freed, allocated = Signal(count), Signal(count), Signal(count)
         lines = [Signal(LINE_NUMBER_BITS, name=f"line{number}") for number in range(count)]
+        matches = entries_with_line(
+            m, self._config, lookup, lines=lines, uncached=uncached, valid=valid, free=free,
+            makes=lookup.allocate, ending=one_hot(fill.filled, count), ends=fill.release)
         m.d.comb += [
             free.eq(lowest_one(~valid)),
             freed.eq(Mux(fill.release, one_hot(fill.filled, count), 0)),
             out.full.eq(valid.all()),
             out.number.eq(encode(free)),
             allocated.eq(Mux(lookup.allocate, free, 0)),
-            out.same.eq(entries_with_line(
-                m, self._config, lookup, lines=lines, uncached=uncached, valid=valid, made=allocated, ended=freed)),
+            out.same.eq(matches.same),
             out.same_number.eq(encode(lowest_one(out.same))),
-            out.requested.eq(out.same.any()),
+            out.requested.eq(matches.some),
             self.busy.eq(valid.any()),
         ]
         with m.If(lookup.allocate):

@@ -42,18 +42,30 @@ class PartTable(Component):
         lookup, fill = self.lookup, self.fill
         valid, free, taken, added = Signal(count), Signal(count), Signal(count), Signal(count)
         mshrs = [Signal(len(fill.filled), name=f"mshr{number}") for number in range(count)]
-        of_filled = Cat(mshr == fill.filled for mshr in mshrs) & valid
-        of_answered = Cat(mshr == fill.asked for mshr in mshrs) & valid
         next_one = Signal(count)
+        if config.lookup_latency == 1:
+            of_filled = Cat(mshr == fill.filled for mshr in mshrs) & valid
+            of_answered = Cat(mshr == fill.asked for mshr in mshrs) & valid
+            leaving = Mux(fill.take_filled, of_filled, of_answered)
+        else:
+            # While the fill stage has a line it takes no other.
+            wanted = Mux(fill.take_filled, fill.filled, fill.asked)
+            leaving = Cat(mshr == wanted for mshr in mshrs) & valid
+            of_filled = Cat(mshr == fill.filled for mshr in mshrs) & valid
         m.d.comb += [
             free.eq(lowest_one(~valid)),
             added.eq(Mux(lookup.add, free, 0)),
-            next_one.eq(lowest_one(Mux(fill.take_filled, of_filled, of_answered))),
+            next_one.eq(lowest_one(leaving)),
             taken.eq(Mux(fill.take, next_one, 0)),
-            self.full.eq(valid.all()),
             self.left.eq(of_filled.any()),
         ]
         m.d.sync += valid.eq((valid & ~taken) | added)
+        if config.lookup_latency == 1:
+            m.d.comb += self.full.eq(valid.all())
+        else:
+            full = Signal(name="known_full")
+            m.d.sync += full.eq(~fill.take & (full | (lookup.add & (valid | free).all())))
+            m.d.comb += self.full.eq(full)
         for number, mshr in enumerate(mshrs):
             with m.If(added[number]):
                 m.d.sync += mshr.eq(self.mshrs.joined)

@@ -9,7 +9,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import Member, Out
 
 from ...config import LINE_NUMBER_BITS, SmConfig
-from ..seam import access_layout
+from ..seam import access_layout, set_bits
 from .records import entry_bits, mshr_bits
 
 __all__ = ["fill_signature", "lookup_signature", "mshrs_signature", "write_buffer_signature"]
@@ -33,6 +33,7 @@ def lookup_signature(config: SmConfig) -> wiring.Signature:
         members |= {
             "comes": Out(1),  # what is in the lookup in the next cycle, if anything, comes now: the access below
             "next_line": Out(LINE_NUMBER_BITS),  # the line of the access that comes
+            "next_set": Out(set_bits(config)),  # its set, if there is a cache
             "next_uncached": Out(1),  # it lies below ``memory_map.user``
             "follows": Out(1),  # it is the line in the lookup, or both are uncached
         }

@@ -29,13 +29,21 @@ class StoreOrder(Component):
 
     def __init__(self, config: SmConfig) -> None:
         self.config = config
+        self._early = config.lookup_latency > 1
         super().__init__({
             #: One-hot or 0: the entry that is made in this cycle.
             "made": In(config.store_buffer),
+            #: An entry is made in this cycle.
+            "makes": In(1),
+            #: With ``makes``: its number.
+            "number": In(entry_bits(config)),
             #: With ``made``: its line has an entry already.
             "behind": In(1),
-            #: With ``behind``: the number of the youngest such entry.
+            #: With ``behind``: the number of the youngest such entry, if the line is cached.
             "youngest": In(entry_bits(config)),
+            #: The same if it is ``uncached``.
+            "last_uncached": In(entry_bits(config)),
+            "uncached": In(1),  # the line is uncached
             #: The MSHRs whose lines must arrive before the new entry may be sent; ignored with ``behind``, because the
             #: older entry waits for them.
             "mshrs": In(mshrs_signature(config)),
@@ -55,34 +63,51 @@ class StoreOrder(Component):
     def _stores(self, m: Module) -> Signal:
         """The entries that wait for an older entry."""
         count = self.config.store_buffer
-        waits, freed, last = Signal(count), Signal(count), Signal(count)
-        over = self.fill.completed & (self.fill.completed_number == self.youngest)
-        m.d.comb += last.eq(Mux(self.made.any() & self.behind & ~over, one_hot(self.youngest, count), 0))
+        waits, freed, last, follows = Signal(count), Signal(count), Signal(count), Signal()
+        done = self.fill.completed_number
+        youngest = Mux(self.uncached, self.last_uncached, self.youngest)
+        over = self.fill.completed & (done == youngest)
+        if self._early:
+            over = self.fill.completed & Mux(self.uncached, done == self.last_uncached, done == self.youngest)
+        starts = self.makes & self.behind & ~over
+        m.d.comb += [
+            last.eq(Mux(follows if self._early else starts, one_hot(youngest, count), 0)),
+            follows.eq(starts if self._early else last.any()),
+        ]
         m.d.comb += freed.eq(self._followers(
-            m, "behind_store", last=last, over=self.fill.completed, number=self.fill.completed_number, forget=self.made
+            m, "behind_store", last=last, follows=follows, address=youngest if self._early else encode(last),
+            over=self.fill.completed, number=done, forget=self.made,
         )[0])
-        m.d.sync += waits.eq((waits & ~freed) | Mux(last.any(), self.made, 0))
+        m.d.sync += waits.eq((waits & ~freed) | Mux(follows, self.made, 0))
         return waits
 
     def _loads(self, m: Module) -> Signal:
         """The entries that wait for a load, if a line has at most one request."""
         waits, freed = (Signal(self.config.store_buffer, name=name) for name in ("waits_for_load", "freed_by_load"))
         filled, awaited = Signal(self.config.line_requests), Signal(self.config.line_requests)
+        follows = Signal(name="follows_load")
+        address, starts = encode(awaited), self.makes & ~self.behind
+        if self._early:
+            address = encode(self.mshrs.same)
         m.d.comb += [
+            # With a ``lookup_latency`` of 2 the end of a request selects among what is known before.
+            follows.eq(awaited.any() if not self._early else starts & Mux(
+                self.fill.release, (self.mshrs.same & ~one_hot(self.fill.filled, len(filled))).any(),
+                self.mshrs.same.any())),
             filled.eq(Mux(self.fill.release, one_hot(self.fill.filled, self.config.line_requests), 0)),
-            awaited.eq(Mux(self.made.any() & ~self.behind, self.mshrs.same & ~filled, 0)),
+            awaited.eq(Mux(follows, self.mshrs.same, 0) if self._early else Mux(starts, self.mshrs.same & ~filled, 0)),
         ]
         followers = self._followers(
-            m, "behind_load", last=awaited, over=self.fill.release, number=self.fill.filled, forget=filled,
-            also=self.fill.asked,
+            m, "behind_load", last=awaited, follows=follows, address=address, over=self.fill.release,
+            number=self.fill.filled, forget=filled, also=self.fill.asked,
         )
         m.d.comb += [freed.eq(followers[0]), self.filling.eq(followers[1])]
-        m.d.sync += waits.eq((waits & ~freed) | Mux(awaited.any(), self.made, 0))
+        m.d.sync += waits.eq((waits & ~freed) | Mux(follows, self.made, 0))
         return waits
 
-    def _followers(self, m: Module, name: str, *, last: Signal, over: Value, number: Value, forget: Value,
-                   also: Value | None = None) -> list[Value]:
-        """Make the entry that is made in this cycle the follower of ``last``, one-hot.
+    def _followers(self, m: Module, name: str, *, last: Signal, follows: Value, address: Value, over: Value,
+                   number: Value, forget: Value, also: Value | None = None) -> list[Value]:
+        """If it ``follows``, make the new entry the follower of ``last``, one-hot, whose number is ``address``.
 
         Returns the entry that follows ``number``, one-hot, if that is ``over``, and the one that follows ``also``. An
         entry whose bit of ``forget`` is set has no follower from the next cycle on.
@@ -90,7 +115,7 @@ class StoreOrder(Component):
         count, followed = self.config.store_buffer, Signal(len(last), name=f"{name}_followed")
         m.submodules[name] = numbers = Memory(shape=entry_bits(self.config), depth=len(last), init=[])
         write = numbers.write_port()
-        m.d.comb += [write.addr.eq(encode(last)), write.data.eq(encode(self.made)), write.en.eq(last.any())]
+        m.d.comb += [write.addr.eq(address), write.data.eq(self.number), write.en.eq(follows)]
         m.d.sync += followed.eq((followed & ~forget) | last)
         found: list[Value] = []
         for now, whose in ((over, number), *([] if also is None else [(1, also)])):

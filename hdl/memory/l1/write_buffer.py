@@ -11,7 +11,7 @@ from ...config import LINE_NUMBER_BITS, SmConfig
 from ...lib.block_memory import block_memory, registered_read
 from ...lib.component import Component
 from ...lib.onehot import encode, from_lowest, lowest_one, one_hot, or_all
-from .match import entries_with_line
+from .match import Matches, entries_with_line
 from .records import entry_bits, store_layout, store_request_layout
 from .signatures import fill_signature, lookup_signature, mshrs_signature, write_buffer_signature
 from .store_order import StoreOrder
@@ -67,59 +67,98 @@ class WriteBuffer(Component):
         count, lookup, out = self.config.store_buffer, self.lookup, self.out
         line = lookup.held.part.line
         valid, sent, uncached = Signal(count), Signal(count), Signal(count)
-        chosen, done, same, joined, made = (Signal(count, name=name) for name in (
-            "chosen", "done", "same", "joined", "made"))
+        chosen, done, joined, made = (Signal(count, name=name) for name in ("chosen", "done", "joined", "made"))
+        #: Not ``joins``: with a ``lookup_latency`` of 2 a register of its own, because each of the bytes needs it.
+        self._begins = Signal(init=1)
+        makes, full, ending = Signal(), Signal(), one_hot(self.fill.completed_number, count)
         lines = [Signal(LINE_NUMBER_BITS, name=f"line{number}") for number in range(count)]
         free, newest, target, peeked = (Signal(count, name=name) for name in ("free", "newest", "target", "peeked"))
         may_go, youngest = Signal(count), Signal(entry_bits(self.config))
-        following = Signal(count)  # ``same`` in the next cycle, if that is known
+        matches = entries_with_line(
+            m, self.config, lookup, lines=lines, uncached=uncached, valid=valid, free=free, makes=makes,
+            ending=ending, ends=self.fill.completed)
+        same = matches.same
         # Signals, not expressions: a value used bit by bit would be written out again for each of its bits.
         m.d.comb += [
             free.eq(lowest_one(~valid)),
             target.eq(Mux(out.joins, joined, free)),
-            same.eq(entries_with_line(
-                m, self.config, lookup, lines=lines, uncached=uncached, valid=valid, made=made, ended=done,
-                following=following)),
-            newest.eq(Mux((same & ~sent).any(), same & ~sent, same)),
             youngest.eq(encode(newest)),
-            joined.eq(same & ~sent & ~chosen & ~lookup.uncached.replicate(count)),
-            made.eq(Mux(lookup.write & ~out.joins, free, 0)),
-            done.eq(Mux(self.fill.completed, one_hot(self.fill.completed_number, count), 0)),
-            out.holds.eq(same.any()),
-            out.joins.eq(joined.any()),
-            out.ready.eq(out.joins | ~valid.all()),
+            makes.eq(lookup.write & ~out.joins),
+            made.eq(Mux(makes, free, 0)),
+            done.eq(Mux(self.fill.completed, ending, 0)),
+            out.holds.eq(matches.some),
+            out.ready.eq(out.joins | ~full),
             self.busy.eq(valid.any()),
         ]
-        if self._early:
-            # The bytes of the chosen entry are read in the next cycle, so that a store may still join it.
-            joinable, next_uncached = Signal(count), Mux(lookup.comes, lookup.next_uncached, lookup.uncached)
-            m.d.sync += joinable.eq(
-                following & (made | ~(sent | chosen)) & ~next_uncached.replicate(count))
-            m.d.comb += joined.eq(joinable)
         m.d.sync += [valid.eq((valid & ~done) | made), sent.eq((sent | chosen) & ~made)]
         for number in range(count):
             with m.If(made[number]):
                 m.d.sync += [lines[number].eq(line), uncached[number].eq(lookup.uncached)]
-        held_back, filling = self._order(m, made=made, youngest=youngest)
+        # ``made`` comes late, so with a ``lookup_latency`` of 2 nothing that follows waits for it.
+        place, begins = (encode(free), makes) if self._early else (encode(made), made.any())
+        held_back, filling = self._order(m, made=made, makes=begins, place=place, youngest=youngest)
         m.d.comb += [may_go.eq(valid & ~sent & ~held_back), peeked.eq(filling)]
         read, chosen_now = self._send(m, may_go=may_go, chosen=chosen)
+        if self._early:
+            self._joining(m, matches, sent=sent, free=free, makes=makes, joined=joined)
+            m.d.comb += newest.eq(Mux(out.joins, joined, same))
+            m.d.sync += full.eq(~self.fill.completed & (full | (makes & (valid | free).all())))
+        else:
+            m.d.comb += [
+                joined.eq(same & ~sent & ~chosen & ~lookup.uncached.replicate(count)),
+                newest.eq(Mux((same & ~sent).any(), same & ~sent, same)),
+                out.joins.eq(joined.any()), self._begins.eq(~out.joins), full.eq(valid.all()),
+            ]
         self._warps(m, valid=valid, made=made, joined=joined)
         self._bytes(m, target=target, read=(read, chosen_now), peeked=peeked, youngest=youngest)
-        self._firsts(m, made=made)
+        self._firsts(m, makes=begins, place=place)
         return m
 
-    def _order(self, m: Module, *, made: Signal, youngest: Signal) -> tuple[Value, Value]:
+    def _joining(
+        self, m: Module, matches: Matches, *, sent: Signal, free: Signal, makes: Value, joined: Signal
+    ) -> None:
+        """Find out a cycle ahead which entry a store joins: that of its line which has not been sent, if any.
+
+        The bytes of an entry that is chosen are read in the next cycle, so a store may still join it. The entry of an
+        uncached line is never joined.
+        """
+        lookup, comes, makes_it = self.lookup, self.lookup.comes, Signal()
+        sends, turn, others_later, candidates = self._turn
+        known, joins = Signal(name="known_joins"), Signal(name="joins_next")
+        found = matches.found & ~sent & ~lookup.next_uncached.replicate(len(sent))
+        same = matches.same & ~sent & ~lookup.uncached.replicate(len(sent))
+
+        def stay(entries: Value) -> Value:
+            left = [(entries & ~candidate).any() for candidate in candidates]
+            return Mux(sends, Mux(others_later, left[0], left[1]), entries.any())
+
+        # What is late selects among what is known before. Entries that end were sent.
+        m.d.comb += [
+            makes_it.eq(lookup.follows & ~lookup.next_uncached),
+            joins.eq((makes & makes_it) | Mux(comes, stay(found), stay(same))),
+            self.out.joins.eq(known),
+        ]
+        m.d.sync += [
+            known.eq(joins), self._begins.eq(~joins),
+            joined.eq(Mux(makes, Mux(makes_it, free, 0), 0) | (Mux(comes, found, same) & ~Mux(sends, turn, 0))),
+        ]
+
+    def _order(self, m: Module, *, made: Signal, makes: Value, place: Value, youngest: Signal) -> tuple[Value, Value]:
         """The entries that must wait, and those that wait for the MSHR that memory answers."""
         m.submodules.order = order = StoreOrder(self.config)
         last_uncached = Signal.like(youngest)
-        with m.If(made.any() & self.lookup.uncached):
-            m.d.sync += last_uncached.eq(encode(made))
+        with m.If(makes & self.lookup.uncached):
+            m.d.sync += last_uncached.eq(place)
         wiring.connect(m, wiring.flipped(self.mshrs), order.mshrs)
         wiring.connect(m, wiring.flipped(self.fill), order.fill)
         m.d.comb += [
             order.made.eq(made),
+            order.makes.eq(makes),
+            order.number.eq(place),
             order.behind.eq(self.out.holds),
-            order.youngest.eq(Mux(self.lookup.uncached, last_uncached, youngest)),
+            order.youngest.eq(youngest),
+            order.last_uncached.eq(last_uncached),
+            order.uncached.eq(self.lookup.uncached),
         ]
         return order.held_back, order.filling
 
@@ -131,20 +170,30 @@ class WriteBuffer(Component):
         """
         request = self.request
         last, later, turn = (Signal.like(chosen, name=name) for name in ("last", "later", "turn"))
-        valid, number = Signal(), Signal(entry_bits(self.config))
+        valid, number, sends = Signal(), Signal(entry_bits(self.config)), Signal()
+        #: Whether an entry is chosen in this cycle, if one may go, and which one: one of two candidates.
+        candidates = [lowest_one(later), lowest_one(may_go)]
+        self._turn = sends, turn, later.any(), candidates
+        behind = from_lowest(last) & ~last
+        if self._early:
+            # The same from a register of its own: the entries after the one that was chosen last.
+            behind = Signal.like(chosen, name="behind")
+            with m.If(sends & may_go.any()):
+                m.d.sync += behind.eq(Mux(later.any(), from_lowest(later), from_lowest(may_go)) << 1)
         m.d.comb += [
-            later.eq(may_go & from_lowest(last) & ~last),
-            turn.eq(Mux(later.any(), lowest_one(later), lowest_one(may_go))),
-            chosen.eq(Mux(~request.valid | request.ready, turn, 0)),
+            later.eq(may_go & behind),
+            turn.eq(Mux(later.any(), *candidates)),
+            sends.eq(~request.valid | request.ready),
+            chosen.eq(Mux(sends, turn, 0)),
         ]
         m.d.comb += [request.valid.eq(valid), request.payload.number.eq(number)]
         read, reads = encode(chosen), chosen.any()
         if self._early:
             picked, waits, space = Signal.like(number), Signal(name="waits"), ~request.valid | request.ready
             read, reads = picked, waits & space
-            m.d.comb += chosen.eq(Mux(~waits | space, turn, 0))
-            with m.If(chosen.any()):
-                m.d.sync += [waits.eq(1), last.eq(chosen), picked.eq(encode(chosen))]
+            m.d.comb += sends.eq(~waits | space)
+            with m.If(sends & may_go.any()):
+                m.d.sync += [waits.eq(1), picked.eq(encode(turn))]
             with m.Elif(space):
                 m.d.sync += waits.eq(0)
         with m.If(reads):
@@ -169,12 +218,12 @@ class WriteBuffer(Component):
             waiting.append(Mux(valid[number], warps, 0))
         m.d.comb += self.pending.eq(or_all(waiting))
 
-    def _firsts(self, m: Module, *, made: Signal) -> None:
+    def _firsts(self, m: Module, *, makes: Value, place: Value) -> None:
         """The first store of each entry."""
         layout = store_layout(self.config)
         m.submodules.firsts = firsts = block_memory(shape=layout, depth=self.config.store_buffer)
         write = firsts.write_port()
-        m.d.comb += [write.addr.eq(encode(made)), write.data.eq(self.store), write.en.eq(made.any())]
+        m.d.comb += [write.addr.eq(place), write.data.eq(self.store), write.en.eq(makes)]
         m.d.comb += self.completed_store.as_value().eq(
             registered_read(m, firsts, address=self.fill.completed_number, enable=self.fill.completed, name="first")
         )
@@ -194,20 +243,20 @@ class WriteBuffer(Component):
         m.submodules.masks = masks = Memory(shape=config.line_bytes, depth=config.store_buffer, init=[])
         write, write_line, write_mask = entries.write_port(granularity=1), lines.write_port(), masks.write_port()
         now = masks.read_port(domain="comb")
-        where, set_bytes = Signal.like(youngest), Signal.like(now.data)
+        where, lacking = Signal.like(youngest), lookup.held.byte_mask & ~now.data
         if self._early:
-            m.d.sync += set_bytes.eq(now.data)
-        else:
-            m.d.comb += set_bytes.eq(now.data)
+            words = Signal(config.words_per_line, name="lacking_words")
+            m.d.sync += words.eq(Cat(lacking[start : start + 4].any() for start in range(0, config.line_bytes, 4)))
+            lacking = words
         m.d.comb += [
             where.eq(encode(target)),
-            now.addr.eq(youngest), out.covers.eq((lookup.held.byte_mask & ~set_bytes) == 0),
+            now.addr.eq(youngest), out.covers.eq(lacking == 0),
             write_mask.addr.eq(where), write_mask.en.eq(lookup.write),
-            write_mask.data.eq(lookup.held.byte_mask | Mux(out.joins, now.data, 0)),
+            write_mask.data.eq(lookup.held.byte_mask | Mux(self._begins, 0, now.data)),
             write_line.addr.eq(where), write_line.en.eq(lookup.write), write_line.data.eq(lookup.held.part.line),
             # The first store clears the bits of the bytes that it does not set.
             write.addr.eq(where),
-            write.en.eq(Mux(lookup.write, lookup.held.byte_mask | (~out.joins).replicate(config.line_bytes), 0)),
+            write.en.eq(Mux(lookup.write, lookup.held.byte_mask | self._begins.replicate(config.line_bytes), 0)),
             *(write.data[place].eq(Cat(lookup.held.data.word_select(place, 8), lookup.held.byte_mask[place]))
               for place in range(config.line_bytes)),
         ]

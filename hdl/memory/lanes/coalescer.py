@@ -11,14 +11,12 @@ from ...isa.ops import LsuOp
 from ...lib.component import Component
 from ...lib.onehot import lowest_one
 from ...lib.stacks import to_program
-from ..seam import load_bits
+from ..seam import load_bits, set_bits, set_of
 from .assembler import StoreLanes
-from .records import chosen_layout, entry_layout
+from .records import chosen_layout, entry_layout, pair_bits
 
 __all__ = ["Coalescer"]
 
-#: The most lanes of which all pairs of lines are compared.
-_PAIRED = 4
 _STORE = LsuOp.SB.value.bit_length() - 1
 
 
@@ -126,15 +124,20 @@ class Coalescer(Component):
     def _with_line(self, far: Signal, line: Signal) -> Value:
         """The lanes of ``far`` that touch ``line``, which is that of the lowest one.
 
-        With two cycles to the lookup and few lanes all pairs are compared, so that none waits for the lowest lane.
+        With two cycles to the lookup and few lanes all pairs are compared, in front of the queue.
         """
-        lines = [self.head.address[lane][LINE_OFFSET_BITS:] for lane in range(len(far))]
-        if self.config.lookup_latency == 1 or len(lines) > _PAIRED:
+        pieces = pair_bits(self.config)
+        if not pieces:
+            lines = [self.head.address[lane][LINE_OFFSET_BITS:] for lane in range(len(far))]
             return Cat(far[lane] & (own == line) for lane, own in enumerate(lines))
         first = lowest_one(far)
+
+        def equal(lane: int, low: int) -> Value:
+            return self.head.equal.word_select(lane * (lane - 1) // 2 + low, pieces).all()
+
         return Cat(
-            first[lane] | (far[lane] & Cat(first[low] & (lines[low] == own) for low in range(lane)).any())
-            for lane, own in enumerate(lines)
+            first[lane] | (far[lane] & Cat(first[low] & equal(lane, low) for low in range(lane)).any())
+            for lane in range(len(far))
         )
 
     def _describe(self, m: Module, *, line: Signal, lanes: Signal) -> None:
@@ -145,6 +148,8 @@ class Coalescer(Component):
             access.write.eq(self.store), access.first.eq(self.begins),
             part.mask.eq(lanes), part.line.eq(line), part.load.eq(self.number),
         ]
+        if set_bits(self.config):
+            m.d.comb += access.set.eq(set_of(line, set_bits(self.config)))
         m.d.comb += [part[name].eq(head[name]) for name in ("warp", "pc", "op", "rd", "writes_rd")]
         m.d.comb += [
             part.offset[lane].eq(head.address[lane][:LINE_OFFSET_BITS]) for lane in range(self.config.threads)

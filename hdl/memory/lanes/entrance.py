@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.memory import Memory
@@ -11,8 +11,8 @@ from amaranth.lib.wiring import In, Out
 from ...config import SmConfig
 from ...layouts.execute import lsu_request_layout
 from ...lib.component import Component
-from ...lib.stacks import to_bus
-from .records import entry_layout
+from ...lib.stacks import same_line, to_bus
+from .records import entry_layout, pair_bits
 
 __all__ = ["Entrance", "take_ports"]
 
@@ -82,20 +82,32 @@ class Entrance(Component):
         for name in ("warp", "pc", "op", "rd", "writes_rd", "mask", "data"):
             m.d.comb += entry[name].eq(request[name])
         size = request.op[:2]
-        local, misaligned = [], []
+        local, misaligned, addresses = [], [], []
         for lane in range(config.threads):
             address = Signal(32, name=f"address{lane}")
             m.d.comb += [
                 address.eq(request.base[lane] + request.offset),
                 entry.address[lane].eq(to_bus(m, config, address, f"bus_address{lane}")),
             ]
+            addresses.append(address)
             local.append(address[local_bits:] == config.memory_map.local >> local_bits)
             misaligned.append(((size != 0) & address[0]) | (size[1] & address[1]))
         m.d.comb += [
             entry.local.eq(request.mask & Cat(local)),
             entry.misaligned.eq(request.mask & Cat(misaligned)),
+            entry.equal.eq(self._equal(m, addresses)),
         ]
         return entry
+
+    def _equal(self, m: Module, addresses: list[Signal]) -> Value:
+        """For each pair of lanes, whether the pieces of their lines are equal. ``addresses``: those of the program."""
+        pieces = pair_bits(self.config)
+        if not pieces:
+            return Const(0, 0)
+        return Cat(
+            same_line(m, self.config, addresses[low], addresses[lane], pieces=pieces, name=f"pair{low}_{lane}")
+            for lane in range(len(addresses)) for low in range(lane)
+        )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

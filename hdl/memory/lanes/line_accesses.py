@@ -47,7 +47,7 @@ class LineAccesses(Component):
         )
         m.d.comb += [
             access.payload.part.eq(first.part), access.payload.write.eq(first.write),
-            access.payload.first.eq(first.first),
+            access.payload.first.eq(first.first), access.payload.set.eq(first.set),
             assembler.lanes.eq(first.part.mask),
             assembler.offset.eq(first.part.offset),
             assembler.words.eq(first.words),

@@ -40,6 +40,7 @@ class ResponseStage(Component):
 
     def __init__(self, config: SmConfig) -> None:
         self.config = config
+        slots = 3 if config.lookup_latency > 1 else 1
         super().__init__({
             #: The slots of lines from memory and of hits, from the L1.
             "answers": In(answers_signature(config)),
@@ -51,11 +52,12 @@ class ResponseStage(Component):
             "local_part": In(local_part_layout(config)),
             #: The banks' words, from the cycle after the push on, while the slot is taken. From the scratchpad.
             "bank_data": In(data.ArrayLayout(32, config.threads)),
-            #: A part becomes the next writeback: it is at ``wb`` from the next cycle on.
-            "answered": Out(1),
-            #: The number of its load.
-            "answered_load": Out(load_bits(config)),
-            #: Combinational, of ``answered_load``: this part is its last. From PartCounts.
+            #: A part becomes the next writeback: it is at ``wb`` from the next cycle on. With a ``lookup_latency`` of 2
+            #: one bit for each slot.
+            "answered": Out(slots),
+            #: The number of its load. With a ``lookup_latency`` of 2 that of each slot's part, one after the other.
+            "answered_load": Out(slots * load_bits(config)),
+            #: Combinational, of the part ``answered``: it is the last one of its load. From PartCounts.
             "last": In(1),
             #: Lane values, registered.
             "wb": Out(stream.Signature(writeback_layout(config))),
@@ -74,11 +76,13 @@ class ResponseStage(Component):
         fill, hits = self.answers.fill, self.answers.hit
         hit, local = Signal(part_layout(self.config)), Signal(local_part_layout(self.config))
         wants, first, leaves = Signal(3), Signal(3), Signal(3)
+        answers = Signal()
         taken, pushes = Signal(3), Cat(fill.push, hits.push, self.local_push)
         m.d.comb += [
             wants.eq(taken & Cat(fill.part.writes_rd, 1, 1)),
-            self.answered.eq(wants.any() & (~self.wb.valid | self.wb.ready)),
-            leaves.eq(Cat(taken[0] & ~wants[0], 0, 0) | Mux(self.answered, first, 0)),
+            answers.eq(wants.any() & (~self.wb.valid | self.wb.ready)),
+            self.answered.eq(answers),
+            leaves.eq(Cat(taken[0] & ~wants[0], 0, 0) | Mux(answers, first, 0)),
             Cat(fill.free, hits.free, self.local_free).eq(~taken | leaves),
             self.busy.eq(taken.any() | self.wb.valid),
         ]
@@ -87,20 +91,42 @@ class ResponseStage(Component):
             m.d.sync += hit.eq(hits.part)
         with m.If(self.local_push):
             m.d.sync += local.eq(self.local_part)
-        m.d.comb += first.eq(self._oldest(m, wants, pushes))
-        self._writeback(m, parts=(fill.part, hit, local), first=first)
+        order = self._order(m, pushes)
+        m.d.comb += first.eq(self._oldest(wants, order))
+        use_fill: Value = first[0]
+        if self.config.lookup_latency > 1:
+            m.d.comb += self.answered.eq(Mux(answers, first, 0))
+            # The choice among whole lines ignores local loads, whose words replace those of the line. A register says
+            # whether there is a hit older than the line from memory.
+            hit_first = Signal()
+            m.d.sync += hit_first.eq(~hits.push & taken[1] & ~leaves[1] & (fill.push | order[0]))
+            use_fill = wants[0] & ~hit_first
+            # Whether these two slots are free is needed early: neither waits for the choice among all.
+            space, written = ~self.wb.valid | self.wb.ready, fill.part.writes_rd
+            m.d.comb += [
+                fill.free.eq(~(taken[0] & written) | (space & ~(taken[1] & order[0]) & ~(taken[2] & order[1]))),
+                hits.free.eq(~taken[1] | (space & ~(wants[0] & ~order[0]) & ~(taken[2] & order[2]))),
+            ]
+        self._writeback(m, parts=(fill.part, hit, local), first=first, load=answers, use_fill=use_fill)
         self._fault(m, leaves[0] & fill.error)
         m.d.comb += self.fault_waits.eq(taken[0] & fill.error)
         return m
 
-    def _oldest(self, m: Module, wants: Signal, pushes: Value) -> Value:
-        """The slot among ``wants`` that was filled first, one-hot. Within one cycle the lowest is the oldest."""
+    def _order(self, m: Module, pushes: Value) -> Signal:
+        """Which of two slots was filled later; within one cycle the lowest is the oldest.
+
+        Bit 0: the first after the second. Bit 1: the first after the third. Bit 2: the second after the third.
+        """
         order = Signal(lru_bits(3))
         after: Value = order
         for slot in range(3):
             after = lru_touch(after, Cat(pushes[slot] & (number == slot) for number in range(3)), 3)
         with m.If(pushes.any()):
             m.d.sync += order.eq(after)
+        return order
+
+    def _oldest(self, wants: Signal, order: Signal) -> Value:
+        """The slot among ``wants`` that was filled first, one-hot."""
         fill_after_hit, fill_after_local, hit_after_local = order[0], order[1], order[2]
         return wants & ~Cat(
             (wants[1] & fill_after_hit) | (wants[2] & fill_after_local),
@@ -109,14 +135,18 @@ class ResponseStage(Component):
         )
 
     def _writeback(
-        self, m: Module, *, parts: tuple[data.View, data.View, data.View], first: Signal
+        self, m: Module, *, parts: tuple[data.View, data.View, data.View], first: Signal, load: Signal,
+        use_fill: Value,
     ) -> None:
-        """Load the writeback register from the slot ``first`` when ``answered``."""
-        wb, threads, load = self.wb.payload, self.config.threads, self.answered
+        """Load the writeback register from the slot ``first`` if ``load``.
+
+        ``use_fill``: unless the slot is that of local loads, it is that of lines from memory.
+        """
+        wb, threads, numbers = self.wb.payload, self.config.threads, [part.load for part in parts]
         fill, hits = self.answers.fill, self.answers.hit
         op, mask = Signal(4), Signal(threads)
         m.d.comb += [
-            self.answered_load.eq(select(first, [part.load for part in parts])),
+            self.answered_load.eq(Cat(numbers) if len(self.answered) > 1 else select(first, numbers)),
             op.eq(select(first, [part.op for part in parts])),
             mask.eq(select(first, [parts[0].mask & ~fill.error.replicate(threads), parts[1].mask, parts[2].mask])),
         ]
@@ -131,8 +161,8 @@ class ResponseStage(Component):
             m.d.sync += valid.eq(0)
         line, offsets = Signal(8 * self.config.line_bytes), Signal.like(parts[0].offset)
         m.d.comb += [
-            line.eq(Mux(first[0], fill.data, hits.data)),
-            offsets.eq(Mux(first[0], parts[0].offset.as_value(), parts[1].offset.as_value())),
+            line.eq(Mux(use_fill, fill.data, hits.data)),
+            offsets.eq(Mux(use_fill, parts[0].offset.as_value(), parts[1].offset.as_value())),
         ]
         m.d.comb += [
             self.wb.valid.eq(valid), wb.warp.eq(warp), wb.rd.eq(rd), wb.mask.eq(lanes), wb.last.eq(last),

@@ -104,7 +104,8 @@ def tick(m, wb_ready, memory_ready, answer, request_x):
     release = lsu.filled_valid and not left and fill_free and not (adds and joined == lsu.filled_miss)
     there = answer.number != NONE
     accepts = there and not answer.store and (not lsu.filled_valid or (release and config.lookup_latency == 1))
-    completed = there and answer.store and (not lsu.store_fault or not load_fault)
+    completed = there and answer.store and (
+        not lsu.store_fault or (not load_fault and config.lookup_latency == 1))
     look_up(m, found, install, accepts, hit_free)
     served = serve_local(m, local_free)
     _faults(m, load_fault, completed, answer)

@@ -205,7 +205,10 @@ class Machine:
         drive(ctx, dut.selection, select=0 if warp is None else 1 << warp, warp=warp or 0, nop=nop, info=info or {})
         issued = info is not None and not nop
         if self.config.operand_register:
-            ctx.set(dut.ahead.nops, nop << warp if nop else 0)
+            picked, missed = 0 if warp is None else 1 << warp, rng.getrandbits(1)
+            other = 1 << rng.randrange(self.config.warps)
+            drive(ctx, dut.ahead, nops=nop << warp if nop else 0, missed=missed, if_hit=other if missed else picked,
+                  if_missed=picked if missed else other)
         assert ctx.get(dut.lsu_take) == (issued and info["unit"] is Unit.LSU), f"{self.what}: lsu_take"
         self.blank = [w for w in self.blank if w != warp]
         if warp is not None and (issued or self.config.operand_register):

@@ -9,7 +9,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from metronome.hdl.config import MemoryMap, SmConfig
-from metronome.hdl.lib.stacks import in_stacks, to_bus, to_program
+from metronome.hdl.lib.stacks import in_stacks, same_line, to_bus, to_program
 from metronome.hdl.presets import BASE, PAPER, TINY
 from metronome.sim.machine.memory import stacks
 from metronome.sim.machine.memory.store import PAGE_BYTES, SparseMemory
@@ -92,6 +92,44 @@ def test_hardware(name):
             assert ctx.get(dut.inside) == (address in config.interleaved_stacks), f"seed {SEED}: {address:#x}"
             ctx.set(dut.address, expected)
             assert ctx.get(dut.program) == address, f"seed {SEED}: {expected:#x}"
+
+    simulate(dut, testbench)
+
+
+class Pair(wiring.Component):
+    """Whether two addresses share a line (hdl.lib.stacks.same_line), with ports."""
+
+    first: In(32)
+    second: In(32)
+    pieces: Out(4)
+
+    def __init__(self, config: SmConfig) -> None:
+        self._config = config
+        super().__init__()
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.d.comb += self.pieces.eq(same_line(m, self._config, self.first, self.second, pieces=4, name="pair"))
+        return m
+
+
+@pytest.mark.parametrize("name", some_slow(CONFIGS, 3))
+def test_lines_of_two_addresses(name):
+    config = CONFIGS[name]
+    dut, rng = Pair(config), random.Random(SEED)
+
+    async def testbench(ctx):
+        together = 0
+        for first in interesting(config, 300):
+            # Near the first in memory, one bit away in the program, or anywhere.
+            near = stacks.to_program(config, defined(config, first) ^ rng.randrange(256))
+            for second in (near, first ^ 1 << rng.randrange(32), rng.randrange(1 << 32)):
+                expected = defined(config, first) >> 6 == defined(config, second) >> 6
+                ctx.set(dut.first, first)
+                ctx.set(dut.second, second)
+                assert (ctx.get(dut.pieces) == 15) == expected, f"seed {SEED}: {first:#x}, {second:#x}"
+                together += expected
+        assert together > 100
 
     simulate(dut, testbench)
 

@@ -71,7 +71,7 @@ class LsuModel:
         state = self._state()
         free = self.responses.free(now.wb_ready)
         load_fault = self.responses.leaves(now.wb_ready)[0] and self.fill_error
-        fault_free = not self.store_fault or not load_fault
+        fault_free = not self.store_fault or (not load_fault and not self.early)
         load, store = bool(self.misses.unsent), self.buffer.request is not None
         use_store = self.requests.use_store(load, store)
         sent = now.memory_ready and use_store and store
