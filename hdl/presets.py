@@ -10,7 +10,8 @@ __all__ = ["BASE", "MID", "NANO", "PAPER", "PIPELINES", "PRESETS", "TINY", "ULX3
 TINY = SmConfig(warps=2, threads=2, icache_bytes=4096, dcache_mshrs=4, load_parts=8, store_buffer=8)
 BASE = SmConfig(warps=4, threads=4, dcache_mshrs=8, load_parts=8, store_buffer=16)
 MID = SmConfig(warps=8, threads=8)
-#: For the board of that name (hdl.board.ulx3s): TINY with latencies that an ECP5 reaches 25 MHz with, and small caches.
+#: For the board of that name (hdl.board.ulx3s): TINY with small caches. With the pipeline `classic`, its latencies are
+#: those with which an ECP5 reached 39.9 MHz (docs/board.md).
 ULX3S = SmConfig(
     warps=2, threads=2, dcache_mshrs=4, load_parts=8, store_buffer=8, latency_fma=6, latency_fdiv=17,
     icache_bytes=4 * 1024, dcache_bytes=4 * 1024,

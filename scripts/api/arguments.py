@@ -32,6 +32,7 @@ class Options(TypedDict, total=False):
 
     - ``settings``: fields of the machine by name, as in ``{"dcache_bytes": 1024, "memory_map.user": 0x20000}``, in
       place of the preset's or the file's (``--set``). Not with an ``SmConfig``.
+    - ``pipeline``: ``classic`` (default) or ``fpga``. Not with an ``SmConfig``.
     - ``mode``, ``fetch``, ``prediction``: the front end, its fetch policy, and its branch prediction.
     - ``dtype``: the element type of a kernel, ``int32`` or ``float32`` (``--type``).
     - ``memory``, ``latency``, ``timing``, ``memory_clock``, ``bank_hash``: the memory model and its parameters; the
@@ -44,6 +45,7 @@ class Options(TypedDict, total=False):
     """
 
     settings: Mapping[str, Any]
+    pipeline: str | None
     mode: str | None
     fetch: Name | None
     prediction: str | None
@@ -98,7 +100,8 @@ def asked_by(
         memory_clock=option("memory_clock"), bank_hash=option("bank_hash"),
     )
     subject = SubjectOptions(
-        program=named, machine=_machine_options(machine, option("settings", {})), memory=memory,
+        program=named, machine=_machine_options(machine, option("settings", {}), option("pipeline")),
+        memory=memory,
         scheme=SchemeOptions(
             mode=option("mode"), issue=text_of(policy), fetch=text_of(option("fetch")), prediction=option("prediction"),
         ),
@@ -121,17 +124,18 @@ def text_of(name: Name | None) -> str | None:
     return text if os.path.isabs(text) else os.path.join(".", text)
 
 
-def _machine_options(machine: Name | SmConfig, settings: Mapping[str, Any]) -> MachineOptions:
+def _machine_options(machine: Name | SmConfig, settings: Mapping[str, Any], pipeline: str | None) -> MachineOptions:
     if isinstance(machine, SmConfig):
-        if settings:
-            raise UsageError("settings are for a preset or a file: change an SmConfig with dataclasses.replace")
+        for what, given in (("settings are", settings), ("pipeline is", pipeline)):
+            if given:
+                raise UsageError(f"{what} for a preset or a file: change an SmConfig with dataclasses.replace")
         return MachineOptions()
     # Any other value is refused as text.
     texts = [f"{name}={as_text(name, value) if name in FIELDS and isinstance(value, int | tuple) else value}"
              for name, value in settings.items()]
     if not isinstance(machine, str) or machine.endswith(".toml"):
-        return MachineOptions(config_file=text_of(machine), settings=texts)
-    return MachineOptions(preset=machine, settings=texts)
+        return MachineOptions(config_file=text_of(machine), settings=texts, pipeline=pipeline)
+    return MachineOptions(preset=machine, settings=texts, pipeline=pipeline)
 
 
 def _machine(config: SmConfig) -> Machine:

@@ -16,7 +16,7 @@ from metronome.hdl.presets import PRESETS
 from metronome.sim.machine.memory.names import MEMORY_MODELS
 
 from ..options.common import JsonOption, choose, json_target, listed, positive
-from ..options.machine import DEFAULT_PRESET, ConfigOption, MachineOptions, SetOption, machine_of
+from ..options.machine import DEFAULT_PRESET, ConfigOption, MachineOptions, PipelineOption, SetOption, machine_of
 from ..options.running import LatencyOption, memory_latency
 from ..options.schemes import SchemeOptions, chip_of
 from ..output.outputs import refuse_inputs, waves, write_json
@@ -68,6 +68,7 @@ class BenchOptions:
     ] = None
     settings: SetOption = None
     config_file: ConfigOption = None
+    pipeline: PipelineOption = None
     kernel: Annotated[str, typer.Option(metavar="NAME", help=f"The kernel: {', '.join(SIZES)}.")] = "psort"
     repeat: Annotated[int, typer.Option(metavar="N", help="Runs of each measurement; the median is reported.")] = 3
     memory: Annotated[
@@ -109,7 +110,9 @@ def _asked(options: BenchOptions) -> Asked:
     usual = ["PAPER" if options.predict else DEFAULT_PRESET]
     names = [name for text in options.preset or usual for name in listed("--preset", text)]
     machines = [
-        machine_of(MachineOptions(preset=name, settings=options.settings, config_file=options.config_file))
+        machine_of(MachineOptions(
+            preset=name, settings=options.settings, config_file=options.config_file, pipeline=options.pipeline,
+        ))
         for name in names
     ]
     if options.predict and chosen is None:

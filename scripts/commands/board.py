@@ -11,7 +11,7 @@ from metronome.sim.machine.limits import MAX_CYCLES
 
 from ..options.common import JsonOption, given, json_target, listed, within
 from ..options.compiling import CflagsOption, FunctionOption, NoSimtOption, compiling
-from ..options.machine import Machine, MachineOptions, PresetOption, machine_of
+from ..options.machine import ChipMachineOptions, Machine, PresetOption, machine_of
 from ..options.program import ArgumentOption, find_program
 from ..options.running import InputOptions, MaxCyclesOption, size_and_seed, type_of
 from ..options.schemes import Scheme, SchemeOptions, check_scheme, coordinate, require_hardware
@@ -62,7 +62,7 @@ class TaskOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class BoardMachineOptions(MachineOptions):
+class BoardMachineOptions(ChipMachineOptions):
     """The SM on the board."""
 
     preset: PresetOption = "ULX3S"
@@ -82,7 +82,7 @@ class DesignOptions:
 
     baud: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Baud rate of the serial line; default 1000000 (--port rtl: 3125000)."),
+        typer.Option(metavar="N", help="Baud rate of the serial line; default 1000000 (--port rtl: 8 cycles a bit)."),
     ] = None
     buffers: Annotated[str, typer.Option(metavar="BYTES", help="On-chip memory for buffers.")] = "64K"
     program: Annotated[str, typer.Option(metavar="BYTES", help="On-chip memory for the program.")] = "32K"

@@ -12,7 +12,7 @@ from metronome.hdl.config import SmConfig
 from metronome.sim.machine.policies.files import files_of
 
 from ..options.common import JsonOption, choose, given, json_target, listed, within
-from ..options.machine import Machine, MachineOptions, machine_of
+from ..options.machine import ChipMachineOptions, Machine, machine_of
 from ..options.schemes import SchemeOptions, chip_of
 from ..output.outputs import refuse_inputs, require_writable
 from ..process.errors import UsageError
@@ -29,8 +29,8 @@ __all__ = ["synth"]
 #: Options of placing and routing.
 _OF_ROUTING = ("freq", "seed", "seeds", "minutes", "placer", "router")
 #: Options of one unit, which the table of --price does not have.
-_ONE_UNIT = ("unit", "preset", "warps", "threads", "settings", "config_file", "mode", "issue", "fetch", "prediction",
-             "breakdown", "depth", "cells", "compare", "log", "seed")
+_ONE_UNIT = ("unit", "preset", "warps", "threads", "settings", "config_file", "pipeline", "mode", "issue", "fetch",
+             "prediction", "breakdown", "depth", "cells", "compare", "log", "seed")
 _MAX_FREQ, _MAX_MINUTES, _MAX_DEPTH = 10_000, 10_000, 10
 #: nextpnr reads the seed as a signed number of 32 bits.
 _MAX_SEED = 2**31 - 1
@@ -113,7 +113,7 @@ def synth(
     unit: Annotated[
         str | None, typer.Option(metavar="NAME", help="frontend, select_loop, scheduler, buffers, ..., sm.")
     ] = None,
-    machine: MachineOptions, scheme: SchemeOptions, routing: RoutingOptions, figures: FigureOptions,
+    machine: ChipMachineOptions, scheme: SchemeOptions, routing: RoutingOptions, figures: FigureOptions,
     table: PriceOptions, files: FileOptions,
 ) -> int:
     """Synthesise, place and route one unit for an FPGA (default: Lattice ECP5-85), and report area and clock rate."""
@@ -190,17 +190,19 @@ def _routing(asked: RoutingOptions, seeds: Iterable[int], target: Target) -> lis
 
 
 def _committed(unit: str, config: SmConfig) -> UnitRow:
-    from metronome.sim.fpga.synth.committed import FIGURES, committed_row
+    from metronome.sim.fpga.synth.committed import FIGURES, committed_row, other_pipeline
 
     row = committed_row(unit, config)
     if row is None:
-        raise UsageError(f"--compare: {FIGURES.name} has no figures of {unit} in this machine: docs/fpga.md lists them")
+        other = other_pipeline(unit, config)
+        where = "docs/fpga.md lists them" if other is None else f"it has those of --pipeline {other}"
+        raise UsageError(f"--compare: {FIGURES.name} has no figures of {unit} in this machine: {where}")
     return row
 
 
 def _asked(asked: Machine, config: SmConfig) -> dict[str, object]:
     return {
-        "preset": asked.preset, "set": dict(asked.settings),
+        "preset": asked.preset, "pipeline": asked.pipeline, "set": dict(asked.settings),
         "warps": config.warps, "threads": config.threads, "mode": config.coordination.value,
         "policy": config.policies[0], "fetch": config.fetch_policies[0] if config.fetch_policies else None,
         "policy_files": files_of((*config.policies, *config.fetch_policies)),

@@ -14,7 +14,7 @@ from metronome.sim.machine.policies.files import files_of
 from metronome.sim.machine.user_paths import user_path
 
 from ..options.common import JsonOption, choose, json_target
-from ..options.machine import Machine, MachineOptions, machine_of
+from ..options.machine import ChipMachineOptions, Machine, machine_of
 from ..options.schemes import SchemeOptions, check_scheme, coordinate, one_policy, require_hardware
 from ..output.export_folder import is_folder, require_folder, write_folder
 from ..output.outputs import STANDARD_OUTPUT, STDOUT, refuse_shared, require_writable, write_file, write_json
@@ -33,7 +33,7 @@ _MAX_CLOCK = 10_000
 
 
 def verilog(
-    ctx: typer.Context, *, machine: MachineOptions, scheme: SchemeOptions,
+    ctx: typer.Context, *, machine: ChipMachineOptions, scheme: SchemeOptions,
     output: Annotated[
         str, typer.Option("-o", "--output", metavar="DIR|FILE.v", help="The output; - is standard output.")
     ] = STDOUT,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import typer
 
@@ -17,10 +17,11 @@ from metronome.sim.machine.settings import ConfigError, as_text, from_toml, pars
 from ..process.errors import UsageError
 from .common import choose, input_file
 
-__all__ = ["DEFAULT_PRESET", "ConfigOption", "Machine", "MachineOptions", "PresetOption", "SetOption",
-           "SweepMachineOptions", "axes", "machine_of", "machines"]
+__all__ = ["DEFAULT_PRESET", "ChipMachineOptions", "ConfigOption", "Machine", "MachineOptions", "PipelineOption",
+           "PresetOption", "SetOption", "SweepMachineOptions", "axes", "machine_of", "machines"]
 
 DEFAULT_PRESET = "BASE"
+_CLASSIC, _CHIP = "classic", "fpga"
 
 PresetOption = Annotated[
     str, typer.Option("--preset", metavar="NAME", help=f"Sizes: {', '.join(PRESETS)}.", show_default=True)
@@ -33,11 +34,18 @@ ConfigOption = Annotated[
     str | None,
     typer.Option("--config", metavar="FILE", help="A TOML file of fields (`metronome config --output FILE`)."),
 ]
+PipelineOption = Annotated[
+    str | None,
+    typer.Option("--pipeline", metavar="NAME", help="classic (default), as in the papers; or fpga, for faster clocks."),
+]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class MachineOptions:
     """The machine as the command line names it."""
+
+    #: The pipeline unless --pipeline names one or --config describes the machine.
+    usual_pipeline: ClassVar[str] = _CLASSIC
 
     preset: PresetOption = DEFAULT_PRESET
     warps: Annotated[
@@ -49,10 +57,20 @@ class MachineOptions:
     ] = None
     settings: SetOption = None
     config_file: ConfigOption = None
+    pipeline: PipelineOption = None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ChipMachineOptions(MachineOptions):
+    """The machine of a command that builds hardware."""
+
+    usual_pipeline: ClassVar[str] = _CHIP
+
     pipeline: Annotated[
         str | None,
         typer.Option(
-            "--pipeline", metavar="NAME", help="classic, as in the papers, or fpga, with a faster clock on chips.",
+            "--pipeline", metavar="NAME",
+            help="fpga (default, without --config), for faster clocks; or classic, as in the papers.",
         ),
     ] = None
 
@@ -81,14 +99,15 @@ class Machine:
     settings: Mapping[str, str] = dataclasses.field(default_factory=dict)
     #: The fields that the file sets.
     in_file: frozenset[str] = frozenset()
+    pipeline: str = _CLASSIC
 
     @property
     def title(self) -> str:
         """Short description: ``BASE``, ``BASE, fpga`` or ``my.toml, icache_bytes=1024``."""
-        own = {name: as_text(name, value) for name, value in PIPELINES["fpga"].items()}
-        chip = own.items() <= self.settings.items()
-        changed = [f"{name}={text}" for name, text in self.settings.items() if not (chip and name in own)]
-        return ", ".join([self.file or self.preset, *["fpga"] * chip, *changed])
+        own = {name: as_text(name, value) for name, value in PIPELINES[_CHIP].items()}
+        chip = self.pipeline == _CHIP or own.items() <= self.settings.items()
+        changed = [f"{name}={text}" for name, text in self.settings.items() if not (chip and own.get(name) == text)]
+        return ", ".join([self.file or self.preset, *[_CHIP] * chip, *changed])
 
     def for_chip(self, config: SmConfig, *, probe: bool = False) -> SmConfig:
         """Turn the simulation-only fields off, or on with ``probe``; fields given by --set keep their values."""
@@ -137,6 +156,24 @@ def _source(message: str, file: str | None, in_file: Mapping[str, Any], settings
     return f"--config {file}" if field in in_file else "configuration"
 
 
+def _pipeline(options: MachineOptions, in_file: Mapping[str, Any]) -> str:
+    """Return the pipeline's name. A file describes its machine, so only --pipeline adds one to it.
+
+    Raises
+    ------
+    UsageError
+        For an unknown name, and for --pipeline with a file that sets a field of it to another value.
+    """
+    if options.pipeline is None:
+        return options.usual_pipeline if options.config_file is None else _CLASSIC
+    name = choose("--pipeline", options.pipeline, PIPELINES)
+    for field, value in PIPELINES[name].items():
+        if in_file.get(field, value) != value:
+            raise UsageError(f"--pipeline {name} sets {field}={value}, and --config {options.config_file} "
+                             f"{field}={in_file[field]}: leave out --pipeline, or the field in the file")
+    return name
+
+
 def machines(options: MachineOptions, *, several: bool = True) -> Iterator[Machine]:
     """Yield every machine that the options describe: one for each combination of the values of ``--set``.
 
@@ -147,21 +184,22 @@ def machines(options: MachineOptions, *, several: bool = True) -> Iterator[Machi
     """
     preset, file = choose("--preset", options.preset, PRESETS), options.config_file
     in_file = _read(file)
-    pipeline = PIPELINES[choose("--pipeline", options.pipeline or "classic", PIPELINES)]
+    pipeline = _pipeline(options, in_file)
     lists = [_values(text, several) for text in options.settings or ()]
     if len({name for name, _ in lists}) < len(lists):
         raise UsageError("--set: a field is set twice: name each once")
     sizes = {"warps": options.warps, "threads": options.threads}
     sizes = {name: value for name, value in sizes.items() if value is not None}
     for combination in product(*(values for _, values in lists)):
-        values = {name: value for name, value in pipeline.items() if name not in in_file}
+        values: dict[str, Any] = dict(PIPELINES[pipeline])
         values |= {name: value for (name, _), value in zip(lists, combination, strict=True)}
         texts = {name: as_text(name, value) for name, value in values.items()}
         try:
             config = replaced(PRESETS[preset], {**in_file, **values, **sizes})
         except ConfigError as error:
             raise UsageError(f"{_source(str(error), file, in_file, texts)}: {error}") from None
-        made = Machine(preset=preset, config=config, file=file, settings=texts, in_file=frozenset(in_file))
+        made = Machine(preset=preset, config=config, file=file, settings=texts, in_file=frozenset(in_file),
+                       pipeline=pipeline)
         note_machine(made.title, config)
         yield made
 

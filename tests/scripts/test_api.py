@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import metronome
+from metronome.hdl.presets import PIPELINES
 from metronome.scripts.cli import main
 from metronome.sim.build.sources import ROOT
 from tests.support.builds import TINY, on
@@ -76,6 +77,13 @@ def test_a_configuration_is_described_by_the_nearest_preset():
     assert asked == same
 
 
+def test_the_pipeline_is_an_argument():
+    chip = dataclasses.replace(TINY, **PIPELINES["fpga"])
+    by_name = metronome.predict("vecadd", machine="TINY", size=8, pipeline="fpga")
+    classic = metronome.predict("vecadd", machine="TINY", size=8)
+    assert by_name.total_cycles == metronome.predict("vecadd", machine=chip, size=8).total_cycles > classic.total_cycles
+
+
 def test_a_machine_may_come_from_a_file(tmp_path):
     (tmp_path / "small.toml").write_text("warps = 2\nlatency_mul = 6\n")
     result = metronome.predict("vecadd", machine=str(tmp_path / "small.toml"), size=8)
@@ -121,6 +129,8 @@ def test_a_program_without_a_host_has_its_files_and_its_warnings(tmp_path, capfd
     ("run", {"settings": {"memory_map.user": 1.5}}, "memory_map.user must be a whole number, not '1.5'"),
     ("run", {"settings": {"memory_map.user": None}}, "memory_map.user must be a whole number, not 'None'"),
     ("run", {"machine": TINY, "settings": {"warps": 4}}, "dataclasses.replace"),
+    ("run", {"machine": TINY, "pipeline": "fpga"}, "pipeline is for a preset or a file"),
+    ("run", {"pipeline": "fgpa"}, "--pipeline: unknown name 'fgpa' (did you mean fpga?)"),
     ("predict", {"mode": "vortex"}, "only swas can be predicted"),
     ("trace", {"output": "page.txt"}, "output: the name of the file must end in one of .html"),
     ("trace", {"output": "a.vcd", "engine": "predict"}, "a waveform is that of the hardware"),

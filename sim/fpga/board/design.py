@@ -14,10 +14,10 @@ from ...machine.settings import ConfigError, parse
 
 __all__ = ["BAUD", "SIMULATED_BAUD", "BoardDesign", "DesignError", "design_of"]
 
-#: Bits per second on the serial line: exactly 25 cycles each.
+#: Bits per second on the serial line.
 BAUD = 1_000_000
 #: The rate in simulation, where each cycle costs time: 8 cycles per bit.
-SIMULATED_BAUD = 3_125_000
+SIMULATED_BAUD = CLOCK_HZ // 8
 #: The seconds of silence after which the board treats a request as aborted.
 _PATIENCE_SECONDS = 0.04
 #: The relative difference allowed between the line's rate and the requested one.
@@ -35,7 +35,7 @@ class BoardDesign:
     config: SmConfig
     regions: Regions
     #: Cycles per bit on the serial line.
-    divisor: int = CLOCK_HZ // BAUD
+    divisor: int = round(CLOCK_HZ / BAUD)
     #: Cycles of silence after which a request is treated as aborted.
     patience: int = int(CLOCK_HZ * _PATIENCE_SECONDS)
 
@@ -51,7 +51,7 @@ class BoardDesign:
 
     @property
     def clock_mhz(self) -> float:
-        """The board's clock rate in MHz."""
+        """The machine's clock rate in MHz."""
         return CLOCK_HZ / 1e6
 
 

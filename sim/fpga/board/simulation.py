@@ -1,4 +1,7 @@
-"""A simulated board: the same top level, with the pipes of a process as its serial line (tb/board/serial.cpp)."""
+"""A simulated board: the same top level, with the pipes of a process as its serial line (tb/board/serial.cpp).
+
+Its PLL passes the clock of the pin on (tb/board/pll.v), so a cycle of the harness is a cycle of the machine.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +25,8 @@ from .pipe import PipeTransport
 __all__ = ["launched", "simulated", "simulation"]
 
 _HARNESS = ROOT / "tb" / "board" / "serial.cpp"
+#: The model of the PLL, for source and netlist alike: yosys has only its ports.
+_PLL = _HARNESS.with_name("pll.v")
 _EXECUTABLE, _PREFIX = "board", "Vboard"
 _FLAGS = (
     "--cc", "--exe", "-O3", "--x-assign", "fast", "--x-initial", "0", "--threads", "1", "--prefix", _PREFIX,
@@ -40,6 +45,8 @@ def simulation(top: str, texts: dict[str, str], progress: Progress) -> Path:
     BuildError
         If it cannot be built.
     """
+    texts = {**texts, _PLL.name: _PLL.read_text()}
+
     def make_entry(folder: Path) -> None:
         for file, text in texts.items():
             (folder / file).write_text(text)

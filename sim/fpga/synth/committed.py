@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from metronome.hdl.config import SmConfig
-from metronome.hdl.presets import PRESETS
+from metronome.hdl.presets import PIPELINES, PRESETS
 
 from ...machine.schemes import check_scheme, one_policy
 from ...machine.settings import parse, replaced
@@ -22,7 +22,7 @@ from .report import Area, SynthResult
 from .tools import versions
 
 __all__ = ["FIGURES", "TOLERANCE", "BreakdownRow", "Difference", "UnitRow", "committed_row", "differences", "grown",
-           "other_tools", "read_figures", "write_figures"]
+           "other_pipeline", "other_tools", "read_figures", "write_figures"]
 
 FIGURES = Path(__file__).with_name("figures.json")
 #: Per cent by which an area may exceed the committed one. The area is the same in every run, so none of it is noise.
@@ -39,6 +39,7 @@ class _Row:
     mode: str = "swas"
     fetch: str | None = None
     prediction: str = "btfn"
+    pipeline: str = "classic"
     #: Field -> value, as for ``--set``.
     set: Mapping[str, str] = field(default_factory=dict)
     tools: Mapping[str, str] = field(default_factory=dict)
@@ -46,7 +47,8 @@ class _Row:
     @property
     def config(self) -> SmConfig:
         """The machine's configuration for a chip: without probe, assertions and oracles."""
-        config = replaced(PRESETS[self.preset], {name: parse(name, text) for name, text in self.set.items()})
+        fields = PIPELINES[self.pipeline] | {name: parse(name, text) for name, text in self.set.items()}
+        config = replaced(PRESETS[self.preset], fields)
         scheme = check_scheme(config, mode=self.mode, fetch=self.fetch, issue=self.issue, prediction=self.prediction)
         return one_policy(config, scheme).for_chip()
 
@@ -97,6 +99,16 @@ def write_figures(units: Iterable[UnitRow], breakdowns: Iterable[BreakdownRow], 
 def committed_row(unit: str, config: SmConfig, path: Path = FIGURES) -> UnitRow | None:
     """Return the row of the unit in exactly this configuration; None if there is none."""
     return next((row for row in read_figures(path)[0] if row.unit == unit and row.config == config), None)
+
+
+def other_pipeline(unit: str, config: SmConfig, path: Path = FIGURES) -> str | None:
+    """Return the pipeline of a row of the unit in a machine that differs from this one only in its pipeline, if any."""
+    names = {name for fields in PIPELINES.values() for name in fields}
+    for row in read_figures(path)[0]:
+        own = {name: getattr(config, name) for name in names}
+        if row.unit == unit and dataclasses.replace(row.config, **own) == config:
+            return row.pipeline
+    return None
 
 
 @dataclass(frozen=True)

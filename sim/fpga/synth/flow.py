@@ -44,14 +44,15 @@ def mapping(top: str, module: str) -> str:
     )
 
 
-def _yosys_script(family: str) -> str:
+def _yosys_script(family: str, cells: bool) -> str:
     to_cells = FAMILIES[family].script
     if to_cells:
         to_cells = f"{to_cells.format(top=TOP)}; write_json top.json"
     else:
         to_cells = f"{mapping(TOP, f'{TOP}.{INNER}')} -json top.json"
     return (
-        "read_rtlil top.il; hierarchy -check -top top; "
+        # synth_ecp5 checks the hierarchy once it has read the cells of the family.
+        f"read_rtlil top.il; hierarchy {'' if cells else '-check '}-top top; "
         # The unit keeps its boundary, to separate its area from the wrapper's; inside it, everything is flattened.
         f"setattr -mod -set keep_hierarchy 1 {TOP}.{INNER}; {to_cells}; check -assert; tee -q -o stat.json stat -json"
     )
@@ -134,17 +135,17 @@ _PINS = ("clk", "rst", "scan_in", "scan_out")
 _PIN_LINE = {"ecp5": "", "nexus": "ldc_set_location -site {{{1}}} [get_ports {0}]\n", "gowin": 'IO_LOC "{0}" {1};\n'}
 
 
-def netlist(text: str, progress: Progress, family: str = DEFAULT_FAMILY) -> Path:
+def netlist(text: str, progress: Progress, family: str = DEFAULT_FAMILY, *, cells: bool = False) -> Path:
     """Return the folder with ``top.json``, ``stat.json`` and ``yosys.log``.
 
-    ``text`` is RTLIL whose top module is ``top``, the unit ``top.unit``.
+    ``text`` is RTLIL whose top module is ``top``, the unit ``top.unit``. ``cells``: ``top`` has cells of the ECP5.
 
     Raises
     ------
     SynthesisError
         If yosys rejects it.
     """
-    script = _yosys_script(family)
+    script = _yosys_script(family, cells)
 
     def make(folder: Path) -> None:
         progress("synthesize" if family == DEFAULT_FAMILY else f"synthesize, {family}")

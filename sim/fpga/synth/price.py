@@ -16,10 +16,11 @@ from itertools import product
 from typing import Any
 
 from metronome.hdl.config import Coordination, Prediction, SmConfig
-from metronome.hdl.presets import PRESETS
+from metronome.hdl.presets import PIPELINES, PRESETS
 
 from ...build.verilog import Progress
 from ...machine.schemes import check_scheme, one_policy
+from ...machine.settings import replaced
 from .families import DEFAULT_FAMILY, Target, target_of
 from .flow import Options
 from .measure import synthesize
@@ -38,6 +39,8 @@ _MODES = (Coordination.VORTEX, Coordination.BASELINE, Coordination.SWAS)
 #: The mode with which the others are compared.
 _REFERENCE = Coordination.BASELINE
 _ISSUE = "gtlrr"
+#: The machine of the papers, whatever `metronome synth` measures by default.
+_PIPELINE = "classic"
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,7 @@ class Case:
     def config(self) -> SmConfig:
         """The configuration for a chip, with one policy."""
         preset = PRESETS[FRONT_END_PRESET if self.unit == "frontend" else self.size]
+        preset = replaced(preset, PIPELINES[_PIPELINE])
         sized = preset if self.unit == "sm" else dataclasses.replace(preset, warps=int(self.size))
         scheme = check_scheme(sized, mode=self.mode, issue=_ISSUE, prediction=self.prediction)
         return one_policy(sized, scheme).for_chip()
@@ -164,7 +168,7 @@ def as_markdown(prices: Sequence[Price], seeds: Sequence[int]) -> str:
     lines = [f"| {' | '.join(row)} |" for row in (*rows, *values(prices))]
     tools = ", ".join(f"{name} {version}" for name, version in versions().items())
     fpgas = dict.fromkeys(f"{price.case.fpga.family.name}: {price.case.fpga}." for price in prices)
-    notes = [*fpgas, f"{tools}.", "%: change of the LUTs against the baseline."]
+    notes = [*fpgas, f"{tools}.", f"Pipeline: {_PIPELINE}.", "%: change of the LUTs against the baseline."]
     if seeds:
         notes.append(f"Fmax in MHz, over the placements from the seeds {', '.join(map(str, seeds))}.")
     lost = [f"- {line}" for line in missing(prices)]
@@ -190,15 +194,15 @@ def as_json(prices: Sequence[Price], options: Sequence[Options]) -> dict[str, An
 def _plain(case: Case) -> dict[str, Any]:
     config = case.config
     return {"unit": case.unit, "size": case.size, "warps": config.warps, "threads": config.threads,
-            "mode": case.mode.value, "prediction": case.prediction.value, "family": case.fpga.family.name,
-            "device": case.fpga.part, "grade": case.fpga.grade}
+            "mode": case.mode.value, "prediction": case.prediction.value, "pipeline": _PIPELINE,
+            "family": case.fpga.family.name, "device": case.fpga.part, "grade": case.fpga.grade}
 
 
 def as_csv(prices: Sequence[Price]) -> str:
     """The figures as CSV, with an empty field for an unknown one."""
     text = io.StringIO()
-    names = ("unit", "size", "warps", "threads", "mode", "prediction", "family", "device", "grade", "luts", "ffs",
-             "brams", "dsps", "fmax_min_mhz", "fmax_median_mhz", "fmax_max_mhz", "problems")
+    names = ("unit", "size", "warps", "threads", "mode", "prediction", "pipeline", "family", "device", "grade", "luts",
+             "ffs", "brams", "dsps", "fmax_min_mhz", "fmax_median_mhz", "fmax_max_mhz", "problems")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(names)
     for price in prices:

@@ -92,9 +92,9 @@ def launched(kernel, size, folder):
     return launch, image
 
 
-def own_run(launch, latency, **values):
+def own_run(launch, latency, config=TINY, **values):
     """The same in the project's own simulation, passed."""
-    result = run(TINY, RunRequest(launch=launch, policy="lrr", latency=latency, **values))
+    result = run(config, RunRequest(launch=launch, policy="lrr", latency=latency, **values))
     assert (result.status, result.exit_code, launch.check(result.memory)) == ("ended", 0, [])
     return result
 

@@ -2,10 +2,13 @@
 
 import functools
 import importlib.util
+import json
 import re
+import shlex
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
@@ -13,12 +16,13 @@ from metronome.hdl.bus.register_table import register_table
 from metronome.hdl.config import FaultCause
 from metronome.hdl.layouts.counters import counter_names
 from metronome.hdl.verilog import FlatVerilog, flat_top
+from metronome.scripts.cli import main
 from metronome.sim.build.cache import entry
 from metronome.sim.build.export.files import export_files, run_command
 from metronome.sim.build.verilating import digest, versions
 from metronome.sim.program.image import image_text
 from metronome.sim.run.runner import RunRequest, run
-from tests.support.builds import TINY, on
+from tests.support.builds import FPGA, TINY, on
 from tests.support.programs import prepared
 from tests.tb.examples.example_runs import (
     EXAMPLES,
@@ -100,6 +104,9 @@ def test_the_page_names_every_file_and_no_other():
             assert named == set(found) - {"metronome_sm.md"}
             assert run_command("TINY", TINY.for_chip()) in page
     assert run_command("TINY", TINY.for_chip()) == "metronome run PROGRAM --preset TINY --issue lrr --latency 20"
+    assert run_command("TINY", replace(FPGA, latency_mul=5).for_chip()) == (
+        "metronome run PROGRAM --preset TINY --pipeline fpga --set latency_mul=5 --issue lrr --latency 20"
+    )
 
 
 @needs("cc")
@@ -193,6 +200,28 @@ def test_the_testbench_on_icarus(bus, tmp_path):
         assert status != 0 and word in output and code in output, output
     status, output = on_icarus(export, export / "metronome_sm.f")
     assert status != 0 and "error: +image is not an image of metronome build --image\n" in output
+
+
+@needs_icarus
+@pytest.mark.parametrize("words", [
+    pytest.param((), id="usual", marks=on("fpga")),
+    pytest.param(("--pipeline", "classic"), id="classic", marks=[on("TINY"), pytest.mark.more]),
+])
+def test_the_printed_run_takes_the_cycles_of_the_export(words, tmp_path, capfd):
+    """With the export and the image as the command line writes them, and the command on the export's page."""
+    export, image = tmp_path / "export", tmp_path / "program.hex"
+    assert main(["verilog", "--preset", "TINY", *words, "--output", str(export)]) == 0
+    assert main(["build", "vecadd", "--preset", "TINY", "--size", "4", "--image", str(image)]) == 0
+    (printed,) = re.findall(r"`(metronome run .*?)`", (export / "metronome_sm.md").read_text())
+    assert printed in (export / "metronome_sm_tb.v").read_text()
+    status, output = on_icarus(export, image, "+latency=20")
+    assert status == 0
+    capfd.readouterr()
+    run_words = ["vecadd" if word == "PROGRAM" else word for word in shlex.split(printed)[1:]]
+    assert main([*run_words, "--size", "4", "--json", "-"]) == 0
+    own = json.loads(capfd.readouterr().out)
+    assert values_in(output)[0]["run_cycles"] == own["total_cycles"]
+    assert own["config"]["issue_latency"] == (2 if words else 3)
 
 
 @on("TINY")

@@ -1,5 +1,7 @@
 """From a design to a bitstream, with all of the tools: a small design on the board's pins instead of the SM."""
 
+import re
+
 import pytest
 from amaranth.hdl import ClockDomain, Module, Signal
 from amaranth.lib.wiring import In, Out
@@ -34,6 +36,36 @@ class Counter(Component):
         unit.d.pins += [line.eq(self.ftdi_txd), self.led.eq(self.led + line + self.btn_fire1)]
         unit.d.comb += [self.ftdi_rxd.eq(line), self.wifi_gpio0.eq(1)]
         return m
+
+
+class Echo(Component):
+    """In the place of the machine: it sends back what comes, one cycle later, unless it is in reset."""
+
+    def __init__(self, *arguments, **options):
+        super().__init__({
+            "clk": In(1), "rst": In(1), "rx": In(1), "tx": Out(1), "busy": Out(1), "fault": Out(1), "heard": Out(1),
+        })
+
+    def elaborate(self, platform):
+        m = Module()
+        m.domains.echo = echo = ClockDomain("echo", local=True)
+        m.d.comb += [echo.clk.eq(self.clk), echo.rst.eq(self.rst)]
+        m.d.echo += self.tx.eq(self.rx)
+        return m
+
+
+def test_nextpnr_holds_the_machine_to_the_clock_of_the_pll(monkeypatch):
+    monkeypatch.setattr(ulx3s, "BoardMachine", Echo)
+    made = bitstream(BoardDesign.usual(ULX3S.for_chip()), options_of(), lambda step: None)
+    assert made.problem is None and made.utilization["EHXPLLL"]["used"] == 1
+    log = made.logs[1].read_text()
+    assert "Input frequency of PLL 'pll' is constrained to 25.0 MHz" in log
+    (vco,) = re.findall(r"Derived VCO frequency (.*) MHz of PLL", log) or [ulx3s.INPUT_HZ * ulx3s.PLL_TIMES / 1e6]
+    assert 400 <= float(vco) <= 800
+    # The only clock of registers is the PLL's, and nextpnr has worked out its frequency from the pin's.
+    wanted = f"{ulx3s.CLOCK_HZ / 1e6:.1f}"
+    assert f"Derived frequency constraint of {wanted} MHz for net metronome_pins_clk" in log
+    assert re.search(rf"Max frequency for clock '\S*metronome_pins_clk': [\d.]+ MHz \(PASS at {wanted}", log)
 
 
 def test_a_design_becomes_a_bitstream(monkeypatch):

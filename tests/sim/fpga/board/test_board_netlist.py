@@ -4,7 +4,7 @@ import contextlib
 
 import pytest
 
-from metronome.hdl.presets import ULX3S
+from metronome.hdl.presets import PIPELINES, ULX3S
 from metronome.sim.fpga.board.design import BoardDesign
 from metronome.sim.fpga.board.host import Board
 from metronome.sim.fpga.board.link import Link
@@ -15,7 +15,8 @@ from metronome.sim.run.types import RunRequest
 #: Synthesis takes five minutes, the compiler of the simulation ten, a kernel two.
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("synth")]
 
-CONFIG = ULX3S.for_chip()
+#: The machine of `metronome board` without options.
+CONFIG = ULX3S.for_chip(**PIPELINES["fpga"])
 
 
 def opened(*, netlist: bool):
