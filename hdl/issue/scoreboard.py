@@ -165,9 +165,9 @@ class Scoreboard(Component):
             after_pop.held.eq(looked.drain & (left | takes_slot(head) & ~ahead.nops[w])),
             after_none.held.eq(Mux(first, looked.drain, head.drain) & left),
         ]
-        for after, register in ((after_pop, moved), (after_none, kept)):
+        for after, state in ((after_pop, moved), (after_none, kept)):
             m.d.comb += after.hazard.eq(after.waits.any())
-            m.d.sync += register.eq(after)
+            m.d.sync += state.eq(after)
         pending.claim(self.claim[w], head, pending.words(head.rd))
         return now
 
@@ -188,7 +188,7 @@ class Scoreboard(Component):
         # One is selected a cycle, and each of the latter is released within its unit's latency and 2.
         flags = 2 + max(unit_latencies(self._config)[unit] for unit in FLOAT_UNITS)
         count = Signal(range(self._config.registers + flags), name=f"under_way_{w}")
-        claimed, before = self.claim[w] | self.claim_flags[w], Const(0, 1)
+        claimed, before = self.claim[w] | self.claim_flags[w], Value.cast(Const(0, 1))
         if self._config.operand_register:
             before = Signal(name=f"claimed_{w}")
             m.d.sync += before.eq(claimed)

@@ -100,10 +100,10 @@ def same_line(m: Module, config: SmConfig, first: Value, second: Value, *, piece
     lanes, words = _block_bits(config)
     low, high, end = 2 + words, 2 + words + lanes, LINE_OFFSET_BITS
     if not config.interleaved_stacks:
-        common, others = [*range(end, 32)], Const(1, 1)
+        common, others = [*range(end, 32)], Value.cast(Const(1, 1))
     elif config.memory_map.stack_top % (1 << high) or lanes > end - 2 or low < end:
-        lines = (to_bus(m, config, address, f"{name}_{number}")[end:] for number, address in enumerate((first, second)))
-        return _pieces(*lines, pieces)
+        lines = [to_bus(m, config, address, f"{name}_{number}")[end:] for number, address in enumerate((first, second))]
+        return _pieces(lines[0], lines[1], pieces)
     else:
         # The lines of stacks do not depend on the lane's number, and hold fewer words of a lane. Addresses of which
         # only one is in the stacks differ in the bits above.
