@@ -15,14 +15,11 @@ __all__ = ["Matches", "entries_with_line"]
 
 @dataclass(frozen=True)
 class Matches:
-    """The entries that hold the line in the lookup: ``same``, and whether there are ``some``.
+    """The entries that hold the line in the lookup."""
 
-    With a ``lookup_latency`` of 2 also ``found``: those that hold the line that comes. With 1 it is 0.
-    """
-
-    same: Signal
-    some: Value
-    found: Value
+    same: Signal  # a bit for each entry
+    some: Value  # whether there are any
+    found: Value  # with a ``lookup_latency`` of 2 those that hold the line that comes; with 1 it is 0
 
 
 def entries_with_line(
