@@ -1,7 +1,5 @@
 """The issue side of the SM: readiness, operands, and the writeback port."""
 
-from collections.abc import Callable
-
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
@@ -92,14 +90,15 @@ class IssueStage(Component):
         if self._config.operand_register:
             connect(m, flipped(self.ahead), scoreboard.ahead)
             m.d.comb += scoreboard.pop.eq(self.selection.select)
-            writes, flags_only, starts, reserves = self._of_each_head(m)
+            writes, flags_only, takes, begins, reserves = self._of_each_head(m)
         else:
             info = self.selection.info
             writes = Mux(issued & info.writes_rd, self.selection.select, 0)
             flags_only = Mux(issued & takes_slot(info) & ~info.writes_rd, self.selection.select, 0)
-            starts = Cat(issued & (info.unit == unit) for unit in Unit)
-            reserves = Mux(takes_slot(info), starts, 0)
-        free = {unit: self._unit_free(m, unit, starts[unit.value]) for unit in UNPIPELINED}
+            begins = Cat(issued & (info.unit == unit) for unit in Unit)
+            takes = issued & (info.unit == Unit.LSU)
+            reserves = Mux(takes_slot(info), begins, 0)
+        free = {unit: self._unit_free(m, unit, begins[unit.value]) for unit in UNPIPELINED}
         free[Unit.LSU] = self.lsu_ready
         m.d.comb += [
             scoreboard.heads.eq(self.selection.heads),
@@ -110,32 +109,39 @@ class IssueStage(Component):
             scoreboard.claim.eq(writes),
             scoreboard.claim_flags.eq(flags_only),
             schedule.reserve.eq(reserves & ~(1 << Unit.LSU.value)),
-            self.lsu_take.eq(starts[Unit.LSU.value]),
+            self.lsu_take.eq(takes),
         ]
 
-    def _of_each_head(self, m: Module) -> tuple[Value, Value, Value, Value]:
+    def _of_each_head(self, m: Module) -> tuple[Value, Value, Value, Value, Value]:
         """What each head would claim, masked by both picks; the outcome of the lookup, which comes late, decides.
 
-        Returns masks of warps, of those that write a register and of those that only raise flags; and masks of units,
-        of the one that starts and of the one whose slot is reserved.
+        Returns masks of warps, of those that write a register and of those that only raise flags; whether the LSU takes
+        the instruction; and masks of units, of the one that began in the last cycle and of the one whose slot was
+        reserved then. The last two are selected after a register.
         """
         ahead, nops, heads = self.ahead, self.ahead.nops, self.selection.heads
         starts, slots = ([Signal(len(Unit), name=f"{name}_{w}") for w in range(self._config.warps)]
                          for name in ("starts", "slots"))
-        writes, flags_only = Signal(self._config.warps), Signal(self._config.warps)
+        writes, flags_only, loads = (Signal(self._config.warps) for _ in range(3))
         for w in range(self._config.warps):
             m.d.comb += [
                 starts[w].eq(Mux(nops[w], 0, one_hot(heads[w].unit.as_value(), len(Unit)))),
                 slots[w].eq(Mux(takes_slot(heads[w]), starts[w], 0)),
                 writes[w].eq(heads[w].writes_rd & ~nops[w]),
                 flags_only[w].eq(takes_slot(heads[w]) & ~heads[w].writes_rd & ~nops[w]),
+                loads[w].eq(starts[w][Unit.LSU.value]),
             ]
+        missed = Signal(name="missed_before")
+        m.d.sync += missed.eq(ahead.missed)
 
-        def late(of: Callable[[Value], Value]) -> Value:
-            return Mux(ahead.missed, of(ahead.if_missed), of(ahead.if_hit))
+        def registered(values: list[Signal], name: str) -> Value:
+            outcomes = [Signal(len(Unit), name=f"{name}_if_{outcome}") for outcome in ("missed", "hit")]
+            m.d.sync += [outcomes[0].eq(select(ahead.if_missed, values)), outcomes[1].eq(select(ahead.if_hit, values))]
+            return Mux(missed, *outcomes)
 
-        return (late(lambda pick: pick & writes), late(lambda pick: pick & flags_only),
-                late(lambda pick: select(pick, starts)), late(lambda pick: select(pick, slots)))
+        picks = self.selection.select
+        return (picks & writes, picks & flags_only, (picks & loads).any(), registered(starts, "began"),
+                registered(slots, "reserved"))
 
     def _order(self, m: Module, issued: Signal, scoreboard: Scoreboard) -> None:
         """Track accesses to mregion: the LSU learns of one only in X, so until then the next one is held back here."""
@@ -148,14 +154,17 @@ class IssueStage(Component):
         ]
 
     def _unit_free(self, m: Module, unit: Unit, selected: Value) -> Value:
-        """Return whether a unit is free; one that is not pipelined is busy for its latency after each operation."""
-        latency = unit_latencies(self._config)[unit]
+        """Return whether a unit is free; one that is not pipelined is busy for its latency after each operation.
+
+        With an operand register, the unit was ``selected`` in the last cycle.
+        """
+        latency, since = unit_latencies(self._config)[unit], int(self._config.operand_register)
         left = Signal(range(latency), name=f"{unit.name.lower()}_left")
         with m.If(selected):
-            m.d.sync += left.eq(latency - 1)
+            m.d.sync += left.eq(latency - 1 - since)
         with m.Elif(left != 0):
             m.d.sync += left.eq(left - 1)
-        return left == 0
+        return (left == 0) & ~selected if since else left == 0
 
     def _read(self, m: Module, issued: Signal, operands: OperandStage, schedule: WritebackSchedule) -> None:
         x = operands.operands

@@ -83,7 +83,7 @@ class WritebackSchedule(Component):
         super().__init__({
             "slot_free": Out(len(Unit)),  # by Unit: cycle W of an instruction selected now is still free
             #: By Unit, one-hot or 0: an instruction that writes in a fixed cycle is selected now (t), on a unit whose
-            #: `slot_free` is set.
+            #: `slot_free` is set. With an operand register it was selected in the cycle before: the pick comes late.
             "reserve": In(len(Unit)),
             "enter": In(1),  # an instruction with a reserved slot was selected two cycles ago (t+2)
             "enter_meta": In(meta),  # data of its result, with ``writes`` 0: flags only; ``kill`` is ignored
@@ -104,18 +104,21 @@ class WritebackSchedule(Component):
         reserved = Signal(last + 1)
         taken = Signal(last + 1)
         slow = {unit: Signal(to_execute + latencies[unit], name=f"slow_{unit.name}") for unit in UNPIPELINED}
+        since = int(config.operand_register)  # cycles from the selection to `reserve`
         for latency in set(latencies.values()):
             its = [self.reserve[unit.value] for unit, own in latencies.items() if own == latency]
-            m.d.comb += taken[to_execute + latency].eq(Cat(its).any())
+            m.d.comb += taken[to_execute + latency - since].eq(Cat(its).any())
         m.d.sync += reserved.eq((reserved | taken) >> 1)
         for unit, left in slow.items():
-            m.d.sync += left.eq(Cat(left, self.reserve[unit.value])[1:])
-        free = {unit: ~reserved[to_execute + latency] for unit, latency in latencies.items()}
+            begins = self.reserve[unit.value]
+            m.d.sync += left.eq(Cat(left, begins)[1:] if not since else Cat(left[1:-1], left[-1] | begins, 0))
+        known = reserved | taken if since else reserved
+        free = {unit: ~known[to_execute + latency] for unit, latency in latencies.items()}
         m.d.comb += [
             self.slot_free.eq(Cat(free.get(unit, 1) for unit in Unit)),
             self.clash.eq((reserved & taken).any()),
             self.out.load_free.eq(~reserved[1]),
-            self.busy.eq(reserved.any()),
+            self.busy.eq(known.any()),
         ]
         self._carry(m, latencies=latencies, reserved=reserved, slow=slow)
         return m

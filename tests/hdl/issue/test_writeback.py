@@ -57,6 +57,7 @@ class Traffic:
         self.offered: dict | None = None
         self.unit_free = dict.fromkeys(UNPIPELINED, 0)
         self.seen: Counter[str] = Counter()
+        self.last: Unit | None = None
 
     @property
     def what(self) -> str:
@@ -75,7 +76,9 @@ class Traffic:
         for unit in UNPIPELINED:
             if unit in free and maybe(rng, 0.3):
                 choice = unit
-        drive(ctx, schedule, reserve=0 if choice is None else 1 << choice.value)
+        self.last = choice
+        if not self.config.operand_register:
+            drive(ctx, schedule, reserve=0 if choice is None else 1 << choice.value)
         if choice is None:
             return
         self.seen[choice.name] += 1
@@ -89,6 +92,9 @@ class Traffic:
 
     def execute(self, ctx) -> None:
         schedule = self.dut.schedule
+        if self.config.operand_register:
+            # The reservation comes a cycle after the selection.
+            drive(ctx, schedule, reserve=0 if self.last is None else 1 << self.last.value)
         # A record enters two cycles after the selection, before or in stage X, and a fault is known in X.
         for later, valid, meta in ((self.config.issue_latency - 2, schedule.enter, schedule.enter_meta),
                                    (0, schedule.execute, schedule.execute_meta)):
@@ -186,7 +192,7 @@ async def test_latency_of_a_unit(ctx, dut, to_execute, unit):
     released, written = [], []
     record = {"warp": 3, "rd": 40, "writes": 1, "mask": 5, "unit": unit}
     for cycle in range(50):
-        drive(ctx, dut, reserve=(cycle == 0) << unit.value, enter=cycle == 2, enter_meta=record,
+        drive(ctx, dut, reserve=(cycle == to_execute - 2) << unit.value, enter=cycle == 2, enter_meta=record,
               execute=cycle == to_execute, execute_meta=record)
         if ctx.get(dut.out.early):
             released.append((cycle, ctx.get(dut.out.early_meta.warp), ctx.get(dut.out.early_meta.rd)))
