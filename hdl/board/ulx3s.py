@@ -92,7 +92,7 @@ def _pll(pin: Signal, clock: Signal, locked: Signal) -> Instance:
     loop = Signal()
     return Instance(
         "EHXPLLL",
-        # Of the analogue loop filter; as Project Trellis' `ecppll` sets them.
+        # The settings of the analogue loop filter are those of Project Trellis' `ecppll`.
         a_ICP_CURRENT="12", a_LPF_RESISTOR="8", a_MFG_ENABLE_FILTEROPAMP="1", a_MFG_GMCREF_SEL="2",
         p_PLLRST_ENA="DISABLED", p_INTFB_WAKE="DISABLED", p_STDBY_ENABLE="DISABLED", p_DPHASE_SOURCE="DISABLED",
         p_OUTDIVIDER_MUXA="DIVA", p_OUTDIVIDER_MUXB="DIVB", p_FEEDBK_PATH="CLKOP", p_CLKI_DIV=1, p_CLKFB_DIV=1,

@@ -113,7 +113,7 @@ class IssueStage(Component):
         ]
 
     def _of_each_head(self, m: Module) -> tuple[Value, Value, Value, Value, Value]:
-        """What each head would claim, masked by both picks; the outcome of the lookup, which comes late, decides.
+        """Return the claims of the selected head. Each head's claims are computed before the pick, which comes late.
 
         Returns masks of warps, of those that write a register and of those that only raise flags; whether the LSU takes
         the instruction; and masks of units, of the one that began in the last cycle and of the one whose slot was

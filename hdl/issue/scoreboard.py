@@ -21,7 +21,7 @@ __all__ = ["Scoreboard"]
 
 
 def _head_layout() -> data.StructLayout:
-    """What decides whether an instruction at the head is ready."""
+    """The state of a head: everything about it that its readiness depends on."""
     return data.StructLayout({
         "waits": 4,  # the registers (:func:`_registers`) that it waits for
         "loads": 4,  # those among them that wait for a load; otherwise undefined
@@ -107,7 +107,7 @@ class Scoreboard(Component):
         return m
 
     def _now(self, m: Module, w: int, pending: PendingRegisters) -> data.View:
-        """What decides on a warp's head, looked up in this cycle."""
+        """The state of a warp's head, looked up in this cycle."""
         head, now = self.heads[w], Signal(_head_layout(), name=f"now_{w}")
         self._describe(m, now, head)
         words = {}
@@ -172,7 +172,7 @@ class Scoreboard(Component):
         return now
 
     def _describe(self, m: Module, state: data.View, info: data.View) -> None:
-        """Copy what decides beside the registers."""
+        """Fill the part of a head's state that does not depend on registers."""
         m.d.comb += [
             state.unit.eq(info.unit),
             state.slot.eq(takes_slot(info)),

@@ -105,7 +105,7 @@ class WritebackSchedule(Component):
         taken = Signal(last + 1)
         slow = {unit: Signal(to_execute + latencies[unit], name=f"slow_{unit.name}") for unit in UNPIPELINED}
         since = int(config.operand_register)  # cycles from the selection to `reserve`
-        for latency in set(latencies.values()):
+        for latency in sorted(set(latencies.values())):
             its = [self.reserve[unit.value] for unit, own in latencies.items() if own == latency]
             m.d.comb += taken[to_execute + latency - since].eq(Cat(its).any())
         m.d.sync += reserved.eq((reserved | taken) >> 1)

@@ -27,7 +27,7 @@ def selection_signature(config: SmConfig) -> wiring.Signature:
 
 
 def ahead_signature(config: SmConfig) -> wiring.Signature:
-    """What the front end tells early, in cycle t: both picks, and the instructions behind the heads.
+    """Early signals of the front end in cycle t: both possible picks, and the next entry of each buffer.
 
     Masks and arrays have one element per warp.
     """

@@ -14,6 +14,8 @@ from metronome.hdl.layouts.probe import LookupWait
 from metronome.hdl.verilog import FlatVerilog, flat_top
 from metronome.scripts.cli import main
 from metronome.scripts.process.errors import UsageError
+from metronome.sim.fpga import synth
+from metronome.sim.fpga.synth import Route, SynthResult
 from metronome.sim.machine.golden import Fault
 from metronome.sim.machine.memory.store import SparseMemory
 from metronome.sim.machine.statistics import REASONS, LineAccesses, LoadLatency, RegionStatistics, WarpCycles
@@ -242,3 +244,16 @@ def call(tmp_path, monkeypatch, capsys):
         return main([*map(str, arguments)]), *capsys.readouterr()
 
     return call
+
+
+@pytest.fixture
+def synthesized(monkeypatch):
+    """The configurations that `metronome synth` asks for."""
+    seen = []
+
+    def synthesize(unit, config, options, progress, *, cells, target):
+        seen.append(config)
+        return SynthResult(unit, 10, 5, 1, 2, routes=(Route(1, 250.0),))
+
+    monkeypatch.setattr(synth, "synthesize", synthesize)
+    return seen

@@ -7,24 +7,9 @@ from pathlib import Path
 import pytest
 
 from metronome.hdl.presets import BASE, PAPER, TINY
-from metronome.sim.fpga import synth
-from metronome.sim.fpga.synth import Route, SynthResult
 from metronome.sim.machine.settings import FIELDS, replaced, values_of
 from tests.scripts.lines import only_line
 from tests.sim.machine.test_settings import ALTERED, BESIDE, altered
-
-
-@pytest.fixture
-def synthesized(monkeypatch):
-    """The configurations that `metronome synth` asks for."""
-    seen = []
-
-    def synthesize(unit, config, options, progress, *, cells, target):
-        seen.append(config)
-        return SynthResult(unit, 10, 5, 1, 2, routes=(Route(1, 250.0),))
-
-    monkeypatch.setattr(synth, "synthesize", synthesize)
-    return seen
 
 
 def settings(name):

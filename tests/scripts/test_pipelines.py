@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from metronome.hdl.presets import BASE, PIPELINES, PRESETS
-from metronome.sim.fpga import synth
-from metronome.sim.fpga.synth import Route, SynthResult, committed
+from metronome.sim.fpga.synth import committed
 from metronome.sim.machine.settings import values_of
 from tests.sim.fpga.synth.test_synth_committed import ROW
 
@@ -17,19 +16,6 @@ CHIP = PIPELINES["fpga"]
 
 def with_fpga(config):
     return dataclasses.replace(config, **CHIP)
-
-
-@pytest.fixture
-def synthesized(monkeypatch):
-    """The configurations that `metronome synth` asks for."""
-    seen = []
-
-    def synthesize(unit, config, options, progress, *, cells, target):
-        seen.append(config)
-        return SynthResult(unit, 10, 5, 1, 2, routes=(Route(1, 250.0),))
-
-    monkeypatch.setattr(synth, "synthesize", synthesize)
-    return seen
 
 
 @pytest.mark.parametrize(("words", "usual"), [
@@ -80,7 +66,7 @@ def test_set_wins_over_the_pipeline(metronome, backend):
 @pytest.mark.parametrize("name", PIPELINES)
 @pytest.mark.parametrize("preset", ["BASE", "ULX3S", "NANO"])
 def test_a_file_of_metronome_config_is_the_machine(metronome, backend, name, preset):
-    """Whatever the command's default, the machine of a whole file is the one that the file was written from."""
+    """A command's default does not change the machine of a complete file."""
     assert metronome("config", "--preset", preset, "--pipeline", name, "-o", "my.toml").status == 0
     assert metronome("verilog", "--probe", "--config", "my.toml").status == 0
     assert metronome("run", "psort", "--config", "my.toml").status == 0

@@ -132,7 +132,7 @@ class WriteBuffer(Component):
             left = [(entries & ~candidate).any() for candidate in candidates]
             return Mux(sends, Mux(others_later, left[0], left[1]), entries.any())
 
-        # What is late selects among what is known before. Entries that end were sent.
+        # Late signals only select among values that are known earlier. Entries that end have been sent.
         m.d.comb += [
             makes_it.eq(lookup.follows & ~lookup.next_uncached),
             joins.eq((makes & makes_it) | Mux(comes, stay(found), stay(same))),

@@ -109,7 +109,7 @@ def _decoder(config: SmConfig) -> wiring.Component:
 
 def _front_end(config: SmConfig) -> wiring.Component:
     """The front end for the configuration's coordination scheme."""
-    # What it tells of the next heads is part of the loop through the issue stage (`select_loop`).
+    # The port `ahead` belongs to the loop through the issue stage, which `select_loop` measures.
     return FrontEnd(config, ahead=False)
 
 

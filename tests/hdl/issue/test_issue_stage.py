@@ -49,8 +49,8 @@ class Machine:
         self.dut, self.config, self.rng, self.name = dut, config, rng, name
         self.cycle = 0
         self.heads = [instruction(rng) for _ in range(config.warps)]
-        #: What is behind the heads. An early scoreboard looks it up. It does not know the heads of the first cycle,
-        #: which are NOPs, as in the buffers.
+        #: The next entry of each buffer, which an early scoreboard looks up. It does not know the heads of the first
+        #: cycle, so those are NOPs, as in the buffers.
         self.following = [instruction(rng) for _ in range(config.warps)]
         self.blank = list(range(config.warps)) if config.operand_register else []
         self.registers = reference.Registers(config, rng)

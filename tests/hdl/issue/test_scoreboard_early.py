@@ -41,7 +41,7 @@ class Bench:
         self.seen: Counter[str] = Counter()
 
     def show(self, ctx) -> None:
-        """Drive heads and the entries behind them; where there is none, anything."""
+        """Drive the heads and the entries that follow them; random values if a queue has none."""
         dut = self.dut
         nops = 0
         for w, queue in enumerate(self.queues):
