@@ -99,9 +99,10 @@ BROKEN = (
     Defect("a warp wakes when any line arrives", "P7", f"{_MISSES}._suspend",
            "self.woken[i] & (self.pending_line[i] == self.refill.line)", "self.woken[i]"),
     Defect("a line that arrives in the cycle of the miss is overlooked", "P7", f"{_MISSES}._suspend",
-           "self.suspended[i].eq(~comes)", "self.suspended[i].eq(1)"),
+           "missing = Mux(self.release[i], 0, Mux(self.lookup[i], ~comes,",
+           "missing = Mux(self.release[i], 0, Mux(self.lookup[i], 1,"),
     Defect("a redirect does not end a suspension", "P7", f"{_MISSES}._suspend",
-           "m.If(self.release[i])", "m.If(self.release[i] & 0)"),
+           "self.suspended[i] & ~(self.release[i] | wakes)", "self.suspended[i] & ~wakes"),
     Defect("without an I-cache another warp's answer wakes", "P7", f"{_MISSES}._answer",
            "if self._shares else answered)", "if True else answered)", icache=False),
 )
