@@ -47,7 +47,7 @@ class Sm(Component):
             #: is in flight.
             "busy": Out(1),
             "fault_valid": Out(1),  # a fault has stopped the SM; stays high until reset
-            "fault": Out(fault_layout(config)),  # the details of the fault
+            "fault": Out(fault_layout(config)),  # the details of the fault; undefined without ``fault_valid``
             #: The counter to read, as an index into :func:`hdl.layouts.counters.counter_places`.
             "counter_index": In(range(len(counter_places()))),
             #: Combinational: its value; undefined if there is none, or without ``counter_valid``.

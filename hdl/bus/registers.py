@@ -72,7 +72,7 @@ class ControlRegisters(Component):
             "fetch_policy": Out(widths["fetch_policy"]),  # strap
             "busy": In(1),  # the SM's
             "fault_valid": In(1),  # the SM's
-            "fault": In(fault_layout(config)),  # the SM's
+            "fault": In(fault_layout(config)),  # the SM's; with ``fault_valid``
             "counter_index": Out(range(len(counter_places()))),  # the counter that is read, if a counter is read
             "counter_value": In(COUNTER_BITS),  # the SM's, of that counter
             "counter_valid": In(1),  # the SM's: the value is that counter's
@@ -114,7 +114,8 @@ class ControlRegisters(Component):
             **constants(self._config, console=self._console), **state, "control": 0, "status": status,
             "interrupt": interrupt, "exit_code": code, "console": self._character(m),
             "console_state": Cat(self.character_count, Const(0, 15), self.character_lost),
-            **{f"fault_{name}": self.fault[name] for name in ("cause", "warp", "pc", "address")},
+            **{f"fault_{name}": Mux(self.fault_valid, self.fault[name], 0)
+               for name in ("cause", "warp", "pc", "address")},
         })
         return m
 

@@ -84,6 +84,9 @@ class ControlUnit(Component):
         self._value, self._add_lane = Signal(32), Signal()
         simt = self._simt(m)
         csr = self._csr(m)
+        # Outside the conditions below: the operands of a comparison need not wait for them.
+        m.submodules.branch_lanes = self._lanes = lanes = BranchLanes(config)
+        m.d.comb += [lanes.op.eq(x.entry.decoded.op), lanes.a.eq(x.rs1), lanes.b.eq(x.rs2)]
         with m.If(x.valid):
             with m.Switch(x.entry.decoded.info.unit):
                 with m.Case(Unit.BRANCH):
@@ -98,11 +101,11 @@ class ControlUnit(Component):
                     with m.Case(*FLOAT_UNITS):
                         self._round(m)
         self._resolve(m, simt)
-        lanes = sum((x.mask[i] for i in range(config.threads)), Const(0, 1))
+        count = sum((x.mask[i] for i in range(config.threads)), Const(0, 1))
         retired = Signal(range(config.threads + 1))
         m.d.comb += [
-            retired.eq(Mux(x.valid & ~self.fault_valid, lanes, 0)),
-            csr.retired.eq(Mux(x.valid, lanes, 0)), csr.cancelled.eq(self.fault_valid),
+            retired.eq(Mux(x.valid & ~self.fault_valid, count, 0)),
+            csr.retired.eq(Mux(x.valid, count, 0)), csr.cancelled.eq(self.fault_valid),
         ]
         self._tell(m, csr, retired)
         m.d.sync += [self.result.eq(self._value), self.add_lane.eq(self._add_lane)]
@@ -152,20 +155,18 @@ class ControlUnit(Component):
         config = self._config
         x = self.x
         decoded = x.entry.decoded
-        m.submodules.branch_lanes = lanes = BranchLanes(config)
-        m.d.comb += [lanes.op.eq(decoded.op), lanes.a.eq(x.rs1), lanes.b.eq(x.rs2)]
         is_jalr = decoded.op == BranchOp.JALR.value
         taken = Signal()
         target = Signal(32)
         disagree = Signal()
         # The leader comes late: no logic here waits for it, nor does `taken` where lanes that disagree are a fault.
-        other_way = self._differs(lanes.taken)
+        other_way = self._differs(self._lanes.taken)
         other_target = Cat(
             self._differs(Cat(x.rs1[i][bit] for i in range(config.threads))) for bit in range(32)
         ).any()
         decides = x.mask if config.check_divergent_branch else leader
         m.d.comb += [
-            taken.eq((lanes.taken & decides).any()),
+            taken.eq((self._lanes.taken & decides).any()),
             target.eq((Mux(is_jalr, self._rs1, x.entry.pc) + decoded.imm) & Const(0xFFFF_FFFE, 32)),
             self._value.eq(x.entry.pc + 4),
             # Fetch already follows the predicted path; only a wrong prediction needs a redirect.

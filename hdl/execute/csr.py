@@ -94,12 +94,17 @@ class CsrUnit(Component):
         writes = (self.op == CsrOp.RW.value) | (field != 0)
         m.d.comb += self.unknown.eq(~known | ((number[10:] == READ_ONLY) & writes))
         operand = Mux(self.use_imm, field, self.rs1)
-        written = Signal(32)
+        # The value of a CSR that can be written, not ``value``: counters come late.
+        before, written = Signal(32), Signal(32)
+        with m.Switch(number):
+            for numbers, value in self._writable(fcsr, scratch):
+                with m.Case(*numbers):
+                    m.d.comb += before.eq(value)
         with m.Switch(self.op):
             with m.Case(CsrOp.RS):
-                m.d.comb += written.eq(self.value | operand)
+                m.d.comb += written.eq(before | operand)
             with m.Case(CsrOp.RC):
-                m.d.comb += written.eq(self.value & ~operand)
+                m.d.comb += written.eq(before & ~operand)
             with m.Default():
                 m.d.comb += written.eq(operand)
         m.d.comb += self.frm.eq(fcsr[self.warp][5:])
@@ -134,11 +139,10 @@ class CsrUnit(Component):
     ) -> list[tuple[list[int], Value]]:
         """Every CSR that exists: its numbers and the value that it reads as."""
         config = self._config
-        mine = fcsr[self.warp]
         hart_base = config.core_id * config.harts
         rows: list[tuple[list[int], Value]] = [
+            *self._writable(fcsr, scratch),
             ([Csr.MISA], Const(misa(config), 32)),
-            ([Csr.MSCRATCH], scratch),
             ([Csr.MCYCLE], cycle[:32]),
             ([Csr.MCYCLEH], cycle[32:]),
             ([Csr.MINSTRET], retired[:32]),
@@ -152,14 +156,7 @@ class CsrUnit(Component):
             ([Csr.NUM_WARPS], Const(config.warps, 32)),
             ([Csr.NUM_CORES], Const(config.cores, 32)),
             ([Csr.LOCAL_MEM_BASE], Const(config.memory_map.local, 32)),
-            ([Csr.MREGION], self.region),
         ]
-        if config.fpu:
-            rows += [([Csr.FFLAGS], mine[:5]), ([Csr.FRM], mine[5:]), ([Csr.FCSR], mine)]
-        if config.ordered:
-            rows.append(([Csr.MORDER], self._list))
-        if config.policy_csr:
-            rows.append(([Csr.MPOLICY], self._policy.as_value()))
         lows = [low for counter in COUNTERS for low, _ in counter.numbers()] if config.research_counters else []
         rows += [(lows, self.counter_value[:32]), ([low + _HIGH for low in lows], self.counter_value[32:])]
         listed = {number for numbers, _ in rows for number in numbers}
@@ -168,6 +165,18 @@ class CsrUnit(Component):
             | {Csr.THREAD_ID, Csr.MVENDORID, Csr.MARCHID, Csr.MIMPID, Csr.MORDER, Csr.MPOLICY} - listed
         )
         rows.append(([number for number in zeros if number not in listed], Const(0, 32)))
+        return rows
+
+    def _writable(self, fcsr: Array, scratch: Signal) -> list[tuple[list[int], Value]]:
+        """Every CSR that keeps what is written: its numbers and its value."""
+        mine = fcsr[self.warp]
+        rows: list[tuple[list[int], Value]] = [([Csr.MSCRATCH], scratch), ([Csr.MREGION], self.region)]
+        if self._config.fpu:
+            rows += [([Csr.FFLAGS], mine[:5]), ([Csr.FRM], mine[5:]), ([Csr.FCSR], mine)]
+        if self._config.ordered:
+            rows.append(([Csr.MORDER], self._list))
+        if self._config.policy_csr:
+            rows.append(([Csr.MPOLICY], self._policy.as_value()))
         return rows
 
     def _write(self, m: Module, number: Value, written: Signal, fcsr: Array, scratch: Signal) -> None:

@@ -25,7 +25,7 @@ class FaultLatch(Component):
             "lsu_valid": In(1),  # the LSU reports a fault in this cycle
             "lsu": In(fault_layout(config)),  # that fault, perhaps of an instruction selected long ago
             "valid": Out(1),  # a fault has occurred; from the cycle after it until reset
-            "fault": Out(fault_layout(config)),  # the one that counts; with `valid`
+            "fault": Out(fault_layout(config)),  # the one that counts; undefined without `valid`
         })
 
     def elaborate(self, platform: object) -> Module:
@@ -34,6 +34,8 @@ class FaultLatch(Component):
         older = replaceable & (self.lsu.warp == self.fault.warp)
         with m.If(self.lsu_valid & (~self.valid | older)):
             m.d.sync += [self.valid.eq(1), self.fault.eq(self.lsu), replaceable.eq(0)]
-        with m.Elif(~self.valid & self.execute_valid):
-            m.d.sync += [self.valid.eq(1), self.fault.eq(self.execute), replaceable.eq(1)]
+        with m.Elif(~self.valid):
+            # Whether there is one comes late: its details are kept in any case.
+            m.d.sync += [self.valid.eq(self.execute_valid), self.fault.eq(self.execute),
+                         replaceable.eq(self.execute_valid)]
         return m

@@ -135,11 +135,17 @@ class WritebackSchedule(Component):
             units = [unit for unit, own in latencies.items() if own == latency and unit not in slow]
             return Cat(record.unit == unit for unit in units).any()
 
+        # A fault is known late in X, so it marks the record in the next cycle.
+        kills, was_in_x = Signal(), Signal(depth + 1)
+        m.d.sync += [
+            kills.eq(self.execute & self.execute_meta.kill),
+            was_in_x.eq(Cat(of_latency(self.execute_meta, latency) for latency in range(depth + 1))),
+        ]
         for left in range(1, depth + ahead):
-            # The record of an instruction of this latency enters here; a fault, known in X, marks it.
+            # The record of an instruction of this latency enters here.
             latency = left + 1 - ahead
             enters = self.enter & of_latency(self.enter_meta, latency)
-            faults = self.execute & self.execute_meta.kill & of_latency(self.execute_meta, left)
+            faults = kills & was_in_x[left + 1] if left < depth else 0
             now = Signal(meta, name=f"now_{left}")
             m.d.comb += now.eq(Mux(enters, self.enter_meta.as_value(), pipe[left].as_value()))
             m.d.sync += [pipe[left - 1].eq(now), pipe[left - 1].kill.eq((now.kill & ~enters) | faults)]
@@ -149,11 +155,15 @@ class WritebackSchedule(Component):
             self.out.early.eq(reserved[ahead]),
             self.out.due.eq(reserved[0]),
             self.out.due_meta.eq(pipe[0]),
+            self.out.due_meta.kill.eq(pipe[0].kill | (kills & was_in_x[1])),
         ]
         for unit, count in slow.items():
-            record = Signal(meta, name=f"record_{unit.name}")
+            record, was_its = Signal(meta, name=f"record_{unit.name}"), Signal(name=f"{unit.name}_was_in_x")
+            m.d.sync += was_its.eq(self.execute_meta.unit == unit)
+            with m.If(kills & was_its):
+                m.d.sync += record.kill.eq(1)
             with m.If(self.execute & (self.execute_meta.unit == unit)):
-                m.d.sync += record.eq(self.execute_meta)
+                m.d.sync += [record.eq(self.execute_meta), record.kill.eq(0)]
             with m.If(count[ahead]):
                 m.d.comb += self.out.early_meta.eq(record)
             with m.If(count[0]):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 from amaranth.lib.memory import Memory
@@ -20,20 +20,17 @@ class CounterMemory(Component):
     """One counter of 48 bits for each of ``widths``, read one at a time.
 
     Each has a few bits of its own, which count. The memory's words take turns: every len(widths) cycles, the count in a
-    counter's bits is added to its word, and the bits start again. A value is the word plus its bits, exact in every
-    cycle. Reset: all 0.
+    counter's bits is added to its word, and the bits start again. Steps come late in their cycle, so they pass a
+    register first. A value is the word plus its bits plus that register, exact in every cycle. Reset: all 0.
 
     Parameters
     ----------
     widths
         The bits of each counter's step.
-    late
-        The counters whose steps are known late in their cycle: those pass a register first. Values are exact all the
-        same.
     """
 
-    def __init__(self, widths: Sequence[int], late: Collection[int] = ()) -> None:
-        self._widths, self._late = list(widths), frozenset(late)
+    def __init__(self, widths: Sequence[int]) -> None:
+        self._widths = list(widths)
         count = len(self._widths)
         super().__init__({
             "clear": In(1),  # all counters are 0 in the next cycle
@@ -47,9 +44,8 @@ class CounterMemory(Component):
         count = len(self._widths)
         turn, after = Signal(range(max(2, count))), Signal(range(max(2, count)))
         begun, sum_now = Signal(count), Signal(COUNTER_BITS)
-        steps = [self._registered(m, n) if n in self._late else getattr(self, f"step{n}") for n in range(count)]
+        steps = Array(self._registered(m, number) for number in range(count))
         lows = Array(self._lows(m, turn, steps))
-        values = Array(lows[n] + step if n in self._late else lows[n] for n, step in enumerate(steps))
         # The turns' words are known a cycle ahead, so they have a memory of their own, in a block.
         m.submodules.ours = ours = block_memory(shape=COUNTER_BITS, depth=count)
         m.submodules.read = theirs = Memory(shape=COUNTER_BITS, depth=count, init=[])
@@ -62,7 +58,8 @@ class CounterMemory(Component):
         for port in (ours.write_port(), theirs.write_port()):
             m.d.comb += [port.addr.eq(turn), port.data.eq(sum_now), port.en.eq(1)]
         m.d.sync += [turn.eq(after), begun.eq(Mux(self.clear, 0, begun | one_hot(turn, count)))]
-        m.d.comb += self.value.eq(Mux(begun.bit_select(self.index, 1), read.data, 0) + values[self.index])
+        recent = lows[self.index] + steps[self.index]
+        m.d.comb += self.value.eq(Mux(begun.bit_select(self.index, 1), read.data, 0) + recent)
         return m
 
     def _registered(self, m: Module, number: int) -> Signal:

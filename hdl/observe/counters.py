@@ -14,9 +14,6 @@ from .counter_memory import CounterMemory
 
 __all__ = ["Counters", "StallAttribution"]
 
-#: Counters whose steps depend on whether an instruction faults, which is known late in stage X.
-_LATE = ("committed_threads", "taken_branches")
-
 
 class StallAttribution(Component):
     """The reason why each warp is not eligible, and why the SM selects no warp; combinational.
@@ -134,8 +131,7 @@ class Counters(Component):
             self.control.region & (self.stall == reason) if counter.by_reason else steps[counter.name]
             for counter, reason in counter_places()
         ]
-        late = [place for place, (counter, _) in enumerate(counter_places()) if counter.name in _LATE]
-        m.submodules.memory = memory = CounterMemory([len(step) for step in by_place], late)
+        m.submodules.memory = memory = CounterMemory([len(step) for step in by_place])
         m.d.comb += [getattr(memory, f"step{place}").eq(step) for place, step in enumerate(by_place)]
         m.d.comb += [memory.clear.eq(self.start), memory.index.eq(self.index), self.value.eq(memory.value)]
 
