@@ -15,13 +15,20 @@
 
 #define METRONOME_MATH static __inline__ __attribute__((__always_inline__))
 
-/* One instruction each; exact, or rounded once. */
+/* One instruction each, or with --soft-float a call; exact, or rounded once. */
 METRONOME_MATH float fabsf(float __x) { return __builtin_fabsf(__x); }
+METRONOME_MATH float copysignf(float __x, float __y) { return __builtin_copysignf(__x, __y); }
+#ifdef METRONOME_SOFT_FLOAT
+float sqrtf(float __x);
+float fminf(float __x, float __y);
+float fmaxf(float __x, float __y);
+float fmaf(float __x, float __y, float __z);
+#else
 METRONOME_MATH float sqrtf(float __x) { return __builtin_sqrtf(__x); }
 METRONOME_MATH float fminf(float __x, float __y) { return __builtin_fminf(__x, __y); }
 METRONOME_MATH float fmaxf(float __x, float __y) { return __builtin_fmaxf(__x, __y); }
-METRONOME_MATH float copysignf(float __x, float __y) { return __builtin_copysignf(__x, __y); }
 METRONOME_MATH float fmaf(float __x, float __y, float __z) { return __builtin_fmaf(__x, __y, __z); }
+#endif
 
 /* Exact. */
 float floorf(float __x);

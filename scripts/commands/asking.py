@@ -178,7 +178,7 @@ def asked_run(
     config = coordinate(asked.config, scheme)
     if watch.check and not config.probe:
         raise UsageError("--check needs the probe: leave out --set probe=false")
-    how = compiling(named.cflags, named.function, named.no_simt)
+    how = compiling(named.cflags, named.function, named.no_simt, named.soft_float)
     program = find_program(named.kernel, named.elf, named.binary)
     files = _Files.of(options, program)
     # The table or the JSON is always on standard output.

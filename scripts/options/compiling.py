@@ -11,7 +11,7 @@ from metronome.sim.program.compiler.options import Compiling, split_flags
 
 from ..process.errors import UsageError
 
-__all__ = ["CflagsOption", "FunctionOption", "NoSimtOption", "compiling", "print_warnings"]
+__all__ = ["CflagsOption", "FunctionOption", "NoSimtOption", "SoftFloatOption", "compiling", "print_warnings"]
 
 CflagsOption = Annotated[
     str | None,
@@ -24,9 +24,12 @@ FunctionOption = Annotated[
 NoSimtOption = Annotated[
     bool, typer.Option("--no-simt", help="Do not transform divergent branches (docs/divergence.md)."),
 ]
+SoftFloatOption = Annotated[
+    bool, typer.Option("--soft-float", help="Compute floats with integers, for a machine without FPU (docs/isa.md)."),
+]
 
 
-def compiling(cflags: str | None, function: str | None, no_simt: bool) -> Compiling:
+def compiling(cflags: str | None, function: str | None, no_simt: bool, soft_float: bool) -> Compiling:
     """Return the compiler options; flags are split as in a shell.
 
     Raises
@@ -35,7 +38,7 @@ def compiling(cflags: str | None, function: str | None, no_simt: bool) -> Compil
         For an unbalanced quotation mark.
     """
     try:
-        return Compiling(split_flags(cflags or ""), function, not no_simt)
+        return Compiling(split_flags(cflags or ""), function, not no_simt, soft_float)
     except ValueError as error:
         raise UsageError(f"--cflags {cflags}: {error}") from None
 

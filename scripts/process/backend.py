@@ -105,7 +105,9 @@ class Backend:
         from metronome.sim.program.compiler.elf_cache import build_elf
 
         with _user_errors():
-            return build_elf(paths, name=name, flags=compiling.flags, simt=compiling.simt, warn=warn)
+            return build_elf(
+                paths, name=name, flags=compiling.flags, simt=compiling.simt, soft_float=compiling.soft_float, warn=warn
+            )
 
     def prepare_elf(self, path: Path, argument: Path | None, config: SmConfig) -> Launch:
         """Prepare a program that was built elsewhere."""

@@ -71,13 +71,13 @@ def _build(
         from .opencl import OpenClUnit
 
         return build_elf(
-            [source], name=elf, flags=[*_options(source, problem), *compiling.flags], warn=warn,
-            memory_map=memory_map, parts=OpenClUnit.parts(problem.kernel),
+            [source], name=elf, flags=[*_options(source, problem), *compiling.flags],
+            soft_float=compiling.soft_float, warn=warn, memory_map=memory_map, parts=OpenClUnit.parts(problem.kernel),
         )
     defines: dict[str, str | int] = {"TYPE": C_TYPES[dtype], "TYPE_IS_FLOAT": int(dtype == "float32")}
     return build_elf(
-        [source], name=elf, flags=compiling.flags, simt=compiling.simt, warn=warn, memory_map=memory_map,
-        parts=Parts(ours=name in KERNELS, defines=defines),
+        [source], name=elf, flags=compiling.flags, simt=compiling.simt, soft_float=compiling.soft_float, warn=warn,
+        memory_map=memory_map, parts=Parts(ours=name in KERNELS, defines=defines),
     )
 
 
@@ -181,7 +181,9 @@ def _without_fpu(launch: Launch, config: SmConfig) -> str | None:
     found = needs_fpu(launch.image)
     if found is None:
         return None
-    return f"{launch.name}: this machine has no FPU (fpu=false), and the program has {found}: use integers instead"
+    soft = launch.compiling is not None and launch.compiling.soft_float
+    advice = "--soft-float cannot replace it" if soft else "compile it with --soft-float, or use integers"
+    return f"{launch.name}: this machine has no FPU (fpu=false), and the program has {found}: {advice}"
 
 
 def prepare_source(
@@ -197,11 +199,10 @@ def prepare_source(
     """
     path = Path(path)
     elf = build_elf(
-        [path], name=path.resolve().stem, flags=compiling.flags, simt=compiling.simt, warn=warn,
-        memory_map=config.memory_map,
+        [path], name=path.resolve().stem, flags=compiling.flags, simt=compiling.simt, soft_float=compiling.soft_float,
+        warn=warn, memory_map=config.memory_map,
     )
-    launch = _foreign(load_elf(elf, config.memory_map), arguments_path, config, name=shown(path))
-    return dataclasses.replace(launch, compiling=compiling)
+    return _foreign(load_elf(elf, config.memory_map), arguments_path, config, name=shown(path), compiling=compiling)
 
 
 def _overlap(launch: Launch) -> str | None:
@@ -235,7 +236,10 @@ def _require_apart(launch: Launch) -> None:
                 )
 
 
-def _foreign(image: ElfImage, arguments_path: str | Path | None, config: SmConfig, name: str | None = None) -> Launch:
+def _foreign(
+    image: ElfImage, arguments_path: str | Path | None, config: SmConfig, name: str | None = None,
+    compiling: Compiling | None = None,
+) -> Launch:
     arguments = b""
     if arguments_path is not None:
         try:
@@ -245,7 +249,10 @@ def _foreign(image: ElfImage, arguments_path: str | Path | None, config: SmConfi
         room = config.memory_map.start - config.memory_map.user
         if len(arguments) > room:
             raise ImageError(f"{arguments_path}: an argument block of {len(arguments)} bytes is longer than {room}")
-    launch = Launch(name=name or image.path.name, image=image, memory_map=config.memory_map, arguments=arguments)
+    launch = Launch(
+        name=name or image.path.name, image=image, memory_map=config.memory_map, arguments=arguments,
+        compiling=compiling,
+    )
     _require_apart(launch)
     if (refusal := _without_fpu(launch, config)) is not None:
         raise ImageError(refusal)

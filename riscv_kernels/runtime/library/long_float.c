@@ -6,6 +6,20 @@ float __floatundisf(uint64_t x);
 int64_t __fixsfdi(float x);
 uint64_t __fixunssfdi(float x);
 
+#ifdef METRONOME_SOFT_FLOAT
+/* The size of a number, so down is towards zero. */
+#define ROUNDED(mode)                                                          \
+    INLINE float from_word_##mode(uint32_t x) { return rounded_word(x, ROUND_##mode); }
+enum { ROUND_rne, ROUND_rtz, ROUND_rdn = ROUND_rtz, ROUND_rup };
+
+INLINE float rounded_word(uint32_t x, int mode)
+{
+    const uint32_t places = (uint32_t)__builtin_clz(x | 1), top = x << places, rest = top & 0xFF, odd = top >> 8 & 1;
+    const uint32_t up = mode == ROUND_rne ? mask_of(rest + odd > 0x80) : mode == ROUND_rup ? mask_of(rest != 0) : 0;
+    /* The leading one adds 1 to the exponent, and so does a carry. */
+    return float_of(((157 - places) << 23 & mask_of(x != 0)) + (top >> 8) + (up & 1));
+}
+#else
 /* The mode is part of the instruction. */
 #define ROUNDED(mode)                                                          \
     INLINE float from_word_##mode(uint32_t x)                                  \
@@ -14,6 +28,7 @@ uint64_t __fixunssfdi(float x);
         __asm__("fcvt.s.wu %0, %1, " #mode : "=f"(y) : "r"(x));                \
         return y;                                                              \
     }
+#endif
 ROUNDED(rne)
 ROUNDED(rtz)
 ROUNDED(rdn)

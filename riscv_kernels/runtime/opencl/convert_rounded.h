@@ -67,6 +67,13 @@ METRONOME_EACH(METRONOME_SATURATE_ALL)
 #define METRONOME_EXACT(type, mode)                                            \
     METRONOME_CL float __metronome_float_##mode(type x) { return (float)x; }   \
     METRONOME_WIDEN1(float, type, __metronome_float_##mode)
+#ifdef METRONOME_SOFT_FLOAT
+/* In 64 bits, which hold every int and uint. */
+#define METRONOME_IN_MODE(type, instruction, mode, rounding)                                    \
+    float __metronome_long_##mode(long);                                                        \
+    METRONOME_CL float __metronome_float_##mode(type x) { return __metronome_long_##mode(x); }  \
+    METRONOME_WIDEN1(float, type, __metronome_float_##mode)
+#else
 #define METRONOME_IN_MODE(type, instruction, mode, rounding)                                    \
     METRONOME_CL float __metronome_float_##mode(type x)                                         \
     {                                                                                           \
@@ -75,6 +82,7 @@ METRONOME_EACH(METRONOME_SATURATE_ALL)
         return y;                                                                               \
     }                                                                                           \
     METRONOME_WIDEN1(float, type, __metronome_float_##mode)
+#endif
 #define METRONOME_LONG_IN_MODE(type, mode)                                                                \
     float __metronome_##type##_##mode(type);                                                              \
     METRONOME_CL float __metronome_float_##mode(type x) { return __metronome_##type##_##mode(x); }        \

@@ -15,9 +15,11 @@ from ...build.packages import version
 from ...build.processes import run, tool_environment
 from ...build.sources import ROOT
 from .refusals import compile_failure
+from .soft_float import SOFT_FLOAT_FLAGS, with_routines
 
 __all__ = ["ARCH", "COMPILE_FLAGS", "DIVERGENCE_FLAGS", "MACHINE_FLAGS", "PASS_REGISTERS", "RUNTIME", "ToolchainError",
-           "Unit", "compiler_version", "headers", "our_unit", "own_unit", "relative", "run_wheel", "system_headers"]
+           "Unit", "WITHOUT_PASSES", "compiler_version", "headers", "our_unit", "own_unit", "relative", "run_wheel",
+           "system_headers"]
 
 RUNTIME = ROOT / "riscv_kernels" / "runtime"
 
@@ -70,6 +72,8 @@ DIVERGENCE_FLAGS = (
     "-mllvm",
     "-disable-tail-duplicate",
 )
+#: LLVM IR as the front end writes it.
+WITHOUT_PASSES = ("-S", "-emit-llvm", "-Xclang", "-disable-llvm-passes")
 #: Directives and attributes through which the compiled text names other files.
 _ASSEMBLER_READS = re.compile(rb"\.inc(bin|lude)\b|\bembed\b")
 
@@ -154,15 +158,33 @@ class Unit:
         """The flags that select the machine."""
         return tuple(flag for flag in self.flags if flag.startswith(("-march=", "-mabi=", "-mcpu=", "-mattr=")))
 
+    @property
+    def soft_float(self) -> bool:
+        """Whether operations on floats are calls."""
+        return set(SOFT_FLOAT_FLAGS) <= set(self.flags)
+
     def compile(self, *arguments: str) -> str:
         """Run the compiler on it and return its warnings."""
-        command = ["clang", *COMPILE_FLAGS, *self.flags, *system_headers(), *arguments, "--", self.name]
-        return run_wheel(command, self.directory, lambda said: compile_failure(self.name, said))
+        return self._run([*self.flags, *system_headers(), *arguments, "--", self.name])
+
+    def _run(self, words: Sequence[str]) -> str:
+        return run_wheel(["clang", *COMPILE_FLAGS, *words], self.directory, lambda said: compile_failure(self.name, said))
+
+    def translate(self, work: Path, *arguments: str) -> str:
+        """As :meth:`compile`, for code; ``work`` is a folder for intermediate files."""
+        if not self.soft_float or self.source.suffix != ".c":
+            return self.compile(*arguments)
+        code = work / "unit.ll"
+        said = self.compile(*WITHOUT_PASSES, "-o", str(code))
+        code.write_text(with_routines(code.read_text("latin-1")), "latin-1")
+        self._run([*self.flags, "-w", "-Qunused-arguments", *arguments, "-x", "ir", "--", str(code)])
+        code.unlink()
+        return said
 
     def assembly(self, work: Path) -> tuple[str, str]:
         """The assembly of C, and the compiler's warnings; ``work`` is a folder for intermediate files."""
         result = work / "unit.s"
-        said = self.compile("-S", "-o", str(result))
+        said = self.translate(work, "-S", "-o", str(result))
         text = result.read_text(encoding="latin-1")
         result.unlink()
         return text, said

@@ -40,11 +40,14 @@ from .clang import (
 )
 from .options import refused_flag
 from .refusals import compile_failure, link_failure
+from .soft_float import SOFT_FLOAT_FLAGS
 
 __all__ = ["RUNTIME", "Parts", "ToolchainError", "build_elf", "compiler_version"]
 
 #: Code that a program gets only if it calls it: one object for each source, in an archive.
 LIBRARY = RUNTIME / "library"
+#: The same for programs with soft float.
+SOFT_FLOAT = RUNTIME / "soft_float"
 #: Flags such as -flto change it.
 _UNREADABLE = "the compiler's output is not assembly (check --cflags, or try --no-simt)"
 _LINK_FLAGS = ("--no-relax", "--discard-locals", "--fatal-warnings", "-z", "max-page-size=64", "--build-id=none")
@@ -83,7 +86,8 @@ class Parts:
 
 def build_elf(
     sources: Sequence[Path], *, name: str, flags: Sequence[str] = (), simt: bool = True,
-    memory_map: MemoryMap | None = None, parts: Parts | None = None, warn: Callable[[str], None] | None = None,
+    soft_float: bool = False, memory_map: MemoryMap | None = None, parts: Parts | None = None,
+    warn: Callable[[str], None] | None = None,
 ) -> Path:
     """Compile C and assembly sources into one ELF in the cache and return its path.
 
@@ -100,6 +104,8 @@ def build_elf(
         Further compiler flags of ``sources``, after the standard ones.
     simt
         Insert the instructions for divergent branches (:mod:`sim.program.divergence`); else the source has them.
+    soft_float
+        Use no float instruction: operations on floats become calls (:mod:`.soft_float`), with the same results.
     memory_map
         That of the machine: the program's start, stacks, console and exit code. None: the usual one.
     parts
@@ -113,10 +119,11 @@ def build_elf(
     ToolchainError
         A line with the error and its place, then the compiler's or linker's message.
     """
-    if refused := refused_flag(flags, simt):
+    if refused := refused_flag(flags, simt, soft_float):
         raise ToolchainError(f"unsupported compiler flag: {refused}")
     parts = parts or Parts()
     places, start = _places(memory_map or MemoryMap())
+    places += SOFT_FLOAT_FLAGS if soft_float else ()
     passed = DIVERGENCE_FLAGS if simt else ()
     library = [*places, *(PASS_REGISTERS if simt else ())] if parts.runtime else None
     units, content = _units(sources, [*places, *passed], flags, parts)
@@ -170,13 +177,18 @@ def _runtime_key(parts: Parts) -> list[object]:
     ])]
 
 
+def _library_sources(flags: Sequence[str]) -> list[Path]:
+    folders = [LIBRARY, *([SOFT_FLOAT] if set(SOFT_FLOAT_FLAGS) <= set(flags) else ())]
+    return sorted(source for folder in folders for source in folder.glob("*.c"))
+
+
 def _library_key(flags: Sequence[str]) -> str:
-    return _key([_content([*LIBRARY.glob("*.c"), *headers([RUNTIME, LIBRARY])]), *flags], [])
+    return _key([_content([*_library_sources(flags), *headers([RUNTIME, LIBRARY, SOFT_FLOAT])]), *flags], [])
 
 
 def _library(flags: Sequence[str]) -> Path:
-    """The archive of ``riscv_kernels/runtime/library``, in the cache."""
-    sources = sorted(LIBRARY.glob("*.c"))
+    """The archive of ``riscv_kernels/runtime/library`` and, with soft float, of its routines; in the cache."""
+    sources = _library_sources(flags)
 
     def make(folder: Path) -> None:
         # All in one call, since starting the compiler takes longer than compiling; it writes to its working folder.
@@ -267,7 +279,7 @@ def _part(unit: Unit, simt: bool) -> Path:
         if name == "part.s":
             (folder / name).write_text(unit.assembly(folder)[0], "latin-1")
         else:
-            unit.compile("-c", "-o", str(folder / name))
+            unit.translate(folder, "-c", "-o", str(folder / name))
 
     key = _key([_content([unit.source, *headers([RUNTIME, unit.source.parent])]), name], [unit])
     return entry(f"kernels/{key}", make, lambda target: (target / name).exists()) / name
@@ -289,7 +301,7 @@ def _build_into(
             texts[position], warnings = unit.assembly(work)
             said.append(warnings)
         else:
-            said.append(unit.compile("-c", "-o", str(work / f"{position}.o")))
+            said.append(unit.translate(work, "-c", "-o", str(work / f"{position}.o")))
     for position, unit in enumerate(before):
         part = _part(unit, kernels is not None)
         if part.suffix == ".s":

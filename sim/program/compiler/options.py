@@ -7,6 +7,8 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from .soft_float import CONTRADICTS, SOFT_FLOAT_FLAGS
+
 __all__ = ["AS_USUAL", "WITH_VALUE", "Compiling", "refused_flag", "split_flags"]
 
 #: Flags whose value is the next word, which may look like another flag.
@@ -17,6 +19,7 @@ WITH_VALUE = frozenset((
 _NO_PROGRAM = "it makes the compiler write something other than a program"
 _NO_RUNTIME = "its code needs a runtime that the machine does not have"
 _OTHER_CALLS = "the runtime is built for rv32imf and ilp32f, and floats would be passed in other registers"
+_NO_FLOATS = "--soft-float chooses an instruction set without F, and ilp32"
 _NO_FRAME_POINTER = "s0 is not available as a frame pointer, except with --no-simt"
 #: Flags that clang accepts, and the reason why none of them gives a correct program.
 _REFUSED = (
@@ -41,25 +44,32 @@ class Compiling:
     function: str | None = None
     #: Make divergent branches correct.
     simt: bool = True
+    #: Use no float instruction: operations on floats become calls (:mod:`.soft_float`).
+    soft_float: bool = False
 
     def given(self) -> str | None:
         """An option that was given, if there is one: a program that is not compiled takes none."""
         if self.flags:
             return "--cflags"
-        return None if self.simt else "--no-simt"
+        if not self.simt:
+            return "--no-simt"
+        return "--soft-float" if self.soft_float else None
 
 
 #: The default: no options.
 AS_USUAL = Compiling()
 
 
-def refused_flag(flags: Sequence[str], simt: bool) -> str | None:
+def refused_flag(flags: Sequence[str], simt: bool, soft_float: bool = False) -> str | None:
     """The first of ``flags`` that must be refused, and the reason, in words; None if clang may judge them."""
     traps = any(flag.startswith("-fsanitize-trap") for flag in flags)
+    own = SOFT_FLOAT_FLAGS if soft_float else ()
     words = iter(flags)
     for flag in words:
+        if soft_float and CONTRADICTS.fullmatch(flag):
+            return f"{flag}: {_NO_FLOATS}"
         for pattern, reason in _REFUSED:
-            if pattern.fullmatch(flag) and not (flag.startswith("-fsanitize=") and traps):
+            if pattern.fullmatch(flag) and not (flag.startswith("-fsanitize=") and traps) and flag not in own:
                 return f"{flag}: {reason}"
         if flag in _FRAME_POINTER and simt:
             return f"{flag}: {_NO_FRAME_POINTER}"

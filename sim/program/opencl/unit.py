@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ...machine.settings import near
-from ..compiler.clang import RUNTIME, ToolchainError, Unit, own_unit
+from ..compiler.clang import RUNTIME, WITHOUT_PASSES, ToolchainError, Unit, own_unit
 from ..compiler.elf_cache import Parts
+from ..compiler.soft_float import with_routines
 from .alignment import on_the_stack
 from .local import as_threads, named, place_locals
 from .options import macros_file, split_macros
@@ -30,7 +31,6 @@ _LANGUAGE = (
     "-Wno-sometimes-uninitialized",
     "-include", str(RUNTIME / "opencl" / "builtins.h"),
 )
-_WITHOUT_PASSES = ("-S", "-emit-llvm", "-Xclang", "-disable-llvm-passes")
 _LAUNCHER_NAME = "opencl_launcher.cl"
 
 
@@ -72,15 +72,16 @@ class OpenClUnit(Unit):
             If it does not compile, or the kernel is not in it.
         """
         code = work / "unit.ll"
-        said = self.compile(*_WITHOUT_PASSES, "-o", str(code))
+        said = self.compile(*WITHOUT_PASSES, "-o", str(code))
         kernel = self._chosen(find_kernels(code.read_text("latin-1")))
         # After the source, in the same translation, so that the kernel becomes part of the function that calls it.
         (work / _LAUNCHER_NAME).write_text(launcher(kernel), "utf-8")
         behind = Unit(work / _LAUNCHER_NAME, self.directory, (
             *self.flags, "-include", self.name, "-w", f"-ffile-prefix-map={work}/=",
         ))
-        behind.compile(*_WITHOUT_PASSES, "-o", str(code))
-        code.write_text(on_the_stack(as_threads(code.read_text("latin-1"))), "latin-1")
+        behind.compile(*WITHOUT_PASSES, "-o", str(code))
+        threads = on_the_stack(as_threads(code.read_text("latin-1")))
+        code.write_text(with_routines(threads) if self.soft_float else threads, "latin-1")
         translated = Unit(code, self.directory, (*self.given, "-x", "ir", "-w", "-Qunused-arguments"))
         translated.compile("-S", "-o", str(work / "unit.s"))
         text = (work / "unit.s").read_text("latin-1")

@@ -30,8 +30,8 @@ from ...run.types import RunRequest
 __all__ = ["Run"]
 
 #: Options that appear in a title only if they do not have the usual value.
-_OPTIONS = ("cflags", "function", "no_simt", "seed", "latency", "timing", "memory_clock", "bank_hash",
-            "max_cycles", "check", "memcheck", "engine", "forecast", "progress")
+_OPTIONS = ("cflags", "function", "no_simt", "soft_float", "seed", "latency", "timing", "memory_clock",
+            "bank_hash", "max_cycles", "check", "memcheck", "engine", "forecast", "progress")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -40,6 +40,7 @@ NAMED = ("paper", "pta", "guarantee", "rates", "reorder")
 #: Axes of a run, with the type of their values. The others are fields of SmConfig.
 _AXES: Mapping[str, type] = {
     "kernel": str, "function": str, "type": str, "size": int, "seed": int, "cflags": str, "no_simt": bool,
+    "soft_float": bool,
     "preset": str, "config": str, "mode": str, "fetch": str, "issue": str, "prediction": str,
     "memory": str, "latency": int, "timing": str, "memory_clock": str, "bank_hash": str,
     "max_cycles": int, "check": bool, "memcheck": bool, "engine": str,
@@ -252,7 +253,10 @@ def _run(kernel: str, host: Host, values: Mapping[str, Any], axes: Mapping[str, 
         ),
         max_cycles=values.get("max_cycles", 10_000_000), check=check, memcheck=memcheck,
         engine=Engine(engine), forecast=forecast, progress=values.get("progress", False),
-        compiling=Compiling(_flags(values.get("cflags", "")), values.get("function"), not values.get("no_simt", False)),
+        compiling=Compiling(
+            _flags(values.get("cflags", "")), values.get("function"), not values.get("no_simt", False),
+            values.get("soft_float", False),
+        ),
     )
 
 
