@@ -3,12 +3,10 @@
 
 float __metronome_rintf(float x);
 float __metronome_roundf(float x);
-float nearbyintf(float x);
 float roundevenf(float x);
 long lrintf(float x);
 long lroundf(float x);
 
-float nearbyintf(float x) { return __metronome_rintf(x); }
 float roundevenf(float x) { return __metronome_rintf(x); }
 long lrintf(float x) { return (long)__metronome_rintf(x); }
 long lroundf(float x) { return (long)__metronome_roundf(x); }

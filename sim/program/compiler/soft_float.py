@@ -21,8 +21,8 @@ CONTRADICTS = re.compile(
 _DECLARED = re.compile(r"^declare [^\n]*@llvm\.fmuladd\.(?:v\d+)?f32\([^\n]*\n", re.MULTILINE)
 _MULTIPLY_ADD = re.compile(r"@llvm\.fmuladd\.((?:v\d+)?f32)(?=\()")
 #: Functions of C that LLVM calls by itself where the machine has no instruction.
-_CALLED = ("fmaf", "sqrtf", "fminf", "fmaxf", "floorf", "ceilf", "truncf", "roundf", "rintf", "nearbyintf",
-           "roundevenf", "lrintf", "lroundf")
+_CALLED = ("fmaf", "sqrtf", "fminf", "fmaxf", "floorf", "ceilf", "truncf", "roundf", "rintf", "roundevenf",
+           "lrintf", "lroundf")
 _DEFINED = re.compile(rf"^(?:define [^\n@]*@({'|'.join(_CALLED)})\(|@({'|'.join(_CALLED)}) =)", re.MULTILINE)
 
 
