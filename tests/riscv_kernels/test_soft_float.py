@@ -6,7 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import metronome
 from metronome.hdl.presets import MID, PAPER, TINY
+from metronome.scripts.cli import main
 from metronome.sim.program.compiler.elf_cache import ToolchainError, build_elf
 from metronome.sim.program.compiler.options import Compiling
 from metronome.sim.program.compiler.soft_float import with_routines
@@ -16,6 +18,7 @@ from metronome.sim.program.kernels import kernels, prepare, prepare_source
 from tests.riscv_kernels import iss_runs, library_runs
 from tests.riscv_kernels.iss_runs import PROGRAMS, RESULTS, finished
 from tests.riscv_kernels.library_runs import float_bits
+from tests.riscv_kernels.opencl.runs import words_of
 from tests.support.tiers import some_more
 
 SOFT = Compiling(soft_float=True)
@@ -107,3 +110,186 @@ def test_all_pairs_of_edge_values():
     soft = results(replace(PAPER, fpu=False), operands, soft=True)
     assert wrong(soft[:14], of_numpy(x, y), operands) == [], "seed 8"
     assert wrong(soft, results(PAPER, operands, soft=False), operands) == [], "seed 8"
+
+
+#: Quick: multiply-add, a root and comparisons, divergent lanes; the others `slow`.
+FLOAT_KERNELS = [info.name for info in kernels() if "float32" in info.types]
+QUICK = ("saxpy", "diverge", "srad", "blackscholes")
+
+
+@pytest.mark.parametrize("name", [
+    pytest.param(name, marks=[pytest.mark.slow] * (name not in QUICK)) for name in FLOAT_KERNELS
+])
+def test_a_kernel_passes_its_check_without_fpu(name):
+    launch = prepare(name, "float32", 7, 3, WITHOUT_FPU, SOFT)
+    assert iss_runs.failures(launch, WITHOUT_FPU, f"{name} size 7 seed 3") == []
+
+
+@pytest.mark.slow
+def test_with_an_fpu_it_is_allowed():
+    launch = prepare("sgemm", "float32", 5, 1, MID, SOFT)
+    assert iss_runs.failures(launch, MID, "sgemm") == [] and needs_fpu(launch.image) is None
+    assert needs_fpu(prepare("sgemm", "float32", 5, 1, MID).image) is not None
+
+
+def test_no_routine_has_a_branch_on_its_operands():
+    """The loops of division and root have a fixed number of steps."""
+    image = load_elf(build_elf([PROGRAMS / "float_operations.c"], name="float_operations", soft_float=True))
+    names = ("__addsf3", "__subsf3", "__mulsf3", "__divsf3", "sqrtf", "fmaf", "fminf", "fmaxf", "__ltsf2", "__lesf2",
+             "__gtsf2", "__gesf2", "__eqsf2", "__unordsf2", "__fixsfsi", "__fixunssfsi", "__floatsisf", "__floatunsisf")
+    code = image.segments[0]
+    for name in names:
+        first, size = image.symbols[name]
+        words = np.frombuffer(code.data[first - code.address:first - code.address + size], np.uint32)
+        assert size >= 8 and (words & 0x7F == 0x63).sum() <= (name in ("__divsf3", "sqrtf")), name
+
+
+OWN = """
+#include "metronome.h"
+static volatile float x = 16777217.0f, y = 3.0f, z = 0x1p-30f;
+static float fmaf(float a, float b, float c) { return a * b + c; }
+float sqrtf(float a) { return __builtin_sqrtf(a) + 1.0f; }
+float (*volatile pointer)(float, float, float) = fmaf;
+int main(void)
+{
+    uint32_t *const results = *(uint32_t *const *)kernel_arguments();
+    results[0] = __builtin_bit_cast(uint32_t, pointer(x, y, z));
+    results[1] = __builtin_bit_cast(uint32_t, sqrtf(y));
+    results[2] = __builtin_bit_cast(uint32_t, __builtin_fmaf(x, y, z));
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("simt", some_more([True, False], 1))
+def test_a_program_may_have_functions_of_those_names(tmp_path, simt):
+    source = tmp_path / "own.c"
+    source.write_text(OWN)
+    launch = prepare_source(source, config=WITHOUT_FPU, compiling=Compiling(simt=simt, soft_float=True))
+    launch = replace(launch, arguments=np.array([RESULTS], np.uint32).tobytes())
+    product = np.float32(np.float32(16777217) * np.float64(3))
+    root = np.sqrt(np.float32(3)) + np.float32(1)
+    expected = [float_bits(value) for value in (product, root, product)]
+    assert finished(launch, WITHOUT_FPU).words(RESULTS, 3).tolist() == expected
+
+
+def test_a_multiply_add_in_ir_is_rounded_once():
+    code = ("define float @f() {\n  %1 = call float @llvm.fmuladd.f32(float %0, float %0, float %0), !dbg !1\n}\n"
+            "declare float @llvm.fmuladd.f32(float, float, float) #1\n"
+            "declare float @llvm.fma.f32(float, float, float)\n"
+            "declare float @fmaf(float)\ndefine internal float @sqrtf(float %0) {\n call float @sqrtf(float %0)\n"
+            " call float @sqrtfast(float %0)\n}\n")
+    assert with_routines(code) == (
+        "define float @f() {\n  %1 = call float @llvm.fma.f32(float %0, float %0, float %0), !dbg !1\n}\n"
+        "declare float @llvm.fma.f32(float, float, float)\n"
+        "declare float @fmaf(float)\ndefine internal float @__metronome_own_sqrtf(float %0) {\n"
+        " call float @__metronome_own_sqrtf(float %0)\n call float @sqrtfast(float %0)\n}\n")
+
+
+CONVERSIONS = """
+__kernel void convert(__global const int *in, __global int *out, uint n)
+{
+    const uint i = get_global_id(0);
+    const float4 v = (float4)(as_float(in[i]), 2.5f, 3.0f, 1e-3f);
+    out[i] = as_int(convert_float_rtz(in[i]));
+    out[n + i] = as_int(convert_float_rtp(in[i]));
+    out[2 * n + i] = as_int(convert_float_rtn((uint)in[i]));
+    out[3 * n + i] = as_int(mad(v, v, v.wzyx).x);
+    out[4 * n + i] = as_int((v * v + v.wzyx).x);
+    out[5 * n + i] = convert_int_sat_rte(as_float(in[i]));
+    out[6 * n + i] = as_int(exp(fmin(as_float(in[i]), 3.0f)));
+    out[7 * n + i] = as_int(fmod(as_float(in[i]), 3.0f));
+}
+"""
+
+
+@pytest.mark.slow
+def test_opencl(tmp_path):
+    source = tmp_path / "convert.cl"
+    source.write_text(CONVERSIONS)
+    words = np.random.default_rng(5).integers(0, 1 << 32, 100, np.uint64).astype(np.uint32)
+    words = np.concatenate([words, EDGES]).view(np.int32)
+    usual, soft = (
+        words_of(source, config, [words], 8 * len(words), len(words), global_size=len(words), soft_float=soft)
+        for config, soft in ((TINY, False), (WITHOUT_FPU, True))
+    )
+    assert (usual == soft).all()
+
+
+PRINT = """
+#include <stdio.h>
+#include "metronome.h"
+volatile float x = 1.1f;
+int main(void)
+{
+    snprintf(*(char *const *)kernel_arguments(), 64, "%.9f %g", x * x, x / 3.0f);
+    return 0;
+}
+"""
+
+
+def test_printf(tmp_path):
+    source = tmp_path / "print.c"
+    source.write_text(PRINT)
+    launch = prepare_source(source, config=WITHOUT_FPU, compiling=SOFT)
+    launch = replace(launch, arguments=np.array([RESULTS], np.uint32).tobytes())
+    text = finished(launch, WITHOUT_FPU).memory.read(RESULTS, 64).split(b"\0")[0]
+    single = np.float32(1.1)
+    assert text.decode() == f"{float(single * single):.9f} {float(single / np.float32(3)):g}"
+
+
+@pytest.mark.parametrize("flag", ["-march=rv32imf", "-march=rv32g", "-mabi=ilp32f", "-march=rv32im_zfinx",
+                                  "-UMETRONOME_SOFT_FLOAT", "-Xclang -target-feature -Xclang +f"])
+def test_a_flag_that_contradicts(flag):
+    with pytest.raises(ToolchainError, match=r"^unsupported compiler flag: .*: --soft-float chooses [^\n]*$"):
+        prepare("saxpy", "float32", 5, compiling=replace(SOFT, flags=tuple(flag.split())))
+
+
+def test_a_flag_that_agrees():
+    flags = ("-march=rv32im_zicond_zicsr_zifencei", "-mabi=ilp32")
+    prepare("saxpy", "float32", 5, 1, WITHOUT_FPU, replace(SOFT, flags=flags))
+    with pytest.raises(ToolchainError, match="other registers"):
+        prepare("saxpy", "float32", 5, compiling=Compiling(flags))
+
+
+@pytest.mark.parametrize(("name", "text", "reason"), [
+    ("asm.c", '__asm__("fadd.s ft0, ft0, ft0");', "requires the following: 'F'"),
+    ("register.c", 'float f(float x) { __asm__("" : "+f"(x)); return x; }', "register for constraint 'f'"),
+    ("own.S", ".globl main\nmain: fadd.s ft0, ft0, ft0\n ret\n", "requires the following: 'F'"),
+])
+def test_assembly_with_float_registers(tmp_path, name, text, reason):
+    source = tmp_path / name
+    source.write_text(text + ("\nint main(void) { return 0; }\n" if name.endswith(".c") else ""))
+    with pytest.raises(ToolchainError) as info:
+        prepare_source(source, config=WITHOUT_FPU, compiling=SOFT)
+    first = str(info.value).splitlines()[0]
+    assert re.search(reason, first) and "--soft-float" in first, first
+
+
+def test_the_refusal_names_the_option(tmp_path):
+    source = tmp_path / "half.c"
+    source.write_text("volatile float x = 1; int main(void) { x = x * 0.5f; return 0; }\n")
+    with pytest.raises(ImageError, match=r"compile it with --soft-float, or use integers$"):
+        prepare_source(source, config=WITHOUT_FPU)
+    prepare_source(source, config=WITHOUT_FPU, compiling=SOFT)
+    source.write_text('int main(void) { __asm__(".word 0x00000053"); return 0; }\n')
+    with pytest.raises(ImageError, match=r"the program has fadd\.s .*: --soft-float cannot replace it$"):
+        prepare_source(source, config=WITHOUT_FPU, compiling=SOFT)
+
+
+@pytest.mark.parametrize("words", [("run", "own.elf"), ("predict", "own.elf"), ("wcet", "--elf", "own.elf")])
+def test_a_program_that_is_not_compiled_takes_no_such_option(tmp_path, monkeypatch, capsys, words):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "own.elf").write_bytes(b"")
+    assert main([*words, "--preset", "TINY", "--soft-float"]) == 2
+    assert capsys.readouterr().err == (
+        "metronome: --soft-float is for a program that is compiled: a kernel or a .c file\n")
+
+
+@pytest.mark.slow
+def test_prediction_and_bound():
+    """No time depends on an operand, so the bound is exact."""
+    asked = {"machine": "TINY", "settings": {"fpu": False}, "dtype": "float32", "size": 8, "soft_float": True}
+    found = metronome.predict("saxpy", **asked)
+    bound = metronome.wcet("saxpy", **asked)
+    assert found.passed and bound.cycles == found.cycles

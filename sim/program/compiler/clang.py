@@ -17,9 +17,24 @@ from ...build.sources import ROOT
 from .refusals import compile_failure
 from .soft_float import SOFT_FLOAT_FLAGS, with_routines
 
-__all__ = ["ARCH", "COMPILE_FLAGS", "DIVERGENCE_FLAGS", "MACHINE_FLAGS", "PASS_REGISTERS", "RUNTIME", "ToolchainError",
-           "Unit", "WITHOUT_PASSES", "compiler_version", "headers", "our_unit", "own_unit", "relative", "run_wheel",
-           "system_headers"]
+__all__ = [
+    "ARCH",
+    "COMPILE_FLAGS",
+    "DIVERGENCE_FLAGS",
+    "MACHINE_FLAGS",
+    "PASS_REGISTERS",
+    "RUNTIME",
+    "WITHOUT_PASSES",
+    "ToolchainError",
+    "Unit",
+    "compiler_version",
+    "headers",
+    "our_unit",
+    "own_unit",
+    "relative",
+    "run_wheel",
+    "system_headers",
+]
 
 RUNTIME = ROOT / "riscv_kernels" / "runtime"
 
@@ -168,7 +183,8 @@ class Unit:
         return self._run([*self.flags, *system_headers(), *arguments, "--", self.name])
 
     def _run(self, words: Sequence[str]) -> str:
-        return run_wheel(["clang", *COMPILE_FLAGS, *words], self.directory, lambda said: compile_failure(self.name, said))
+        command = ["clang", *COMPILE_FLAGS, *words]
+        return run_wheel(command, self.directory, lambda said: compile_failure(self.name, said))
 
     def translate(self, work: Path, *arguments: str) -> str:
         """As :meth:`compile`, for code; ``work`` is a folder for intermediate files."""
@@ -177,7 +193,11 @@ class Unit:
         code = work / "unit.ll"
         said = self.compile(*WITHOUT_PASSES, "-o", str(code))
         code.write_text(with_routines(code.read_text("latin-1")), "latin-1")
-        self._run([*self.flags, "-w", "-Qunused-arguments", *arguments, "-x", "ir", "--", str(code)])
+        try:
+            self._run([*self.flags, "-w", "-Qunused-arguments", *arguments, "-x", "ir", "--", str(code)])
+        except ToolchainError:
+            self.compile(*arguments)  # it fails as well, and names the line of the source
+            raise
         code.unlink()
         return said
 

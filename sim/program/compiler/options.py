@@ -63,11 +63,13 @@ AS_USUAL = Compiling()
 def refused_flag(flags: Sequence[str], simt: bool, soft_float: bool = False) -> str | None:
     """The first of ``flags`` that must be refused, and the reason, in words; None if clang may judge them."""
     traps = any(flag.startswith("-fsanitize-trap") for flag in flags)
-    own = SOFT_FLOAT_FLAGS if soft_float else ()
+    own: Sequence[str] = ()
+    if soft_float:
+        own = SOFT_FLOAT_FLAGS
+        for flag in filter(CONTRADICTS.fullmatch, flags):
+            return f"{flag}: {_NO_FLOATS}"
     words = iter(flags)
     for flag in words:
-        if soft_float and CONTRADICTS.fullmatch(flag):
-            return f"{flag}: {_NO_FLOATS}"
         for pattern, reason in _REFUSED:
             if pattern.fullmatch(flag) and not (flag.startswith("-fsanitize=") and traps) and flag not in own:
                 return f"{flag}: {reason}"

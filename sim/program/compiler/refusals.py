@@ -64,6 +64,8 @@ _HINTS = (
     (re.compile(r"'(stdlib|unistd|time|errno|assert|complex|pthread)\.h' file not found"),
      "the machine has no operating system: there is string.h, stdio.h for printf, math.h and stdint.h"),
     (re.compile(r"undeclared identifier 'SIMT_(IF|WHILE)'"), "write its condition in parentheses: SIMT_IF(x < y) {"),
+    (re.compile(r"instruction requires the following: 'F'"), "--soft-float compiles for a machine without F"),
+    (re.compile(r"register for constraint 'f'"), "with --soft-float there are no float registers, and none for double"),
     (re.compile(r"function definition is not allowed here"),
      "does each block before it have its SIMT_ENDIF or SIMT_ENDWHILE?"),
     (re.compile(r"extraneous closing brace"), "is there one SIMT_ENDIF or SIMT_ENDWHILE too many?"),

@@ -15,7 +15,7 @@ __all__ = ["CONTRADICTS", "SOFT_FLOAT_FLAGS", "with_routines"]
 SOFT_FLOAT_FLAGS = ("-march=rv32im_zicond_zicsr_zifencei", "-mabi=ilp32", "-DMETRONOME_SOFT_FLOAT")
 #: Flags of the user's that contradict them.
 CONTRADICTS = re.compile(
-    rf"(?!({'|'.join(SOFT_FLOAT_FLAGS[:2])})$)(-march=.*|-mabi=.*)|-[DU]METRONOME_SOFT_FLOAT.*|\+(f|d|z[fdh]\w+)"
+    rf"(?!({'|'.join(SOFT_FLOAT_FLAGS[:2])})$)(-march=.*|-mabi=.*)|(-[DU])?METRONOME_SOFT_FLOAT.*|\+(f|d|z[fdh]\w+)"
 )
 #: The multiply-add of an expression, which LLVM may split: its declaration, and its name in a call.
 _DECLARED = re.compile(r"^declare [^\n]*@llvm\.fmuladd\.(?:v\d+)?f32\([^\n]*\n", re.MULTILINE)

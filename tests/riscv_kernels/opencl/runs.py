@@ -33,12 +33,13 @@ MADE = HOST.replace("{made}", "arguments=(x,), global_size=size, ")
 
 
 def launch_of(
-    source: Path, problem: OpenCl, config: SmConfig, flags: tuple[str, ...] = (), unit: type[OpenClUnit] = OpenClUnit
+    source: Path, problem: OpenCl, config: SmConfig, flags: tuple[str, ...] = (), unit: type[OpenClUnit] = OpenClUnit,
+    soft_float: bool = False,
 ) -> Launch:
     """The kernel built with ``flags``; ToolchainError and KernelError as `metronome run` has them."""
     elf = build_elf(
         [source], name=source.stem, flags=[*problem.options.split(), *flags], memory_map=config.memory_map,
-        parts=unit.parts(problem.kernel), warn=lambda text: None,
+        soft_float=soft_float, parts=unit.parts(problem.kernel), warn=lambda text: None,
     )
     image = load_elf(elf, config.memory_map)
     return Launch(
@@ -48,10 +49,10 @@ def launch_of(
 
 
 def words_of(source: Path, config: SmConfig, inputs: Sequence[np.ndarray], count: int, *others: object,
-             flags: tuple[str, ...] = (), **more: Any) -> np.ndarray:
+             flags: tuple[str, ...] = (), soft_float: bool = False, **more: Any) -> np.ndarray:
     """Run a kernel of ``(inputs, out, others)``; the ``count`` words of out. ``more``: of :class:`OpenCl`."""
     buffers = Buffers(config)
     places = [buffers.place(f"in{number}", values) for number, values in enumerate(inputs)]
     out = buffers.place_output("out", count)
     problem = OpenCl(arguments=(*places, out, *others), buffers=buffers.placed, check=lambda read: [], **more)
-    return finished(launch_of(source, problem, config, flags), config).words(out, count)
+    return finished(launch_of(source, problem, config, flags, soft_float=soft_float), config).words(out, count)
