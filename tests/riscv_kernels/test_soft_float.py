@@ -292,4 +292,45 @@ def test_prediction_and_bound():
     asked = {"machine": "TINY", "settings": {"fpu": False}, "dtype": "float32", "size": 8, "soft_float": True}
     found = metronome.predict("saxpy", **asked)
     bound = metronome.wcet("saxpy", **asked)
-    assert found.passed and bound.cycles == found.cycles
+    assert found.passed and bound.exact and bound.cycles == found.total_cycles
+
+
+BARRIER = """
+#include <math.h>
+#include "metronome.h"
+typedef struct { const float *values; float *out; } block;
+static void work(const void *argument)
+{
+    const block *const args = argument;
+    const float scale = %s;
+    float sum = 0.0f;
+    for (int step = 0; (float)step * sqrtf(scale) < 6.0f; step++) {
+        __syncthreads();
+        sum = sum * scale + (float)threadIdx.x;
+    }
+    args->out[threadIdx.x] = sum;
+}
+int main(void)
+{
+    const uint32_t *const words = kernel_arguments();
+    block args = {(const float *)words[0], (float *)words[1]};
+    const uint32_t grid = 1, threads = 2;
+    return spawn_threads(1, &grid, &threads, work, &args);
+}
+"""
+
+
+@pytest.mark.parametrize("soft", [False, True])
+def test_a_barrier_in_a_loop_that_all_lanes_leave_together(tmp_path, soft):
+    """The result of a routine is the same in all lanes if its arguments are; if one is not, the barrier is refused."""
+    source = tmp_path / "loop.c"
+    source.write_text(BARRIER % "args->values[0] + 0.5f")
+    launch = prepare_source(source, config=TINY, compiling=Compiling(soft_float=soft))
+    values = np.array([1.5], np.float32).tobytes()
+    arguments = np.array([RESULTS, RESULTS + 64], np.uint32).tobytes()
+    launch = replace(launch, arguments=arguments, buffers={"values": (RESULTS, values)})
+    got = finished(launch, TINY).words(RESULTS + 64, 2).view(np.float32)
+    assert got.tolist() == [0.0, 31.0]
+    source.write_text(BARRIER % "args->values[threadIdx.x] + 0.5f")
+    with pytest.raises(ToolchainError, match=r"loop\.c:11: in work: a barrier where lanes"):
+        prepare_source(source, config=TINY, compiling=Compiling(soft_float=soft))

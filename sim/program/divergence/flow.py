@@ -23,8 +23,22 @@ _UNIFORM_AT_ENTRY = mask("zero ra gp tp s9 s10 s11")
 #: Also those that hold a block's number: uniform in a block of several threads (context.h).
 _BLOCK_NUMBERS = mask("s2 s3 s4 s8")
 _ALL = (1 << 64) - 1
-#: Runtime functions that load their result from the first of the cells in their argument.
-_SUMS = {"block_sum": (mask("a1"), mask("a0")), "block_sum_float": (mask("a0"), mask("fa0"))}
+#: Runtime functions that load their result from the first of the cells in their argument: registers of the cells, and of
+#: the result. Without F, the cells of the second one are its second argument.
+_SUMS = {
+    "block_sum": ((mask("a1"), mask("a0")),),
+    "block_sum_float": ((mask("a0"), mask("fa0")), (mask("a1"), mask("a0"))),
+}
+_ONE, _TWO, _THREE = mask("a0"), mask("a0 a1"), mask("a0 a1 a2")
+#: The routines of soft float in the same form: their result depends on their arguments alone.
+_ROUTINES = {
+    **{f"__{name}sf3": ((_TWO, _ONE),) for name in ("add", "sub", "mul", "div")},
+    **{f"__{name}sf2": ((_TWO, _ONE),) for name in ("eq", "ne", "lt", "le", "gt", "ge", "unord")},
+    **dict.fromkeys(("fminf", "fmaxf", "__floatdisf", "__floatundisf"), ((_TWO, _ONE),)),
+    **dict.fromkeys(("__floatsisf", "__floatunsisf", "__fixsfsi", "__fixunssfsi", "sqrtf"), ((_ONE, _ONE),)),
+    **dict.fromkeys(("__fixsfdi", "__fixunssfdi"), ((_ONE, _TWO),)),
+    "fmaf": ((_THREE, _ONE),),
+}
 #: More than enough for most functions.
 _FREE_TURNS = 30
 
@@ -110,13 +124,13 @@ class Flow:
     start
         The state at its entry.
     results
-        The registers that are the same in all lanes after a call of a symbol.
+        The registers that are the same in all lanes after a call of a symbol; None for a function of the runtime.
     around_barriers
         Look into products, too, and assume that no value that is compared has passed the end of its range: then, if two
         values differ by the same sum, which one is smaller is the same in all lanes.
     """
 
-    def __init__(self, shape: Shape, start: State, results: Callable[[str], int], around_barriers: bool) -> None:
+    def __init__(self, shape: Shape, start: State, results: Callable[[str], int | None], around_barriers: bool) -> None:
         self.shape, self.function, self.around_barriers = shape, shape.function, around_barriers
         self.start, self.results = start, results
         self.sources = reverse(shape.edges)
@@ -130,10 +144,11 @@ class Flow:
 
     def _step(self, instruction: Instruction, state: State, pointer: int | None, name: str, number: int) -> None:
         if instruction.kind == "call":
-            same = self.results(instruction.target) | mask("ra")
-            if instruction.target in _SUMS:
-                cells, result = _SUMS[instruction.target]
-                same |= 0 if state.divergent & cells else result
+            known = self.results(instruction.target)
+            same = (known or 0) | mask("ra")
+            rules = _SUMS if instruction.target in _SUMS or known is not None else _ROUTINES
+            for arguments, result in rules.get(instruction.target, ()):
+                same |= 0 if state.divergent & arguments else result
             for place in bits(CALLER_SAVED):
                 state.put(place, NOTHING if same >> place & 1 else alone((name, number, place)))
             return

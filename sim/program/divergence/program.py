@@ -277,9 +277,11 @@ class Program:
                     changed = True
         return changed
 
-    def _results(self, source: Source, symbol: str) -> int:
-        """Registers that are the same in all lanes after a call."""
+    def _results(self, source: Source, symbol: str) -> int | None:
+        """Registers that are the same in all lanes after a call; None for a function that no source may define."""
         found = self.resolve(source, symbol)
+        if not found and (self.whole or symbol.startswith("__")):
+            return None
         result = _RESULTS if found else 0
         for member in found:
             result &= member.results

@@ -211,7 +211,7 @@ class _EndlessLoop(Exception):
 
 
 def analyse(
-    shape: Shape, start: State, results: Callable[[str], int], everything: bool, around_barriers: bool,
+    shape: Shape, start: State, results: Callable[[str], int | None], everything: bool, around_barriers: bool,
     refuse: Callable[[Block, str], SimtError],
 ) -> Uniformity:
     """Analyse a function.
@@ -223,7 +223,7 @@ def analyse(
     start
         The state at its entry (flow.py).
     results
-        The registers that are the same in all lanes after a call of a symbol.
+        The registers that are the same in all lanes after a call of a symbol; None for a function of the runtime.
     everything
         Treat all branches as divergent: a test of the pass.
     around_barriers
