@@ -23,7 +23,7 @@ from tests.support.tiers import some_more
 
 SOFT = Compiling(soft_float=True)
 WITHOUT_FPU = replace(TINY, fpu=False)
-QUIET_NAN = 0x7FC00000
+QUIET_NAN, SIGN = 0x7FC00000, np.uint32(1 << 31)
 #: In the order of programs/float_operations.c.
 OPERATIONS = (
     "+", "-", "*", "/", "sqrt", "min", "max", "<", "<=", ">", ">=", "==", "!=", "unordered", "int", "unsigned",
@@ -37,11 +37,11 @@ EDGES = np.array([
     0x4B7FFFFF, 0x4B800000, 0x4EFFFFFF, 0x4F000000, 0x4F000001, 0x4F7FFFFF, 0x4F800000, 0x5EFFFFFF, 0x5F000000,
     0x5F800000, 0x7F000000, 0x7F7FFFFF, 0x7F800000, 0x7F800001, 0x7FC00000, 0x7FFFFFFF,
 ], np.uint32)
-EDGES = np.concatenate([EDGES, EDGES | np.uint32(1 << 31)])
+EDGES = np.concatenate([EDGES, EDGES | SIGN])
 
 
 def triples(rng, count):
-    """Any bits, numbers of like size, pairs of edge values, and sums that cancel."""
+    """Any bits, numbers of like size, edge values, sums that cancel, and multiply-adds that are easily wrong."""
     def words(*shape):
         return rng.integers(0, 1 << 32, shape, np.uint64).astype(np.uint32)
 
@@ -51,10 +51,17 @@ def triples(rng, count):
     low[0] = near[0]
     product = (near[0].view(np.float32) * near[1].view(np.float32)).view(np.uint32)
     off = rng.integers(-2, 3, count).astype(np.int64)
-    cancelling = np.stack([near[0], near[1], (product ^ np.uint32(1 << 31)) + off.astype(np.uint32)])
+    cancelling = np.stack([near[0], near[1], (product ^ SIGN) + off.astype(np.uint32)])
     # The same for a sum.
-    close = np.stack([near[0], (near[0] ^ np.uint32(1 << 31)) + off.astype(np.uint32), near[2]])
-    return np.concatenate([words(3, count), near, edges, low, cancelling, close], 1)
+    close = np.stack([near[0], (near[0] ^ SIGN) + off.astype(np.uint32), near[2]])
+    # Halfway between two floats but for a tiny addend; zero times a number that is much greater than the addend.
+    factor, tiny = rng.choice(np.array([0x3FC00000, 0x3FA00000, 0xBFC00000], np.uint32), count), words(count)
+    halfway = np.stack([near[0], factor, (tiny & np.uint32(0x807FFFFF)) | np.uint32(60 << 23)])
+    large = (words(count) & np.uint32(0x807FFFFF)) | np.uint32(250 << 23)
+    nothing = np.stack([words(count) & SIGN, large, (tiny & np.uint32(0x807FFFFF)) | np.uint32(9 << 23)])
+    # A product that is nearly nothing, and a zero: only the sign is left.
+    least = np.stack([words(count) & np.uint32(0x80000003), words(count) & np.uint32(0x80000003), halfway[0] & SIGN])
+    return np.concatenate([words(3, count), near, edges, low, cancelling, close, halfway, nothing, least], 1)
 
 
 def results(config, operands, soft):
