@@ -102,7 +102,7 @@ def wrong(got, expected, operands):
             f"expected {expected[row, column]:#x}" for row, column in np.argwhere(got != expected)[:5]]
 
 
-@pytest.mark.parametrize("count", some_more([60, 3000], 1))
+@pytest.mark.parametrize("count", some_more([300, 3000], 1))
 def test_the_routines_give_the_fpus_bits(count):
     operands = triples(np.random.default_rng(7), count)
     soft = results(replace(PAPER, fpu=False), operands, soft=True)
