@@ -1,5 +1,6 @@
 """--soft-float: the routines give the FPU's bits, every kernel passes its check without FPU, and what is refused."""
 
+import itertools
 import re
 from dataclasses import replace
 
@@ -39,6 +40,9 @@ EDGES = np.array([
 ], np.uint32)
 EDGES = np.concatenate([EDGES, EDGES | SIGN])
 
+#: Zero, one and infinity of both signs, the greatest, a NaN: all triples of them.
+SPECIAL = (0, 0x80000000, 0x3F800000, 0xBF800000, 0x7F800000, 0xFF800000, 0x7F7FFFFF, 0x7F800001)
+
 
 def triples(rng, count):
     """Any bits, numbers of like size, edge values, sums that cancel, and multiply-adds that are easily wrong."""
@@ -46,6 +50,7 @@ def triples(rng, count):
         return rng.integers(0, 1 << 32, shape, np.uint64).astype(np.uint32)
 
     near = (words(3, count) & np.uint32(0x807FFFFF)) | (rng.integers(120, 134, (3, count)) << 23).astype(np.uint32)
+    special = np.array(list(itertools.product(SPECIAL, repeat=3)), np.uint32).T
     edges = rng.choice(EDGES, (3, count))
     low = words(3, count) & np.uint32(0x80FFFFFF)
     low[0] = near[0]
@@ -61,7 +66,7 @@ def triples(rng, count):
     nothing = np.stack([words(count) & SIGN, large, (tiny & np.uint32(0x807FFFFF)) | np.uint32(9 << 23)])
     # A product that is nearly nothing, and a zero: only the sign is left.
     least = np.stack([words(count) & np.uint32(0x80000003), words(count) & np.uint32(0x80000003), halfway[0] & SIGN])
-    return np.concatenate([words(3, count), near, edges, low, cancelling, close, halfway, nothing, least], 1)
+    return np.concatenate([special, words(3, count), near, edges, low, cancelling, close, halfway, nothing, least], 1)
 
 
 def results(config, operands, soft):

@@ -23,8 +23,8 @@ _UNIFORM_AT_ENTRY = mask("zero ra gp tp s9 s10 s11")
 #: Also those that hold a block's number: uniform in a block of several threads (context.h).
 _BLOCK_NUMBERS = mask("s2 s3 s4 s8")
 _ALL = (1 << 64) - 1
-#: Runtime functions that load their result from the first of the cells in their argument: the registers of the cells, and
-#: of the result. Without F, the cells of the second one are its second argument.
+#: Runtime functions that load their result from the first of the cells in their argument: the registers of the cells,
+#: and of the result. Without F, the cells of the second one are its second argument.
 _SUMS = {
     "block_sum": ((mask("a1"), mask("a0")),),
     "block_sum_float": ((mask("a0"), mask("fa0")), (mask("a1"), mask("a0"))),
