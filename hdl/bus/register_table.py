@@ -6,7 +6,7 @@ import enum
 from dataclasses import dataclass
 
 from ..config import FaultCause, SmConfig
-from ..layouts.counters import COUNTER_BITS, TOTAL, counter_names
+from ..layouts.counters import COUNTER_BITS, built_counters
 
 __all__ = ["ADDRESS_BITS", "COUNTERS_OFFSET", "IDENTITY", "MAP_VERSION", "Access", "Register", "constants",
            "register_table"]
@@ -99,7 +99,7 @@ def register_table(config: SmConfig) -> tuple[Register, ...]:
     counters = [
         Register(f"{name}_{half}", COUNTERS_OFFSET + 8 * number + 4 * upper, high if upper else 32, Access.READ,
                  "bits 47 to 32, captured when any low half was last read" if upper else f"counter {name}, low half")
-        for number, name in enumerate(counter_names()) if config.research_counters or name == TOTAL
+        for name, number in built_counters(research=config.research_counters).items()
         for upper, half in enumerate(("low", "high"))
     ]
     return (*fixed, *counters)

@@ -11,8 +11,8 @@ from ..described import DescribedEnum
 if TYPE_CHECKING:
     from amaranth.lib import data
 
-__all__ = ["COUNTERS", "COUNTER_BITS", "REASON_BITS", "TOTAL", "Counter", "StallReason", "counter_names",
-           "counter_places", "counters_layout"]
+__all__ = ["COUNTERS", "COUNTER_BITS", "REASON_BITS", "TOTAL", "Counter", "StallReason", "built_counters",
+           "counter_names", "counter_places", "counters_layout"]
 
 COUNTER_BITS = 48
 
@@ -118,6 +118,12 @@ _check_numbers()
 def counter_names() -> list[str]:
     """The counters' names in the same order: ``cycles``, ``stalls_load``, ..."""
     return [f"{counter.name}_{reason.name.lower()}" if reason else counter.name for counter, reason in counter_places()]
+
+
+def built_counters(*, research: bool) -> dict[str, int]:
+    """Name -> index of the counters that a machine has: with ``research`` counters all of them, otherwise the first."""
+    return {name: index for index, name in enumerate(counter_names()) if research or name == TOTAL}
+
 
 
 def counters_layout() -> data.StructLayout:

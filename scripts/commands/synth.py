@@ -133,6 +133,9 @@ def synth(
         return show_price(targets, options, table.only, table.output, files.json_file, target)
     asked = machine_of(machine)
     config = chip_of(asked, scheme)
+    needs = UNITS[unit].needs
+    if not table.price and needs and not getattr(config, needs):
+        raise UsageError(f"--unit {unit}: this machine does not have it ({needs}={getattr(config, needs)})")
     log_path = None if files.log is None else require_writable(files.log, "--log", ".log", ".txt")
     refuse_inputs(target, {"--config": machine.config_file}, [("--log", log_path)] if log_path else [])
     work = Work(unit, config, files.json_file, target, log_path, _asked(asked, config) | as_json(targets[0]),
@@ -149,9 +152,11 @@ def _check_options(ctx: typer.Context, unit: str | None, figures: FigureOptions,
     if figures.breakdown:
         wrong, what = (*_OF_ROUTING, "area", "compare"), "a unit that is placed and routed, not for --breakdown"
     elif figures.area:
-        wrong, what = (*_OF_ROUTING, "depth"), "a unit that is placed and routed, not for --area"
+        wrong, what = _OF_ROUTING, "a unit that is placed and routed, not for --area"
     else:
-        wrong, what = ("depth",), "--breakdown"
+        wrong, what = (), ""
+    if not figures.breakdown and given(ctx, ("depth",)):
+        raise UsageError("--depth is for --breakdown")
     rules = [(_ONE_UNIT, "one unit, not for --price")] if price else [(("only", "output"), "--price")]
     for names, reason in [*rules, (wrong, what)]:
         if option := given(ctx, names):

@@ -182,7 +182,7 @@ def _without_fpu(launch: Launch, config: SmConfig) -> str | None:
     if found is None:
         return None
     soft = launch.compiling is not None and launch.compiling.soft_float
-    advice = "--soft-float cannot replace it" if soft else "compile it with --soft-float, or use integers"
+    advice = "--soft-float cannot replace it" if soft else "compile its C with --soft-float, or use integers"
     return f"{launch.name}: this machine has no FPU (fpu=false), and the program has {found}: {advice}"
 
 

@@ -281,7 +281,7 @@ def test_assembly_with_float_registers(tmp_path, name, text, reason):
 def test_the_refusal_names_the_option(tmp_path):
     source = tmp_path / "half.c"
     source.write_text("volatile float x = 1; int main(void) { x = x * 0.5f; return 0; }\n")
-    with pytest.raises(ImageError, match=r"compile it with --soft-float, or use integers$"):
+    with pytest.raises(ImageError, match=r"compile its C with --soft-float, or use integers$"):
         prepare_source(source, config=WITHOUT_FPU)
     prepare_source(source, config=WITHOUT_FPU, compiling=SOFT)
     source.write_text('int main(void) { __asm__(".word 0x00000053"); return 0; }\n')

@@ -16,7 +16,7 @@ from metronome.hdl.bus.register_table import (
     register_table,
 )
 from metronome.hdl.config import FaultCause, SmConfig
-from metronome.hdl.layouts.counters import COUNTER_BITS, counter_names
+from metronome.hdl.layouts.counters import COUNTER_BITS, built_counters
 from metronome.hdl.verilog import TOP
 
 __all__ = ["companion_files", "constraint_files"]
@@ -67,7 +67,7 @@ def _line_testbench(config: SmConfig, ports: Sequence[FlatPort]) -> str:
     straps = [name for name in ("policy", "fetch_policy") if name in widths]
     connections = "".join(f",\n    .{name}({name}[{widths[name] - 1}:0])" for name in straps)
     shown = []
-    for index, name in enumerate(counter_names()):
+    for name, index in built_counters(research=config.research_counters).items():
         shown.append(f"      counter_index = {index}; #1 $display(\"{name} %0d\", counter_value);")
     declarations = (f"  reg [{widths['counter_index'] - 1}:0] counter_index = 0;\n"
                     f"  wire [{COUNTER_BITS - 1}:0] counter_value;\n")
@@ -81,7 +81,7 @@ def _bus_testbench(config: SmConfig, bus: str, ports: Sequence[FlatPort]) -> str
     widths = _widths(ports)
     offsets = {its.name: f"10'h{its.offset:03x}" for its in register_table(config)}
     shown = [f"      show_counter(10'h{COUNTERS_OFFSET + 8 * index:03x}, \"{name}\");"
-             for index, name in enumerate(counter_names())]
+             for name, index in built_counters(research=config.research_counters).items()]
     own = ({"DATA_BITS": widths["m_axi_wdata"], "ID_BITS": widths["m_axi_awid"]} if bus == "axi" else
            {"DATA_BITS": widths["m_wb_dat_w"], "ADDRESS_BITS": widths["m_wb_adr"]})
     return _filled(f"testbench_{bus}", **own) + _filled("testbench_host", COUNTERS="\n".join(shown), **offsets)
@@ -94,7 +94,7 @@ def _driver(config: SmConfig, head: str) -> dict[str, str]:
     registers += [f"#define METRONOME_COUNTER_{half}(counter) ({COUNTERS_OFFSET + place:#05x}u + 8u * (counter))"
                   for half, place in (("LOW", 0), ("HIGH", 4))]
     causes = [f"    METRONOME_CAUSE_{cause.name} = {int(cause)}," for cause in FaultCause]
-    counters = [f"    METRONOME_{name.upper()}," for name in counter_names()]
+    counters = [f"    METRONOME_{name.upper()}," for name in built_counters(research=config.research_counters)]
     return {
         f"{TOP}.h": _filled(
             "driver_h", HEAD=head, REGISTERS="\n".join(registers), CAUSES="\n".join(causes).rstrip(","),

@@ -10,7 +10,7 @@ from typing import Any
 from metronome.hdl.bus.flat import FlatPort
 from metronome.hdl.bus.register_table import register_table
 from metronome.hdl.config import FaultCause, SmConfig
-from metronome.hdl.layouts.counters import COUNTER_BITS, TOTAL, counter_names, counter_places
+from metronome.hdl.layouts.counters import COUNTER_BITS, built_counters, counter_names, counter_places
 from metronome.hdl.layouts.probe import ASSERTIONS
 from metronome.hdl.verilog import BUSES, TOP
 
@@ -96,7 +96,7 @@ def document(
         "ports": rows,
         "counters": [
             {**row, "port": port if port in names else None} for port, row in counters.items()
-            if config.research_counters or row["name"] == TOTAL
+            if row["name"] in built_counters(research=config.research_counters)
         ],
         "registers": [dataclasses.asdict(row) for row in register_table(config)] if bus != "line" else [],
         "fault_causes": [

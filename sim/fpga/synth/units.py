@@ -55,10 +55,14 @@ _OPEN_PORTS = frozenset({
 
 @dataclasses.dataclass(frozen=True)
 class UnitEntry:
-    """A unit by name: its description, and a function that makes its component for a configuration."""
+    """A unit by name: its description, and a function that makes its component for a configuration.
+
+    ``needs`` is a field of the configuration; where it is 0 or False, the machine does not have the unit.
+    """
 
     about: str
     make: Callable[[SmConfig], wiring.Component]
+    needs: str = ""
 
 
 class _UnitPair(Component):
@@ -185,7 +189,7 @@ UNITS: dict[str, UnitEntry] = {
     "select_loop": UnitEntry("the front end with the issue stage: the loop of readiness and selection", _select_loop),
     "scheduler": UnitEntry("the warp policy", Scheduler),
     "warps": UnitEntry("fetch pc and pending control flow of every warp", WarpTable),
-    "icache_store": UnitEntry("tags, data and replacement of the I-cache", ICacheStore),
+    "icache_store": UnitEntry("tags, data and replacement of the I-cache", ICacheStore, "icache_bytes"),
     "misses": UnitEntry("the I-cache's MSHRs", MissUnit),
     "decode": UnitEntry("the decoder", _decoder),
     "buffers": UnitEntry("the instruction buffers", InstructionBuffers),
@@ -195,11 +199,11 @@ UNITS: dict[str, UnitEntry] = {
     "alu": UnitEntry("the integer unit, all lanes", AluUnit),
     "mul": UnitEntry("the multiplier, all lanes", MulUnit),
     "div": UnitEntry("the divider, all lanes", DivUnit),
-    "float": UnitEntry("floating-point arithmetic that rounds (FMA, FCVT, FDIV), all lanes", FloatUnit),
-    "fma": UnitEntry("the multiply-add alone, all lanes", lambda config: _OneFloatUnit(config, Unit.FMA)),
+    "float": UnitEntry("floating-point arithmetic that rounds (FMA, FCVT, FDIV), all lanes", FloatUnit, "fpu"),
+    "fma": UnitEntry("the multiply-add alone, all lanes", lambda config: _OneFloatUnit(config, Unit.FMA), "fpu"),
     "divider": UnitEntry("floating-point division and square root alone, all lanes", lambda config: (
-        _OneFloatUnit(config, Unit.FDIV))),
-    "fmisc": UnitEntry("floating-point comparisons, signs, classes and moves, all lanes", FmiscUnit),
+        _OneFloatUnit(config, Unit.FDIV)), "fpu"),
+    "fmisc": UnitEntry("floating-point comparisons, signs, classes and moves, all lanes", FmiscUnit, "fpu"),
     "control": UnitEntry("branches, CSRs, masks, barriers", ControlUnit),
     "lsu": UnitEntry("the load/store unit with its local memory", Lsu),
     "channels": UnitEntry("free channels before the data cache, even if the configuration has none", lambda config: (

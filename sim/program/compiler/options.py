@@ -72,7 +72,7 @@ def refused_flag(flags: Sequence[str], simt: bool, soft_float: bool = False) -> 
     for flag in words:
         for pattern, reason in _REFUSED:
             if pattern.fullmatch(flag) and not (flag.startswith("-fsanitize=") and traps) and flag not in own:
-                return f"{flag}: {reason}"
+                return f"{flag}: {_NO_FLOATS if soft_float and reason is _OTHER_CALLS else reason}"
         if flag in _FRAME_POINTER and simt:
             return f"{flag}: {_NO_FRAME_POINTER}"
         if flag in WITH_VALUE and next(words, None) is None:

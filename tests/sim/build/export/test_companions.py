@@ -72,6 +72,21 @@ def files(bus, clock_mhz=None):
     return export_files(TINY.for_chip(), None, preset="TINY", bus=bus, verilog=ports, clock_mhz=clock_mhz)
 
 
+@pytest.mark.parametrize("bus", BUSES)
+def test_without_research_counters_testbench_and_header_know_the_total_only(bus):
+    def ports(config, bus):
+        return FlatVerilog("module metronome_sm;\nendmodule\n", flat_top(config, bus).ports)
+
+    config = replace(TINY.for_chip(), research_counters=False)
+    made = export_files(config, None, preset="TINY", bus=bus, verilog=ports)
+    texts = [made[name].decode() for name in ("metronome_sm_tb.v", "metronome_sm.h") if name in made]
+    assert len(texts) == (1 if bus == "line" else 2)
+    for text in texts:
+        words = set(re.findall(r'"(\w+)(?: %0d)?"|^    METRONOME_(\w+),$', text, re.MULTILINE))
+        named = [name for name in counter_names() if {(name, ""), ("", name.upper())} & words]
+        assert named == ["total_cycles"]
+
+
 def printing(folder, lines=40):
     launch = prepared(folder, PRINTS.replace("LINES", str(lines)), TINY)
     image = folder / "prints.hex"
