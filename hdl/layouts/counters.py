@@ -125,7 +125,6 @@ def built_counters(*, research: bool) -> dict[str, int]:
     return {name: index for index, name in enumerate(counter_names()) if research or name == TOTAL}
 
 
-
 def counters_layout() -> data.StructLayout:
     """The registers of :data:`COUNTERS`; those by reason are indexed by :class:`StallReason`."""
     # Imported late: users that only read counters do not load the hardware language, and start 0.15 s earlier.

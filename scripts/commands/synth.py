@@ -148,17 +148,15 @@ def synth(
 
 def _check_options(ctx: typer.Context, unit: str | None, figures: FigureOptions, *, price: bool) -> None:
     """Refuse options that belong to another mode of the command and would have no effect here."""
-    wrong: tuple[str, ...]
-    if figures.breakdown:
-        wrong, what = (*_OF_ROUTING, "area", "compare"), "a unit that is placed and routed, not for --breakdown"
-    elif figures.area:
-        wrong, what = _OF_ROUTING, "a unit that is placed and routed, not for --area"
-    else:
-        wrong, what = (), ""
-    if not figures.breakdown and given(ctx, ("depth",)):
-        raise UsageError("--depth is for --breakdown")
+    rules: list[tuple[tuple[str, ...], str]]
     rules = [(_ONE_UNIT, "one unit, not for --price")] if price else [(("only", "output"), "--price")]
-    for names, reason in [*rules, (wrong, what)]:
+    placed = "a unit that is placed and routed"
+    if figures.breakdown:
+        rules.append(((*_OF_ROUTING, "area", "compare"), f"{placed}, not for --breakdown"))
+    else:
+        rules.append((("depth",), "--breakdown"))
+        rules.append((_OF_ROUTING if figures.area else (), f"{placed}, not for --area"))
+    for names, reason in rules:
         if option := given(ctx, names):
             raise UsageError(f"{option} is for {reason}")
     if given(ctx, ("seed",)) and given(ctx, ("seeds",)):

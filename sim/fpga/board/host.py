@@ -13,7 +13,7 @@ from metronome.hdl.board.protocol import FILL_WORDS, PROTOCOL_VERSION, Info, Spa
 from metronome.hdl.board.regions import Region, Regions
 from metronome.hdl.bus.register_table import COUNTERS_OFFSET, IDENTITY, MAP_VERSION, register_table
 from metronome.hdl.config import LINE_BYTES, FaultCause, SmConfig
-from metronome.hdl.layouts.counters import TOTAL, counter_places
+from metronome.hdl.layouts.counters import built_counters, counter_places
 
 from ...machine.golden import Fault
 from ...machine.memory.model import Console
@@ -257,10 +257,9 @@ class Board:
 
     def _counters(self) -> dict[str, Any]:
         """Return the counters in the form that a simulation gives."""
-        found, places = no_counts(), counter_places()
+        found = no_counts()
         # In one request: the high half belongs to the low half read just before it.
-        if not self._config.research_counters:
-            places = [place for place in places if place[0].name == TOTAL]
+        places = [counter_places()[index] for index in built_counters(research=self._config.research_counters).values()]
         words = self._link.read(Space.REGISTERS, COUNTERS_OFFSET, 2 * len(places))
         for place, (counter, reason) in enumerate(places):
             value = words[2 * place] | words[2 * place + 1] << 32
