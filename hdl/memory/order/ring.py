@@ -77,7 +77,7 @@ class Ring(Component):
                 claimed + Mux(self.take, most, 0) - Mux(self.leave, most, 0) - Mux(self.cancel, most, 0)
             ),
         ]
-        m.d.sync += self.there.eq(self.push | (count > 1) | ((count == 1) & ~self.pop))
+        m.d.sync += self.there.eq(self.push | ((count != 0) & ~((count == 1) & self.pop)))
         with m.If(self.push):
             m.d.sync += self.tail.eq(self._after(self.tail))
         with m.If(self.pop):
