@@ -11,7 +11,7 @@ from tests.support.builds import on
 from tests.tb.examples.example_runs import EXAMPLES, call, check_memory, counters_of, launched, own_run, write_export
 
 pytestmark = [
-    on("TINY"), pytest.mark.long,
+    on("TINY"), pytest.mark.more,
     pytest.mark.skipif(
         any(importlib.util.find_spec(name) is None for name in ("litex", "migen")),
         reason="needs litex and migen: pip install -e '.[export]'",

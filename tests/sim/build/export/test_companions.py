@@ -276,7 +276,7 @@ def driver_host():
 
 @on("TINY")
 @needs("cc")
-@pytest.mark.long
+@pytest.mark.more
 def test_the_driver_runs_programs(tmp_path):
     host = driver_host()
     launch, image = printing(tmp_path)
@@ -301,7 +301,7 @@ def test_the_driver_runs_programs(tmp_path):
 
 @on("TINY")
 @needs("cc")
-@pytest.mark.long
+@pytest.mark.more
 def test_the_driver_tells_a_fault_and_an_exit_code(tmp_path):
     launch = prepared(tmp_path, "int main(void) { return *(volatile int *)4; }", TINY)
     own = run(TINY, RunRequest(launch=launch, policy="lrr", latency=1))
@@ -318,7 +318,7 @@ def test_the_driver_tells_a_fault_and_an_exit_code(tmp_path):
 
 @needs_package("fusesoc")
 @on("TINY")
-@pytest.mark.long
+@pytest.mark.more
 @pytest.mark.parametrize("target", ["icarus", "verilator", "lint"])
 def test_fusesoc_builds_and_runs_the_core(target, tmp_path):
     export = write_export(tmp_path / "export", "axi")
