@@ -78,6 +78,21 @@ class SmConfig:
     )
     coordination: Coordination = setting(Coordination.SWAS, "the scheme: swas, baseline or vortex")
     prediction: Prediction = setting(Prediction.BTFN, "where fetch continues after a branch")
+    return_stack: int = setting(
+        4, "of a warp with prediction=private that are remembered: 0, or a power of two up to 16",
+        unit="return addresses",
+    )
+    jump_targets: int = setting(
+        2, "of other indirect jumps of a warp with prediction=private: 0, or a power of two up to 16", unit="targets",
+    )
+    branch_runs: int = setting(
+        4,
+        "of a warp with prediction=private whose runs of equal outcomes are counted: 0, or a power of two from 2 to 16",
+        unit="branches",
+    )
+    two_bit: int = setting(
+        0, "of a warp with prediction=private, each of two bits: 0, or a power of two up to 64", unit="counters",
+    )
 
     # Front end (design.md section 3).
     fetch_latency: int = setting(
@@ -183,6 +198,7 @@ class SmConfig:
         checks.require_locality(
             base=self.locality_base, throttle=self.locality_throttle, victim_tags=self.victim_tags,
         )
+        checks.require_prediction({name: getattr(self, name) for name in checks.PREDICTORS})
         require(self.fetch_latency == 3, "fetch_latency", "3", self.fetch_latency)
         require(self.line_bytes == LINE_BYTES, "line_bytes", str(LINE_BYTES), self.line_bytes)
         require(is_power_of_two(self.icache_ways), "icache_ways", "a power of two", self.icache_ways)
@@ -246,6 +262,16 @@ class SmConfig:
     def buffer_depth(self) -> int:
         """Instruction-buffer slots per warp: d = t_F + 1 (Crouzet 2024, section IV-B1)."""
         return self.fetch_latency + 1
+
+    @property
+    def follows(self) -> bool:
+        """Whether decode follows jumps and branches that are predicted taken."""
+        return self.prediction is not Prediction.NOT_TAKEN
+
+    @property
+    def learns(self) -> bool:
+        """Whether a warp's predictions depend on what it has executed."""
+        return self.prediction is Prediction.PRIVATE
 
     @property
     def operand_register(self) -> bool:

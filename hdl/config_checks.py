@@ -5,8 +5,9 @@ from __future__ import annotations
 import enum
 from collections.abc import Mapping, Sequence
 
-__all__ = ["LATENCIES", "MOST_SLOTS", "is_power_of_two", "kind_of", "rate_of_each", "require", "require_channels",
-           "require_latencies", "require_locality", "require_policies", "warps_of_a_group"]
+__all__ = ["LATENCIES", "MOST_SLOTS", "PREDICTORS", "is_power_of_two", "kind_of", "rate_of_each", "require",
+           "require_channels", "require_latencies", "require_locality", "require_policies", "require_prediction",
+           "warps_of_a_group"]
 
 #: The least and the most cycles of each latency.
 LATENCIES = {
@@ -14,6 +15,9 @@ LATENCIES = {
     "latency_simt": (1, 1), "latency_mul": (2, 8), "latency_div": (34, 40), "latency_fma": (4, 8),
     "latency_fcvt": (5, 8), "latency_fdiv": (16, 40), "latency_fmisc": (2, 8),
 }
+
+#: The least (besides 0) and the most entries of each predictor of a warp.
+PREDICTORS = {"return_stack": (1, 16), "jump_targets": (1, 16), "branch_runs": (2, 16), "two_bit": (1, 64)}
 
 #: The longest frame of variable_rate.
 MOST_SLOTS = 256
@@ -47,6 +51,13 @@ def require_latencies(latencies: Mapping[str, int]) -> None:
         if most - least < 2:
             allowed = " or ".join(map(str, range(least, most + 1)))
         require(least <= latencies[name] <= most, name, allowed, latencies[name])
+
+
+def require_prediction(entries: Mapping[str, int]) -> None:
+    """Require each of :data:`PREDICTORS` to have a size that can be built, even if the prediction uses none."""
+    for name, (least, most) in PREDICTORS.items():
+        fits = is_power_of_two(entries[name]) and least <= entries[name] <= most
+        require(entries[name] == 0 or fits, name, f"0 or a power of two from {least} to {most}", entries[name])
 
 
 def warps_of_a_group(warps: int, group_warps: int) -> int:

@@ -41,12 +41,14 @@ class Coordination(enum.StrEnum):
 
 
 class Prediction(enum.StrEnum):
-    """Static branch prediction of the front end (design.md section 3)."""
+    """Branch prediction of the front end (design.md section 3)."""
 
     #: Fetch continues at pc + 4 (Crouzet 2024).
     NOT_TAKEN = "not_taken"
     #: Backward taken, forward not taken: a backward branch, and every ``jal``, redirects the fetch at decode.
     BTFN = "btfn"
+    #: As btfn, corrected by what the warp itself has executed since it started: no warp's prediction depends on another.
+    PRIVATE = "private"
 
 
 class Channels(enum.StrEnum):

@@ -9,6 +9,7 @@ from ..isa.ops import FLOAT_UNITS, BranchOp, SystemOp, Unit
 from ..layouts.counters import COUNTER_BITS, counter_places
 from ..layouts.events import control_event_layout
 from ..layouts.execute import fault_layout, operands_layout, order_layout
+from ..layouts.prediction import is_link, with_high_bits
 from ..layouts.signatures import flow_signature
 from ..lib.component import Component
 from ..lib.onehot import highest_one, one_hot, select
@@ -101,6 +102,8 @@ class ControlUnit(Component):
                     with m.Case(*FLOAT_UNITS):
                         self._round(m)
         self._resolve(m, simt)
+        if config.learns:
+            m.d.sync += self.flow.outcome.valid.eq(self._is(Unit.BRANCH) & ~self.fault_valid)
         count = sum((x.mask[i] for i in range(config.threads)), Const(0, 1))
         retired = Signal(range(config.threads + 1))
         m.d.comb += [
@@ -165,6 +168,9 @@ class ControlUnit(Component):
             self._differs(Cat(x.rs1[i][bit] for i in range(config.threads))) for bit in range(32)
         ).any()
         decides = x.mask if config.check_divergent_branch else leader
+        elsewhere: Value = Const(0, 1)
+        if config.learns:
+            elsewhere = target[2:] != with_high_bits(x.prediction.target, x.entry.pc)[2:]
         m.d.comb += [
             taken.eq((self._lanes.taken & decides).any()),
             target.eq((Mux(is_jalr, self._rs1, x.entry.pc) + decoded.imm) & Const(0xFFFF_FFFE, 32)),
@@ -184,7 +190,22 @@ class ControlUnit(Component):
                 self.fault.address.eq(target),
             ]
         with m.Else():
-            m.d.comb += self._redirect.eq(taken ^ decoded.predicted)
+            m.d.comb += self._redirect.eq((taken ^ decoded.predicted) | (is_jalr & elsewhere))
+        if config.learns:
+            self._tell_predictors(m, taken, target)
+
+    def _tell_predictors(self, m: Module, taken: Signal, target: Signal) -> None:
+        """Give the front end the outcome of the branch or jump."""
+        x, outcome, word = self.x, self.flow.outcome, self.x.entry.instruction
+        links, reads_link = is_link(word[7:12]), is_link(word[15:20])
+        conditional, indirect = (word[:7] == 0b1100011), (word[:7] == 0b1100111)
+        m.d.sync += [
+            outcome.warp.eq(x.warp), outcome.pc.eq(x.entry.pc), outcome.taken.eq(taken), outcome.target.eq(target),
+            outcome.conditional.eq(conditional), outcome.indirect.eq(indirect), outcome.backward.eq(word[31]),
+            outcome.pushes.eq(links & ~conditional),
+            outcome.pops.eq(indirect & reads_link & ~(links & (word[7:12] == word[15:20]))),
+            outcome.wrong.eq(self._redirect), outcome.run.eq(x.prediction.run), outcome.way.eq(x.prediction.way),
+        ]
 
     def _differs(self, bits: Value) -> Value:
         """Whether two active lanes differ in ``bits``, which has one bit per lane."""

@@ -5,10 +5,11 @@ from collections.abc import Callable
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 from amaranth.lib.memory import Memory
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Member, Out
 
 from ..config import Coordination, SmConfig
 from ..layouts.decoded import BufferEntry, IssueInfo
+from ..layouts.prediction import prediction_layout
 from ..lib.component import Component
 from ..lib.onehot import encode, select
 from .signatures import arrival_signature, slot_bits
@@ -31,7 +32,9 @@ class InstructionBuffers(Component):
         self._config = config
         self._replaces = config.coordination is Coordination.SWAS
         every = (1 << config.warps) - 1
+        learning: dict[str, Member] = {"prediction": Out(prediction_layout())} if config.learns else {}
         super().__init__({
+            **learning,  # in t+1: of ``entry``
             # Masks and arrays have one element per warp. The type stubs have no `init` for a port.
             "head_info": Out(data.ArrayLayout(IssueInfo, config.warps)),  # the head of each ring
             "following_info": Out(data.ArrayLayout(IssueInfo, config.warps)),  # the entry behind it
@@ -90,6 +93,15 @@ class InstructionBuffers(Component):
             read.addr.eq(popped),
             self.entry.eq(read.data),
         ]
+        if config.learns:
+            m.submodules.predictions = predictions = Memory(
+                shape=prediction_layout(), depth=config.warps * depth, init=[],
+            )
+            told, said = predictions.write_port(), predictions.read_port(domain="comb")
+            m.d.comb += [
+                told.addr.eq(write.addr), told.data.eq(self.fill.prediction), told.en.eq(fills),
+                said.addr.eq(popped), self.prediction.eq(said.data),
+            ]
         overflows = Signal(config.warps)
         for w in range(config.warps):
             filling = Signal(depth, name=f"filling_{w}")

@@ -44,7 +44,7 @@ class Decoder(Component):
     """
 
     def __init__(self, *, prediction: Prediction = Prediction.NOT_TAKEN, ordered: bool = False, fpu: bool = True):
-        self._follows = prediction is Prediction.BTFN
+        self._follows = prediction is not Prediction.NOT_TAKEN
         self._ordered = ordered
         self._fpu, self._rows = fpu, instructions(fpu)
         super().__init__({

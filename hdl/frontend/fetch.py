@@ -3,11 +3,12 @@
 from itertools import pairwise
 
 from amaranth.hdl import Array, Const, Module, Mux, Signal
-from amaranth.lib import data
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ..config import LINE_NUMBER_BITS, LINE_OFFSET_BITS, SmConfig
 from ..layouts.memory import memory_port_signature
+from ..layouts.prediction import outcome_layout
 from ..lib.component import Component
 from ..lib.onehot import one_hot
 from ..lib.stacks import in_stacks
@@ -15,6 +16,7 @@ from .decode import Decoder, jump_offset
 from .icache_store import ICacheStore
 from .line_store import LineStore
 from .misses import MissUnit
+from .prediction.predictors import Predictors
 from .signatures import arrival_signature, choice_signature, lookup_signature, slot_bits, turn_signature
 
 __all__ = ["FetchPipeline", "stage_layout"]
@@ -40,7 +42,14 @@ class FetchPipeline(Component):
     def __init__(self, config: SmConfig) -> None:
         self._config = config
         counts = data.ArrayLayout(range(config.fetch_latency + 1), config.warps)
+        learning: dict[str, wiring.Member] = {}
+        if config.learns:
+            learning = {
+                "start": In(config.warps),  # warps that start: their predictions begin anew
+                "outcome": In(outcome_layout(config)),  # of a jump or branch, in the cycle of its redirect
+            }
         super().__init__({
+            **learning,
             # Masks have one bit per warp.
             #: In t: the warp that fetches; whether this cycle's lookup misses comes late.
             "request": In(choice_signature(config)),
@@ -57,8 +66,8 @@ class FetchPipeline(Component):
             "miss": Out(1),  # in t+1: a lookup misses, and is not squashed in this cycle
             "miss_warp": Out(config.warp_bits),  # in t+1: the warp of this fetch
             "done": Out(arrival_signature(config)),  # in t+3: the fetch that comes out
-            #: In t+3: the jump that the decoder follows (only with ``Prediction.BTFN``): the fetches of its warp after
-            #: it, those requested in t+1 to t+3, are squashed.
+            #: In t+3: the jump that the decoder follows (not with ``Prediction.NOT_TAKEN``): the fetches of its warp
+            #: after it, those requested in t+1 to t+3, are squashed.
             "turn": Out(turn_signature(config)),
             "in_flight": Out(counts),  # fetches of each warp in t+1 to t+3
             "kept_in_flight": Out(counts),  # those fetches that were not squashed before this cycle
@@ -80,10 +89,13 @@ class FetchPipeline(Component):
         squash = Signal(self._config.warps, name="any_squash")
         lookup, last, scattered = self._stages(m, store, squash)
         self._lookup(m, lookup, store, misses, squash)
-        follows = last.valid & ~last.squashed & decoder.decoded.predicted
+        predicted, target = decoder.decoded.predicted, last.pc + jump_offset(store.instruction)
+        if self._config.learns:
+            predicted, target = self._predict(m, last, decoder, store.instruction, target)
+        follows = last.valid & ~last.squashed & predicted
         m.d.comb += [
             self.turn.warps.eq(Mux(follows, one_hot(last.warp, self._config.warps) & ~self.squash, 0)),
-            self.turn.target.eq(last.pc + jump_offset(store.instruction)),
+            self.turn.target.eq(target),
             squash.eq(self.squash | self.turn.warps),
         ]
         m.d.comb += [
@@ -95,10 +107,29 @@ class FetchPipeline(Component):
             self.done.warp.eq(last.warp),
             self.done.slot.eq(last.slot),
             self.done.entry.decoded.eq(decoder.decoded),
+            self.done.entry.decoded.predicted.eq(predicted),
             self.done.entry.instruction.eq(store.instruction),
             self.done.entry.pc.eq(last.pc),
         ]
         return m
+
+    def _predict(self, m: Module, last: data.View, decoder: Decoder, word: Value,
+                 direct: Value) -> tuple[Value, Value]:
+        """Whether the instruction in decode is predicted to be taken, and where it goes then."""
+        m.submodules.predictors = predictors = Predictors(self._config)
+        m.d.comb += [
+            predictors.start.eq(self.start),
+            predictors.restore.eq(self.squash),
+            predictors.valid.eq(last.valid & ~last.squashed & ~Array(self.squash)[last.warp]),
+            predictors.warp.eq(last.warp),
+            predictors.pc.eq(last.pc),
+            predictors.instruction.eq(Mux(decoder.fetch_error, 0, word)),
+            predictors.usual.eq(decoder.decoded.predicted),
+            predictors.direct.eq(direct),
+            predictors.outcome.eq(self.outcome),
+            self.done.prediction.eq(predictors.prediction),
+        ]
+        return predictors.predicted, predictors.target
 
     def _stages(self, m: Module, store: ICacheStore | LineStore, squash: Signal) -> tuple[data.View, data.View, Signal]:
         """The stages after the request; returns the one in lookup (t+1) and the one in decode (t+3).

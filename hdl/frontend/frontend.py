@@ -128,6 +128,12 @@ class FrontEnd(Component):
             buffers.flush.eq(warps.redirected),
             fetch.lines.eq(warps.lines),
         ]
+        if self._config.learns:
+            m.d.comb += [
+                fetch.start.eq(self.flow.activation.warps),
+                fetch.outcome.eq(self.flow.outcome),
+                self.selection.prediction.eq(buffers.prediction),
+            ]
 
     def _issue(self, m: Module, scheme: Component, fetch: FetchPipeline, warps: WarpTable,
                buffers: InstructionBuffers) -> None:

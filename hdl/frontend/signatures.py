@@ -7,6 +7,7 @@ from amaranth.lib.wiring import Member, Out
 
 from ..config import LINE_NUMBER_BITS, SmConfig
 from ..layouts.decoded import BufferEntry
+from ..layouts.prediction import prediction_layout
 
 __all__ = ["arrival_signature", "choice_signature", "lookup_signature", "refill_signature", "slot_bits",
            "turn_signature"]
@@ -50,7 +51,9 @@ def turn_signature(config: SmConfig) -> wiring.Signature:
 
 def arrival_signature(config: SmConfig) -> wiring.Signature:
     """The fetch that leaves the pipeline in this cycle, for the buffers."""
+    learning: dict[str, Member] = {"prediction": Out(prediction_layout())} if config.learns else {}
     return wiring.Signature({
+        **learning,  # of ``entry``
         "valid": Out(1),  # a fetch comes out; it can be popped in the next cycle
         "squashed": Out(1),  # it missed or was squashed: a NOP in ``swas``, else dropped
         "warp": Out(config.warp_bits),  # the warp of the fetch

@@ -173,6 +173,7 @@ class IssueStage(Component):
             operands.selected.eq(issued),
             operands.selected_warp.eq(self.selection.warp),
             operands.entry.eq(self.selection.entry),
+            *([operands.prediction.eq(self.selection.prediction)] if self._config.learns else []),
             operands.masks.eq(self.flow.masks),
             self.next_warp.eq(operands.next_warp),
             self.operands.eq(x),

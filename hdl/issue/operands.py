@@ -2,12 +2,13 @@
 
 from amaranth.hdl import Array, Module, Mux, Signal
 from amaranth.lib import data
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Member, Out
 
 from ..config import SmConfig
 from ..layouts.decoded import BufferEntry
 from ..layouts.events import write_event_layout
 from ..layouts.execute import operands_layout
+from ..layouts.prediction import prediction_layout
 from ..lib.component import Component
 from .regfile import RegisterFile
 
@@ -24,10 +25,12 @@ class OperandStage(Component):
 
     def __init__(self, config: SmConfig) -> None:
         self._config = config
+        learning: dict[str, Member] = {"prediction": In(prediction_layout())} if config.learns else {}
         super().__init__({
             "selected": In(1),  # an instruction, not a NOP, is selected in this cycle (t)
             "selected_warp": In(config.warp_bits),  # the warp of this instruction
             "entry": In(BufferEntry),  # the instruction; in R (t+1), from the buffers
+            **learning,  # likewise
             "reading_warp": Out(config.warp_bits),  # the warp in R; unchanged if R is empty
             "next_warp": Out(config.warp_bits),  # the warp of the instruction that is in X in the next cycle, if any is
             "masks": In(data.ArrayLayout(config.threads, config.warps)),  # every warp's thread mask; read in R
@@ -64,6 +67,8 @@ class OperandStage(Component):
                 read.mask.eq(Array(self.masks[w] for w in range(config.warps))[self.reading_warp]),
                 read.entry.eq(self.entry),
             ]
+            if config.learns:
+                m.d.sync += read.prediction.eq(self.prediction)
         x = Signal(operands_layout(config))
         if config.operand_register:
             sources = self._forwarded(m, registers)
@@ -71,6 +76,8 @@ class OperandStage(Component):
             with m.If(read.valid):
                 m.d.sync += [x.warp.eq(read.warp), x.mask.eq(read.mask), x.entry.eq(read.entry)]
                 m.d.sync += [x[name].eq(value) for name, value in sources.items()]
+                if config.learns:
+                    m.d.sync += x.prediction.eq(read.prediction)
         else:
             m.d.comb += [
                 x.eq(read), x.rs1.eq(registers.rs1), x.rs2.eq(registers.rs2), x.rs3.eq(registers.rs3),

@@ -6,6 +6,7 @@ from amaranth.lib import data
 
 from ..config import SmConfig
 from .decoded import BufferEntry
+from .prediction import prediction_layout
 
 __all__ = ["fault_layout", "lsu_request_layout", "operands_layout", "order_layout", "writeback_layout"]
 
@@ -65,6 +66,7 @@ def operands_layout(config: SmConfig) -> data.StructLayout:
         "warp": config.warp_bits,
         "mask": config.threads,
         "entry": BufferEntry,
+        **({"prediction": prediction_layout()} if config.learns else {}),
         "rs1": lanes,
         "rs2": lanes,
         "rs3": lanes,

@@ -8,13 +8,16 @@ from amaranth.lib.wiring import In, Member, Out
 from ..config import Coordination, SmConfig
 from .control import activation_layout, change_layout, resolution_layout
 from .decoded import BufferEntry, IssueInfo
+from .prediction import outcome_layout, prediction_layout
 
 __all__ = ["ahead_signature", "flow_signature", "selection_signature"]
 
 
 def selection_signature(config: SmConfig) -> wiring.Signature:
     """Selecting an instruction in cycle t, seen from the front end. Masks and arrays have one element per warp."""
+    learning: dict[str, Member] = {"prediction": Out(prediction_layout())} if config.learns else {}
     return wiring.Signature({
+        **learning,  # in t+1: of ``entry``
         "heads": Out(data.ArrayLayout(IssueInfo, config.warps)),  # in t: the head of each buffer
         #: In t, from the issue stage: the heads that may be selected; undefined for a NOP or an empty buffer.
         "ready": In(config.warps),
@@ -63,6 +66,8 @@ def flow_signature(config: SmConfig) -> wiring.Signature:
         "activation": Out(activation_layout(config)),  # combinational: warps that start; active from the next cycle on
         "invalidate": Out(1),  # a fence.i is in stage X: the I-cache is emptied
     }
+    if config.learns:
+        members["outcome"] = Out(outcome_layout(config))  # registers, in the cycle after X: of a branch or jump
     if config.policy_csr:
         #: Registers: a parameter of the policies that has changed, or 0; selections see it from the next cycle on.
         members["change"] = Out(change_layout())

@@ -68,7 +68,9 @@ def configured(config: SmConfig, request: RunRequest, *, ring: int, supplied: bo
         "channels": config.channel_depth if config.channels is Channels.FREE else 0,
         "ordered": config.channel_depth if config.ordered else 0,
         "list_bit": 1 << config.lsu_tag_bits - 1 if config.ordered else 0,
-        "lookup_latency": config.lookup_latency,
+        "lookup_latency": config.lookup_latency, "learns": config.learns,
+        "return_stack": config.return_stack, "jump_targets": config.jump_targets, "branch_runs": config.branch_runs,
+        "two_bit": config.two_bit,
         **data_cache(config),
         **_locality(config),
     }

@@ -9,7 +9,7 @@ import struct
 
 import numpy as np
 
-from metronome.hdl.config import LINE_BYTES, Prediction, SmConfig
+from metronome.hdl.config import LINE_BYTES, SmConfig
 from metronome.hdl.isa.csrs import FLOAT_CSRS, ORDER_CSRS
 from metronome.hdl.isa.ops import FLOAT_UNITS, STORE_BIT, BranchOp, SystemOp, Unit
 from metronome.hdl.isa.table import ImmFormat, Instruction, RegFile, instructions
@@ -21,6 +21,8 @@ __all__ = ["CodeTable"]
 
 #: The lowest bit of each operand's register number in a word.
 _OPERANDS = {"rd": 7, "rs1": 15, "rs2": 20, "rs3": 27}
+#: Registers for return addresses: ra and t0.
+_LINKS = (1, 5)
 #: CSRs whose value depends on when they are read: the performance counters, low and high halves.
 _VOLATILE = range(0xB00, 0xBA0)
 
@@ -57,7 +59,7 @@ class CodeTable:
     """
 
     def __init__(self, config: SmConfig) -> None:
-        self._follows = config.prediction is Prediction.BTFN
+        self._follows, self._learns = config.follows, config.learns
         self._stacks = config.interleaved_stacks
         self._ordered = config.ordered
         self._rows = instructions(config.fpu)
@@ -84,8 +86,9 @@ class CodeTable:
         return place
 
     def jumps(self, word: int) -> bool:
-        """Whether ``word`` is a jump that the front end follows at decode."""
-        return bool(self.decode(word)[CODE.names.index("predicted")])  # type: ignore[union-attr]
+        """Whether ``word`` is a jump or branch that the front end may follow at decode."""
+        row = dict(zip(CODE.names or (), self.decode(word), strict=True))
+        return bool(row["predicted"] or (self._learns and (row["conditional"] or row["indirect"])))
 
     def decode(self, word: int | None) -> tuple[int, ...]:
         """Return the row of CODE for ``word``; None stands for a failed fetch."""
@@ -112,6 +115,7 @@ class CodeTable:
             uses |= _bit(register)
         jal = row.op is BranchOp.JAL
         followed = self._follows and (jal or (row.imm is ImmFormat.B and bool(word >> 31)))
+        indirect, links = row.op is BranchOp.JALR, (word >> 7 & 31) in _LINKS
         csr = word >> 20 if row.imm is ImmFormat.CSR else None
         waits = self._ordered and csr in ORDER_CSRS
         return {
@@ -124,7 +128,13 @@ class CodeTable:
                 or (waits and row.mnemonic == "csrrwi" and bool(word >> 15 & 1))
             ),
             "takes_slot": int(row.unit in FLOAT_UNITS or (row.unit is not Unit.LSU and registers["rd"] != NONE)),
-            "predicted": int(followed), "offset": _jump_offset(word, row),
+            "predicted": int(followed), "conditional": int(row.imm is ImmFormat.B), "indirect": int(indirect),
+            # The convention of the manual (unprivileged, "Unconditional Jumps") for a stack of return addresses.
+            "pushes": int(links and (jal or indirect)),
+            "pops": int(
+                indirect and (word >> 15 & 31) in _LINKS and not (links and word >> 7 & 31 == word >> 15 & 31)
+            ),
+            "offset": _jump_offset(word, row),
             "size": 1 << (row.op.value & 3) if row.unit is Unit.LSU else 0,
             "volatile": int(csr in _VOLATILE),
         }

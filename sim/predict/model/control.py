@@ -9,8 +9,9 @@ from metronome.hdl.isa.csrs import Csr
 from metronome.hdl.isa.ops import SimtOp, SystemOp, Unit
 
 from ...machine.events import NONE
-from . import order
+from . import order, private
 from .compiled import inlined
+from .steps import place
 
 __all__ = ["execute", "reset", "spawn", "tick"]
 
@@ -58,14 +59,17 @@ def execute(m):
     waits = 0
     redirects = 0
     if code.unit == BRANCH:
-        redirects = step.taken ^ code.predicted
+        # Without fetches, the predictions are those of btfn.
+        predicted, target = (code.predicted, step.next) if config.supplied else (issue.predicted_x, issue.target_x)
+        redirects = step.taken != predicted or (step.taken and target != step.next)
         control.jumps = step.taken
+        private.settle(m, w, code, issue.pc_x, step.taken, step.next, redirects)
     elif code.unit == SIMT:
         if code.op == BAR:
             waits = _arrive(config, control, w, step.a, step.b)
         elif code.op == WSPAWN:
             waits = 1
-        redirects = step.taken or step.after == 0
+        redirects = (step.taken and not (config.learns == 3 and issue.predicted_x and issue.target_x == step.next)) or step.after == 0
         control.jumps = step.taken
     elif code.unit == SYSTEM and code.op == FENCE_I:
         front.invalidate = control.jumps = redirects = 1
@@ -75,13 +79,6 @@ def execute(m):
     elif code.control:
         control.next_resolves = not waits
         control.next_resolved_warp, control.next_redirects, control.next_target = w, redirects, step.next
-
-
-@inlined
-def place(m, w, number):
-    """Return the index of a warp's instruction in ``steps``."""
-    ring = m.config[0].ring
-    return m.first[w] + (number & ring if ring else number)
 
 
 @inlined

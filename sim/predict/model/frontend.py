@@ -1,10 +1,10 @@
 """The front end of ``swas``: one selection both issues and fetches; squashed fetches become NOPs (design.md 3)."""
 
 from ...machine.events import DEPTH, NONE, Reason
-from . import choices, icache, policies, scoreboard
+from . import choices, icache, policies, private, scoreboard
 from .compiled import inlined
-from .control import place
 from .policies import begin, change, pick, remember
+from .steps import place
 
 __all__ = ["reset", "select", "tick"]
 
@@ -65,7 +65,9 @@ def select(m, cycle):
         if config.supplied:
             front.selected_pc = m.steps[place(m, chosen, issue.position[chosen])].pc
         else:
-            front.selected_pc = front.at[chosen, front.head[chosen]]
+            slot = front.head[chosen]
+            front.selected_pc = front.at[chosen, slot]
+            front.selected_predicted, front.selected_target = front.predicted[chosen, slot], front.target[chosen, slot]
 
 
 @inlined
@@ -108,15 +110,19 @@ def tick(m, cycle, offered, accepted):
     icache.tick(m, NONE if squashed_miss else lookup, redirected, turned, offered, accepted)
     _advance_pcs(m, lookup, following, redirected, turned, turn_target)
     _buffers(m, redirected)
+    if redirected != NONE:
+        private.restore(m, redirected)
     _shift(m, redirected, turned, w, fetch_pc)
 
 
 @inlined
 def decode(m, redirected):
-    """Return the warp whose jump decode follows (btfn), and the target; a fetch squashed in this cycle is ignored."""
+    """Return the warp whose jump decode follows, and the target; a fetch squashed in this cycle is ignored."""
     front = m.front[0]
-    if front.valid3 and not front.squashed3 and front.warp3 != redirected and m.code[front.code3].predicted:
-        return front.warp3, front.pc3 + m.code[front.code3].offset & 0xFFFF_FFFC
+    if front.valid3 and not front.squashed3 and front.warp3 != redirected:
+        private.follow(m, front.warp3, m.code[front.code3], front.pc3)
+        if front.predicted3:
+            return front.warp3, front.target3
     return NONE, 0
 
 
@@ -133,6 +139,7 @@ def _advance_pcs(m, lookup, following, redirected, turned, turn_target):
         for w in range(config.warps):
             if control.activates >> w & 1:
                 front.pc[w] = control.activation_pc & 0xFFFF_FFFC
+                private.reset(m, w)
 
 
 @inlined
@@ -159,6 +166,7 @@ def _buffers(m, redirected):
         front.filled[w, slot] = 1
         front.code[w, slot] = front.code3
         front.at[w, slot] = front.pc3
+        front.predicted[w, slot], front.target[w, slot] = front.predicted3, front.target3
     w = front.selected
     if w != NONE:
         front.filled[w, front.head[w]] = 0

@@ -9,6 +9,7 @@ from ...machine.events import NONE
 from . import control, frontend, icache, lsu, observer, order, policies, port, races, scoreboard
 from .compiled import inlined, outer
 from .records import RING, SLOTS, Answer, Request
+from .steps import place
 
 __all__ = ["CHOOSE", "FINISHED", "FULL", "RACE", "SERVE", "STEP", "STORED", "VOLATILE", "advance", "reset"]
 
@@ -114,7 +115,7 @@ def _cycle(m, cycle, start_pc):
         if flow.halted:
             lsu.cancel(config, unit, w_x, m.code[code_x].store)
         else:
-            step_x = control.place(m, w_x, issue.step_x)
+            step_x = place(m, w_x, issue.step_x)
     slot = NONE
     if issues:
         slot = scoreboard.claim(m, cycle)
@@ -144,7 +145,7 @@ def _cycle(m, cycle, start_pc):
 def _sees_the_same(m, w):
     """Whether the load or store that ``w`` issues reads from the same stores as in the golden model's order."""
     front, issue = m.front[0], m.issue[0]
-    number = control.place(m, w, issue.position[w])
+    number = place(m, w, issue.position[w])
     step = m.steps[number]
     if not step.shared:
         return True
@@ -194,7 +195,7 @@ def _begin_event(m, cycle, at, written):
     event.executed_pc = issue.pc_x
     if event.executed != NONE:
         event.executed_word = m.code[issue.code_x].word
-        event.executed_mask = m.steps[control.place(m, issue.warp_x, issue.step_x)].mask
+        event.executed_mask = m.steps[place(m, issue.warp_x, issue.step_x)].mask
     event.written = written[0] != NONE
     event.written_warp, event.written_register, event.written_last = written
     event.stall, event.lost, event.change = observer.stall(m), m.lsu[0].lost, flow.change

@@ -15,7 +15,7 @@ from .observer import COUNTED
 
 __all__ = [
     "AHEAD", "BURST", "CHANNEL", "CHOSEN", "CODE", "CONFIG", "CONTROL", "FRAME", "FRONT", "ISSUE", "ISSUED",
-    "LINE_WORDS", "LIST_WORDS", "LOADS", "LSU", "OBSERVER", "PORT", "QUEUE", "RING", "SLOTS", "STEP", "VICTIMS",
+    "LINE_WORDS", "LIST_WORDS", "LOADS", "LSU", "OBSERVER", "PORT", "QUEUE", "RING", "SLOTS", "STEP", "TARGETS", "VICTIMS",
     "Answer", "Decisions", "Machine", "Request",
 ]
 
@@ -38,6 +38,8 @@ AHEAD, BURST, LIST_WORDS = 16, 8, 8
 FRAME = 256
 #: Victim tags of a warp.
 VICTIMS = 64
+#: Entries of each predictor of a warp; two-bit counters of a warp.
+TARGETS, COUNTERS = 16, 64
 
 
 def _fields(names: str = "", **arrays: int | tuple[int, ...]) -> np.dtype:
@@ -60,13 +62,17 @@ CONFIG = _fields(
     " dcache dcache_sets dcache_bits dcache_ways line_requests store_buffer load_parts user_line local local_bytes"
     " channels ordered list_bit lookup_latency"
     " stacks stacks_end stack_block stack_words source_bit kind_bit ring supplied events group_warps frame"
-    " victim_tags locality_base locality_throttle locality_most locality_steps reads to_execute",
+    " victim_tags locality_base locality_throttle locality_most locality_steps reads to_execute"
+    " learns return_stack jump_targets branch_runs two_bit",
     latency=16, owner=FRAME,
 )
 
 #: A decoded word. ``uses``: a bit for each register that must not be pending, the destination's included;
 #: ``register``: the destination or NONE. ``written``: the program stores there.
-CODE = _fields("unit op word uses register control fence drain store takes_slot predicted offset size volatile written")
+CODE = _fields(
+    "unit op word uses register control fence drain store takes_slot predicted conditional indirect pushes"
+    " pops offset size volatile written"
+)
 
 #: An executed instruction of a warp. ``next``: the pc after it. ``lanes``: the number of lanes that execute it;
 #: ``after``: the number active after it (0: the warp has ended). ``taken``: the next pc is not pc + 4. ``fault``: a
@@ -84,6 +90,8 @@ STEP = np.dtype([
 FRONT = _fields(
     # The fetch pipeline by stage: requested in the last cycle (in lookup), one later, two later (in decode).
     "valid1 squashed1 warp1 slot1 pc1 valid2 squashed2 warp2 slot2 pc2 code2 valid3 squashed3 warp3 slot3 pc3 code3"
+    # Whether the jump or branch in decode is predicted taken, and its target.
+    " predicted3 target3"
     # Misses: memory's answer in the last cycle, the warp that asks for an MSHR, the offer to memory.
     " answered answered_code refill_line missed_before missing_warp missing_line chosen_warp chosen_line locked"
     " sent_last used_place hit_place looked_up stamp stale"
@@ -101,9 +109,14 @@ FRONT = _fields(
     # Sets of warps: with unresolved control flow; with an outstanding miss; of the latter, those without an MSHR.
     " unresolved suspended unasked"
     # This cycle, for the later units and for observers.
-    " eligible selected selected_nop selected_code selected_pc missed miss turned refilled refilled_line invalidate",
+    " eligible selected selected_nop selected_code selected_pc selected_predicted selected_target missed miss turned refilled refilled_line invalidate",
     pc=WARPS,
     head=WARPS, nop=(WARPS, DEPTH), filled=(WARPS, DEPTH), code=(WARPS, DEPTH), at=(WARPS, DEPTH),
+    predicted=(WARPS, DEPTH), target=(WARPS, DEPTH),
+    # The predictors of each warp (private.py); what is kept twice begins with 2.
+    stack=(2, WARPS, TARGETS), stacked=(2, WARPS), decoded=WARPS, stack_top=(2, WARPS), jump_target=(WARPS, TARGETS),
+    run_tag=(WARPS, TARGETS), run_next=(WARPS, TARGETS), run_length=(WARPS, TARGETS, 2),
+    run_taken=(2, WARPS, TARGETS), run_count=(2, WARPS, TARGETS), disagrees=(2, WARPS, COUNTERS),
     mshr_line=WARPS, mshr_sent=WARPS, mshr_stale=WARPS,
     score=WARPS, age=WARPS, activated=WARPS, group_last=WARPS, owner=FRAME, held_line=WARPS, held_code=WARPS,
 )
@@ -111,6 +124,7 @@ FRONT = _fields(
 ISSUE = _fields(
     # Stages R, O (only with an operand register) and X: an instruction by warp (NONE), code, pc and its STEP.
     "warp_r code_r pc_r step_r slot_r warp_o code_o pc_o step_o slot_o warp_x code_x pc_x step_x slot_x"
+    " predicted_r target_r predicted_o target_o predicted_x target_x"
     " div_left fdiv_left load_valid load_warp load_register load_last",
     pending=WARPS, by_load=WARPS, under_way=WARPS, position=WARPS,
     # Writeback slots by cycle modulo SLOTS: warp (NONE: free), register (NONE: flags only), whether it is killed.

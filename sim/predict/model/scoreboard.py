@@ -140,16 +140,20 @@ def tick(m, cycle, slot_r):
     if config.to_execute == 3:
         issue.warp_x, issue.code_x, issue.pc_x = issue.warp_o, issue.code_o, issue.pc_o
         issue.step_x, issue.slot_x = issue.step_o, issue.slot_o
+        issue.predicted_x, issue.target_x = issue.predicted_o, issue.target_o
         issue.warp_o, issue.code_o, issue.pc_o = issue.warp_r, issue.code_r, issue.pc_r
         issue.step_o, issue.slot_o = issue.step_r, issue.slot_r
+        issue.predicted_o, issue.target_o = issue.predicted_r, issue.target_r
     else:
         issue.warp_x, issue.code_x, issue.pc_x = issue.warp_r, issue.code_r, issue.pc_r
         issue.step_x, issue.slot_x = issue.step_r, issue.slot_r
+        issue.predicted_x, issue.target_x = issue.predicted_r, issue.target_r
     issue.warp_r = NONE
     if front.selected != NONE and not front.selected_nop:
         w = front.selected
         issue.warp_r, issue.code_r, issue.pc_r = w, front.selected_code, front.selected_pc
         issue.step_r, issue.slot_r = issue.position[w], slot_r
+        issue.predicted_r, issue.target_r = front.selected_predicted, front.selected_target
         issue.position[w] += 1
 
 

@@ -1,0 +1,155 @@
+"""The lengths of runs of equal outcomes of a few branches of each warp."""
+
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import data
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from ...config import SmConfig
+from ...layouts.prediction import outcome_layout
+from ...lib.component import Component
+from .sizes import MOST_RUN, RUN_WAYS, TAG_BITS
+from .words import AheadWords, BehindWords
+
+__all__ = ["BranchRuns"]
+
+_COUNT_BITS = (MOST_RUN + 1).bit_length()
+#: The present run: its outcome, and how long it is; MOST_RUN + 1 stands for longer ones.
+_RUN = data.StructLayout({"taken": 1, "count": _COUNT_BITS})
+#: Of a set: the ways that hold a branch, and the one for the next branch.
+_SET = data.StructLayout({"valid": RUN_WAYS, "next": 1})
+
+
+class BranchRuns(Component):
+    """Predicts that a branch ends a run of equal outcomes when it is as long as the last one (docs/prediction.md).
+
+    A loop that turns n times is a run of n - 1 outcomes, then one of length 1. An entry is made by a wrong prediction.
+    Tags and lengths change only with wrong predictions, so there is one copy. The present run has two: the one behind
+    follows the outcomes, the one ahead the predictions in decode. Reset and start: no entries.
+    """
+
+    def __init__(self, config: SmConfig) -> None:
+        self._config = config
+        self._sets = config.branch_runs // RUN_WAYS
+        super().__init__({
+            "start": In(config.warps),  # warps that start
+            "restore": In(config.warps),  # warps that are redirected
+            "valid": In(1),  # a branch in decode, whose warp is in neither of these
+            "warp": In(config.warp_bits),  # its warp
+            "pc": In(32),  # its pc
+            "usual": In(1),  # its outcome as predicted otherwise
+            "taken": Out(1),  # its predicted outcome; combinational
+            "run": Out(1),  # it has an entry; combinational
+            "way": Out(1),  # in this way; combinational
+            "outcome": In(outcome_layout(config)),  # of an older branch
+        })
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config = self._config
+        m.submodules.sets = sets = BehindWords(config, self._sets * _SET.size)
+        m.submodules.newer = newer = AheadWords(config, config.branch_runs)
+        here, there = self._set(m, "here", self.pc), self._set(m, "there", self.outcome.pc)
+        there_tag = self._tag(self.outcome.pc)
+        settled = data.View(_SET, sets.settled.word_select(there, _SET.size))
+        valid = data.View(_SET, sets.word.word_select(here, _SET.size)).valid
+        outcome = self.outcome
+        learns = outcome.valid & outcome.conditional
+        allocates = Signal()
+        m.d.comb += [
+            allocates.eq(learns & outcome.wrong & ~outcome.run),
+            sets.start.eq(self.start), sets.warp.eq(self.warp), sets.settled_warp.eq(outcome.warp),
+            newer.forget.eq(self.start | self.restore), newer.warp.eq(self.warp),
+            sets.write.eq(allocates),
+        ]
+        changed = Signal(_SET)
+        m.d.comb += [
+            changed.valid.eq(settled.valid | (1 << settled.next)), changed.next.eq(~settled.next),
+            sets.data.eq(Cat(
+                Mux(there == each, changed.as_value(), sets.settled.word_select(each, _SET.size))
+                for each in range(self._sets)
+            )),
+        ]
+        way = Mux(outcome.run, outcome.way, settled.next)
+        at, at_outcome = Cat(self._bits(here), self.warp), Cat(self._bits(there), outcome.warp)
+        behind = Signal(_RUN)
+        later, settled_run = Signal(_RUN), Signal(_RUN)
+        length = Mux(outcome.taken == behind.taken, 0, Mux(behind.count == MOST_RUN + 1, 0, behind.count))
+        writes_ahead = self.valid & self.run
+        entries = Mux(newer.valid, newer.word, 0)
+        hits, runs, lengths, behinds = [], [], [], []
+        for i in range(RUN_WAYS):
+            mine = way == i
+            tag = self._memory(m, f"tags_{i}", TAG_BITS, at, at_outcome, there_tag, allocates & mine)
+            ends = [
+                self._memory(
+                    m, f"lengths_{i}_{taken}", _COUNT_BITS, at, at_outcome, Mux(outcome.run, length, 0),
+                    learns & outcome.wrong & mine & (~outcome.run | (behind.taken == taken)),
+                ) for taken in range(2)
+            ]
+            ahead = self._memory(m, f"ahead_{i}", _RUN.size, at, at, later.as_value(), writes_ahead & (self.way == i))
+            now, old = self._twice(m, f"behind_{i}", at, at_outcome, settled_run.as_value(),
+                                   learns & (outcome.run | outcome.wrong) & mine)
+            place = Cat(Const(i, 1), self._bits(here))
+            runs.append(Mux(entries.bit_select(place, 1), ahead, now))
+            hits.append(valid[i] & (tag == self._tag(self.pc)))
+            lengths.append(Mux(data.View(_RUN, runs[i]).taken, ends[1], ends[0]))
+            behinds.append(old)
+        m.d.comb += [
+            self.run.eq(Cat(hits).any()), self.way.eq(hits[1]),
+            behind.eq(Array(behinds)[way]),
+            newer.write.eq(writes_ahead), newer.data.eq(entries | (1 << Cat(self.way, self._bits(here)))),
+        ]
+        run, known = Signal(_RUN), Signal(_COUNT_BITS)
+        m.d.comb += [run.eq(Mux(hits[1], runs[1], runs[0])), known.eq(Mux(hits[1], lengths[1], lengths[0]))]
+        by_run = Mux(
+            known.any(), run.taken ^ (run.count == known),
+            # Of unknown length: a second outcome against the usual one begins a longer run.
+            Mux(run.count >= 2, run.taken, self.usual),
+        )
+        m.d.comb += self.taken.eq(Mux(self.run, by_run, self.usual))
+        self._count(m, run, self.taken, later)
+        with m.If(outcome.run):
+            self._count(m, behind, outcome.taken, settled_run)
+        with m.Else():
+            m.d.comb += [settled_run.taken.eq(outcome.taken), settled_run.count.eq(1)]
+        return m
+
+    def _set(self, m: Module, name: str, pc: Value) -> Signal:
+        """The set of a branch."""
+        number = Signal(range(self._sets), name=name)
+        m.d.comb += number.eq(pc[2:])
+        return number
+
+    def _bits(self, number: Value) -> Value:
+        return number[:(self._sets - 1).bit_length()]
+
+    def _tag(self, pc: Value) -> Value:
+        low = 2 + (self._sets - 1).bit_length()
+        return pc[low:low + TAG_BITS]
+
+    def _memory(self, m: Module, name: str, bits: int, at: Value, write_at: Value, word: Value, enable: Value) -> Value:
+        """A memory with an entry for each set of each warp; return the one ``at``."""
+        m.submodules[name] = memory = Memory(shape=bits, depth=self._config.warps * self._sets, init=[])
+        write, read = memory.write_port(), memory.read_port(domain="comb")
+        m.d.comb += [read.addr.eq(at), write.addr.eq(write_at), write.data.eq(word), write.en.eq(enable)]
+        return read.data
+
+    def _twice(self, m: Module, name: str, at: Value, at_outcome: Value, word: Value,
+               enable: Value) -> tuple[Value, Value]:
+        """A memory of runs that is also read where it is written; return the entries ``at`` and ``at_outcome``."""
+        m.submodules[name] = memory = Memory(shape=_RUN.size, depth=self._config.warps * self._sets, init=[])
+        write, read, own = memory.write_port(), memory.read_port(domain="comb"), memory.read_port(domain="comb")
+        m.d.comb += [
+            read.addr.eq(at), own.addr.eq(at_outcome), write.addr.eq(at_outcome), write.data.eq(word),
+            write.en.eq(enable),
+        ]
+        return read.data, own.data
+
+    def _count(self, m: Module, run: data.View, taken: Value, after: data.View) -> None:
+        """The run after another outcome."""
+        m.d.comb += after.taken.eq(taken)
+        with m.If(run.taken == taken):
+            m.d.comb += after.count.eq(run.count + (run.count != MOST_RUN + 1))
+        with m.Else():
+            m.d.comb += after.count.eq(1)

@@ -1,0 +1,100 @@
+"""The predictors of all warps, of which each sees its own instructions only (docs/prediction.md)."""
+
+from amaranth.hdl import Const, Module, Mux, Signal, Value
+from amaranth.lib.wiring import In, Out
+
+from ...config import SmConfig
+from ...layouts.prediction import is_link, outcome_layout, prediction_layout, with_high_bits
+from ...lib.component import Component
+from .branch_runs import BranchRuns
+from .jump_targets import JumpTargets
+from .return_stack import ReturnStack
+from .two_bit import TwoBit
+
+__all__ = ["Predictors"]
+
+
+class Predictors(Component):
+    """Predicts the jump or branch in decode; combinational but for the predictors' state.
+
+    A ``jal`` goes where it says. A return takes the last address of its warp's stack; another ``jalr``, or one that
+    finds the stack empty, the last target. A branch follows its runs, else the static prediction, which a counter may
+    invert. Each of these exists if ``config`` has entries for it. Reset and start of a warp: nothing is known.
+    """
+
+    def __init__(self, config: SmConfig) -> None:
+        self._config = config
+        super().__init__({
+            "start": In(config.warps),  # warps that start
+            "restore": In(config.warps),  # warps that are redirected: all their instructions in decode are squashed
+            "valid": In(1),  # an instruction in decode, whose warp is in neither of these
+            "warp": In(config.warp_bits),  # its warp
+            "pc": In(32),  # its pc
+            "instruction": In(32),  # its word; 0 if its fetch has failed
+            "usual": In(1),  # it is a jal, or a branch that is statically predicted taken
+            "direct": In(32),  # the target of a jal or branch
+            "predicted": Out(1),  # it is predicted to be taken
+            "target": Out(32),  # where it goes then
+            "prediction": Out(prediction_layout()),  # what it takes along
+            "outcome": In(outcome_layout(config)),  # of an older instruction
+        })
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config, word = self._config, self.instruction
+        conditional, indirect, links, pops = Signal(), Signal(), Signal(), Signal()
+        m.d.comb += [
+            conditional.eq((word[:7] == 0b1100011) & (word[13:15] != 1)),
+            indirect.eq((word[:7] == 0b1100111) & (word[12:15] == 0)),
+            links.eq(is_link(word[7:12])),
+            pops.eq(indirect & is_link(word[15:20]) & ~(links & (word[7:12] == word[15:20]))),
+        ]
+        available, address = Const(0, 1), Const(0)
+        outcome_popped: Value = Const(0, 1)
+        if config.return_stack:
+            m.submodules.stack = stack = ReturnStack(config)
+            available, address, outcome_popped = pops & stack.available, stack.address, stack.outcome_popped
+            self._connect(m, stack)
+            m.d.comb += [
+                stack.valid.eq(self.valid), stack.pops.eq(pops), stack.restore.eq(self.restore),
+                stack.pushes.eq(links & (indirect | (word[:7] == 0b1101111))),
+            ]
+        known, last = Const(0, 1), Const(0)
+        if config.jump_targets:
+            m.submodules.targets = targets = JumpTargets(config)
+            known, last = targets.known, targets.target
+            self._connect(m, targets)
+            m.d.comb += targets.learns.eq(
+                self.outcome.valid & self.outcome.indirect & self.outcome.wrong & ~outcome_popped
+            )
+        taken: Value = self.usual
+        if config.two_bit:
+            m.submodules.counters = counters = TwoBit(config)
+            taken = self.usual ^ counters.inverts
+            self._connect(m, counters)
+            m.d.comb += [
+                counters.valid.eq(self.valid & conditional), counters.restore.eq(self.restore),
+                counters.differs.eq(self.predicted ^ self.usual),
+            ]
+        if config.branch_runs:
+            m.submodules.runs = runs = BranchRuns(config)
+            self._connect(m, runs)
+            m.d.comb += [
+                runs.valid.eq(self.valid & conditional), runs.restore.eq(self.restore), runs.usual.eq(taken),
+                self.prediction.run.eq(conditional & runs.run), self.prediction.way.eq(runs.way),
+            ]
+            taken = runs.taken
+        m.d.comb += [
+            self.prediction.target.eq(Mux(available, address, last)),
+            self.predicted.eq(
+                Mux(conditional, taken, Mux(indirect, available | known, self.usual)) if config.learns else self.usual
+            ),
+            self.target.eq(Mux(indirect, with_high_bits(self.prediction.target, self.pc), self.direct)),
+        ]
+        return m
+
+    def _connect(self, m: Module, part: Component) -> None:
+        """Connect what all predictors have."""
+        m.d.comb += [
+            part.start.eq(self.start), part.warp.eq(self.warp), part.pc.eq(self.pc), part.outcome.eq(self.outcome),
+        ]
