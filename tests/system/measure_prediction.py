@@ -26,6 +26,7 @@ from metronome.sim.machine.memory.registry import MemoryOptions
 from metronome.sim.program.kernels import kernels, prepare
 from metronome.sim.run.runner import RunRequest, run, run_many
 from tests.sim.machine.golden.iss_programs import RandomProgram
+from tests.system.jump_programs import JumpProgram
 from tests.system.memory_programs import MemoryProgram
 from tests.system.prediction import differences
 from tests.system.rtl_programs import RawProgram

@@ -42,7 +42,7 @@ def spawn(m, cycle, start_pc):
 def execute(m):
     """Execute the instruction in stage X, up to its effects at the end of the cycle."""
     config, front, issue, control = m.config[0], m.front[0], m.issue[0], m.control[0]
-    control.next_resolves = control.retired = control.jumps = control.x_fault = 0
+    control.next_resolves = control.retired = control.jumps = control.x_fault = control.settles = 0
     front.invalidate = 0
     w = issue.warp_x
     if w == NONE:
@@ -63,13 +63,13 @@ def execute(m):
         predicted, target = (code.predicted, step.next) if config.supplied else (issue.predicted_x, issue.target_x)
         redirects = step.taken != predicted or (step.taken and target != step.next)
         control.jumps = step.taken
-        private.settle(m, w, code, issue.pc_x, step.taken, step.next, redirects)
+        control.settles, control.wrong = 1, redirects
     elif code.unit == SIMT:
         if code.op == BAR:
             waits = _arrive(config, control, w, step.a, step.b)
         elif code.op == WSPAWN:
             waits = 1
-        redirects = (step.taken and not (config.learns == 3 and issue.predicted_x and issue.target_x == step.next)) or step.after == 0
+        redirects = step.taken or step.after == 0
         control.jumps = step.taken
     elif code.unit == SYSTEM and code.op == FENCE_I:
         front.invalidate = control.jumps = redirects = 1
@@ -118,6 +118,9 @@ def tick(m):
         control.spawners = 0
     if w != NONE and not control.halted and not control.x_fault:
         code, step = m.code[issue.code_x], m.steps[place(m, w, issue.step_x)]
+        if control.settles:
+            # The front end learns of the outcome in the next cycle.
+            private.settle(m, w, code, issue.pc_x, step.taken, step.next, control.wrong)
         if code.unit == SIMT:
             control.lanes[w] = step.after
             if step.after == 0:

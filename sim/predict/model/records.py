@@ -133,6 +133,8 @@ ISSUE = _fields(
 
 CONTROL = _fields(
     "resolves resolved_warp redirects target released activates activation_pc region"
+    # A branch or jump in stage X: whether its prediction was wrong.
+    " settles wrong"
     " next_resolves next_resolved_warp next_redirects next_target next_released"
     " spawners spawned spawn_targets spawn_pc active waiting halted"
     # The word written to mpolicy one cycle ago, or 0.
