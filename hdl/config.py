@@ -79,7 +79,7 @@ class SmConfig:
     coordination: Coordination = setting(Coordination.SWAS, "the scheme: swas, baseline or vortex")
     prediction: Prediction = setting(Prediction.BTFN, "where fetch continues after a branch")
     return_stack: int = setting(
-        4, "of a warp with prediction=private that are remembered: 0, or a power of two up to 16",
+        2, "of a warp with prediction=private that are remembered: 0, or a power of two up to 16",
         unit="return addresses",
     )
     jump_targets: int = setting(

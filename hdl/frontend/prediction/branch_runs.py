@@ -9,7 +9,7 @@ from ...config import SmConfig
 from ...layouts.prediction import outcome_layout
 from ...lib.component import Component
 from .sizes import MOST_RUN, RUN_WAYS, TAG_BITS
-from .words import AheadWords, BehindWords
+from .words import words_signature
 
 __all__ = ["BranchRuns"]
 
@@ -32,9 +32,7 @@ class BranchRuns(Component):
         self._config = config
         self._sets = config.branch_runs // RUN_WAYS
         super().__init__({
-            "start": In(config.warps),  # warps that start
-            "restore": In(config.warps),  # warps that are redirected
-            "valid": In(1),  # a branch in decode, whose warp is in neither of these
+            "valid": In(1),  # a branch in decode
             "warp": In(config.warp_bits),  # its warp
             "pc": In(32),  # its pc
             "usual": In(1),  # its outcome as predicted otherwise
@@ -42,31 +40,30 @@ class BranchRuns(Component):
             "run": Out(1),  # it has an entry; combinational
             "way": Out(1),  # in this way; combinational
             "outcome": In(outcome_layout(config)),  # of an older branch
+            #: Ahead: the entries whose run ahead is newer. Behind: the entries of each set.
+            "words": Out(words_signature(config.branch_runs, self._sets * _SET.size)),
         })
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         config = self._config
-        m.submodules.sets = sets = BehindWords(config, self._sets * _SET.size)
-        m.submodules.newer = newer = AheadWords(config, config.branch_runs)
+        words = self.words
         here, there = self._set(m, "here", self.pc), self._set(m, "there", self.outcome.pc)
         there_tag = self._tag(self.outcome.pc)
-        settled = data.View(_SET, sets.settled.word_select(there, _SET.size))
-        valid = data.View(_SET, sets.word.word_select(here, _SET.size)).valid
+        settled = data.View(_SET, words.settled.word_select(there, _SET.size))
+        valid = data.View(_SET, words.behind.word_select(here, _SET.size)).valid
         outcome = self.outcome
         learns = outcome.valid & outcome.conditional
         allocates = Signal()
         m.d.comb += [
             allocates.eq(learns & outcome.wrong & ~outcome.run),
-            sets.start.eq(self.start), sets.warp.eq(self.warp), sets.settled_warp.eq(outcome.warp),
-            newer.forget.eq(self.start | self.restore), newer.warp.eq(self.warp),
-            sets.write.eq(allocates),
+            words.settled_changes.eq(allocates),
         ]
         changed = Signal(_SET)
         m.d.comb += [
             changed.valid.eq(settled.valid | (1 << settled.next)), changed.next.eq(~settled.next),
-            sets.data.eq(Cat(
-                Mux(there == each, changed.as_value(), sets.settled.word_select(each, _SET.size))
+            words.settled_next.eq(Cat(
+                Mux(allocates & (there == each), changed.as_value(), words.settled.word_select(each, _SET.size))
                 for each in range(self._sets)
             )),
         ]
@@ -76,7 +73,7 @@ class BranchRuns(Component):
         later, settled_run = Signal(_RUN), Signal(_RUN)
         length = Mux(outcome.taken == behind.taken, 0, Mux(behind.count == MOST_RUN + 1, 0, behind.count))
         writes_ahead = self.valid & self.run
-        entries = Mux(newer.valid, newer.word, 0)
+        entries = Mux(words.newer, words.ahead, 0)
         hits, runs, lengths, behinds = [], [], [], []
         for i in range(RUN_WAYS):
             mine = way == i
@@ -98,7 +95,8 @@ class BranchRuns(Component):
         m.d.comb += [
             self.run.eq(Cat(hits).any()), self.way.eq(hits[1]),
             behind.eq(Array(behinds)[way]),
-            newer.write.eq(writes_ahead), newer.data.eq(entries | (1 << Cat(self.way, self._bits(here)))),
+            words.ahead_changes.eq(writes_ahead),
+            words.ahead_next.eq(entries | Mux(writes_ahead, 1 << Cat(self.way, self._bits(here)), 0)),
         ]
         run, known = Signal(_RUN), Signal(_COUNT_BITS)
         m.d.comb += [run.eq(Mux(hits[1], runs[1], runs[0])), known.eq(Mux(hits[1], lengths[1], lengths[0]))]

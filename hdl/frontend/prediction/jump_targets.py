@@ -1,13 +1,13 @@
 """The last targets of the indirect jumps of each warp."""
 
-from amaranth.hdl import Cat, Module, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ...config import SmConfig
 from ...layouts.prediction import NEAR_BITS, near, outcome_layout
 from ...lib.component import Component
-from .words import BehindWords
+from .words import words_signature
 
 __all__ = ["JumpTargets"]
 
@@ -21,28 +21,28 @@ class JumpTargets(Component):
     def __init__(self, config: SmConfig) -> None:
         self._config = config
         super().__init__({
-            "start": In(config.warps),  # warps that start
             "warp": In(config.warp_bits),  # the warp of an instruction in decode
             "pc": In(32),  # its pc
             "known": Out(1),  # there is a target for it; combinational
             "target": Out(NEAR_BITS),  # the target; combinational
             "outcome": In(outcome_layout(config)),  # of an older instruction
             "learns": In(1),  # ``outcome`` is of a jump whose target is to be kept
+            "words": Out(words_signature(0, config.jump_targets)),  # the entries that hold a target
         })
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         config, entries = self._config, self._config.jump_targets
-        m.submodules.known_words = words = BehindWords(config, entries)
+        words = self.words
         m.submodules.targets = targets = Memory(shape=NEAR_BITS, depth=config.warps * entries, init=[])
         write, read = targets.write_port(), targets.read_port(domain="comb")
         here, there = self._entry(m, self.pc), self._entry(m, self.outcome.pc)
         bits = (entries - 1).bit_length()
         m.d.comb += [
-            words.start.eq(self.start), words.warp.eq(self.warp), words.settled_warp.eq(self.outcome.warp),
-            words.write.eq(self.learns), words.data.eq(words.settled | (1 << there)),
+            words.settled_changes.eq(self.learns),
+            words.settled_next.eq(words.settled | Mux(self.learns, 1 << there, 0)),
             read.addr.eq(Cat(here[:bits], self.warp)), self.target.eq(read.data),
-            self.known.eq(words.word.bit_select(here, 1)),
+            self.known.eq(words.behind.bit_select(here, 1)),
             write.addr.eq(Cat(there[:bits], self.outcome.warp)), write.data.eq(near(self.outcome.target)),
             write.en.eq(self.learns),
         ]

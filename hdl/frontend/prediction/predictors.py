@@ -1,6 +1,6 @@
 """The predictors of all warps, of which each sees its own instructions only (docs/prediction.md)."""
 
-from amaranth.hdl import Const, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 
 from ...config import SmConfig
@@ -10,6 +10,7 @@ from .branch_runs import BranchRuns
 from .jump_targets import JumpTargets
 from .return_stack import ReturnStack
 from .two_bit import TwoBit
+from .words import Words
 
 __all__ = ["Predictors"]
 
@@ -41,6 +42,7 @@ class Predictors(Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
+        self._parts: list[Component] = []
         config, word = self._config, self.instruction
         conditional, indirect, links, pops = Signal(), Signal(), Signal(), Signal()
         m.d.comb += [
@@ -56,7 +58,7 @@ class Predictors(Component):
             available, address, outcome_popped = pops & stack.available, stack.address, stack.outcome_popped
             self._connect(m, stack)
             m.d.comb += [
-                stack.valid.eq(self.valid), stack.pops.eq(pops), stack.restore.eq(self.restore),
+                stack.valid.eq(self.valid), stack.pops.eq(pops),
                 stack.pushes.eq(links & (indirect | (word[:7] == 0b1101111))),
             ]
         known, last = Const(0, 1), Const(0)
@@ -73,17 +75,18 @@ class Predictors(Component):
             taken = self.usual ^ counters.inverts
             self._connect(m, counters)
             m.d.comb += [
-                counters.valid.eq(self.valid & conditional), counters.restore.eq(self.restore),
+                counters.valid.eq(self.valid & conditional),
                 counters.differs.eq(self.predicted ^ self.usual),
             ]
         if config.branch_runs:
             m.submodules.runs = runs = BranchRuns(config)
             self._connect(m, runs)
             m.d.comb += [
-                runs.valid.eq(self.valid & conditional), runs.restore.eq(self.restore), runs.usual.eq(taken),
+                runs.valid.eq(self.valid & conditional), runs.usual.eq(taken),
                 self.prediction.run.eq(conditional & runs.run), self.prediction.way.eq(runs.way),
             ]
             taken = runs.taken
+        self._share(m)
         m.d.comb += [
             self.prediction.target.eq(Mux(available, address, last)),
             self.predicted.eq(
@@ -95,6 +98,27 @@ class Predictors(Component):
 
     def _connect(self, m: Module, part: Component) -> None:
         """Connect what all predictors have."""
+        self._parts.append(part)
+        m.d.comb += [part.warp.eq(self.warp), part.pc.eq(self.pc), part.outcome.eq(self.outcome)]
+
+    def _share(self, m: Module) -> None:
+        """Keep the words of all predictors in one, side by side."""
+        sides = [part.words for part in self._parts]
+        if not sides:
+            return
+        m.submodules.words = words = Words(
+            self._config, *(sum(len(getattr(side, name)) for side in sides) for name in ("ahead", "behind")),
+        )
+        share = words.share
         m.d.comb += [
-            part.start.eq(self.start), part.warp.eq(self.warp), part.pc.eq(self.pc), part.outcome.eq(self.outcome),
+            words.start.eq(self.start), words.restore.eq(self.restore), words.warp.eq(self.warp),
+            words.settled_warp.eq(self.outcome.warp),
+            Cat(side.ahead for side in sides).eq(share.ahead),
+            Cat(side.behind for side in sides).eq(share.behind),
+            Cat(side.settled for side in sides).eq(share.settled),
+            share.ahead_next.eq(Cat(side.ahead_next for side in sides)),
+            share.settled_next.eq(Cat(side.settled_next for side in sides)),
+            share.ahead_changes.eq(Cat(side.ahead_changes for side in sides).any()),
+            share.settled_changes.eq(Cat(side.settled_changes for side in sides).any()),
+            *(side.newer.eq(share.newer) for side in sides),
         ]

@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 from ...config import SmConfig
 from ...layouts.prediction import NEAR_BITS, near, outcome_layout
 from ...lib.component import Component
-from .words import AheadWords, BehindWords
+from .words import words_signature
 
 __all__ = ["ReturnStack"]
 
@@ -22,11 +22,11 @@ class ReturnStack(Component):
     """
 
     def __init__(self, config: SmConfig) -> None:
-        self._config = config
+        self._config, depth = config, config.return_stack
+        self._place = data.StructLayout({"count": range(depth + 1), "top": range(depth)})
+        self._ahead = data.StructLayout({"place": self._place, "written": depth})
         super().__init__({
-            "start": In(config.warps),  # warps that start
-            "restore": In(config.warps),  # warps that are redirected
-            "valid": In(1),  # an instruction in decode, whose warp is in neither of these
+            "valid": In(1),  # an instruction in decode
             "warp": In(config.warp_bits),  # its warp
             "pc": In(32),  # its pc
             "pushes": In(1),  # it pushes its return address
@@ -35,45 +35,37 @@ class ReturnStack(Component):
             "address": Out(NEAR_BITS),  # its last address; combinational
             "outcome": In(outcome_layout(config)),  # of an older instruction
             "outcome_popped": Out(1),  # it has popped an address; combinational
+            "words": Out(words_signature(self._ahead.size, self._place.size)),  # the places in the stack
         })
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config, depth = self._config, self._config.return_stack
-        place = data.StructLayout({"count": range(depth + 1), "top": range(depth)})
-        ahead_layout = data.StructLayout({"place": place, "written": depth})
-        m.submodules.ahead_words = ahead_words = AheadWords(config, ahead_layout.size)
-        m.submodules.behind_words = behind_words = BehindWords(config, place.size)
-        word = data.View(ahead_layout, ahead_words.word)
-        now, behind = Signal(ahead_layout), data.View(place, behind_words.settled)
-        with m.If(ahead_words.valid):
-            m.d.comb += now.eq(word)
+        words, outcome = self.words, self.outcome
+        now, later = Signal(self._ahead), Signal(self._ahead)
+        behind, settled = data.View(self._place, words.settled), Signal(self._place)
+        with m.If(words.newer):
+            m.d.comb += now.eq(words.ahead)
         with m.Else():
-            m.d.comb += now.place.eq(behind_words.word)
-        later, settled = Signal(ahead_layout), Signal(place)
+            m.d.comb += now.place.eq(words.behind)
+        self._move(m, now.place, later.place, self.pops, self.pushes)
+        self._move(m, behind, settled, outcome.pops, outcome.pushes)
         m.d.comb += [
-            ahead_words.warp.eq(self.warp), behind_words.warp.eq(self.warp),
-            ahead_words.forget.eq(self.restore | self.start), behind_words.start.eq(self.start),
             self.available.eq(now.place.count.any()),
             later.written.eq(now.written | Mux(self.pushes, 1 << later.place.top, 0)),
-            ahead_words.write.eq(self.valid & (self.pushes | self.pops)), ahead_words.data.eq(later),
-            behind_words.settled_warp.eq(self.outcome.warp),
-            self.outcome_popped.eq(self.outcome.pops & behind.count.any()),
-            behind_words.write.eq(self.outcome.valid & (self.outcome.pushes | self.outcome.pops)),
-            behind_words.data.eq(settled),
+            words.ahead_changes.eq(self.valid & (self.pushes | self.pops)), words.ahead_next.eq(later),
+            self.outcome_popped.eq(outcome.pops & behind.count.any()),
+            words.settled_changes.eq(outcome.valid & (outcome.pushes | outcome.pops)), words.settled_next.eq(settled),
         ]
-        self._move(m, now.place, later.place, self.pops, self.pushes)
-        self._move(m, behind, settled, self.outcome.pops, self.outcome.pushes)
-        ahead, ahead_write = self._addresses(m, "ahead", now.place.top)
-        behind_address, behind_write = self._addresses(m, "behind", now.place.top)
+        ahead, ahead_write = self._calls(m, "ahead", now.place.top)
+        behind_call, behind_write = self._calls(m, "behind", now.place.top)
+        call = Mux(now.written.bit_select(now.place.top, 1), ahead, behind_call)
         m.d.comb += [
-            self.address.eq(Mux(now.written.bit_select(now.place.top, 1), ahead, behind_address)),
-            ahead_write.addr.eq(self._at(self.warp, later.place.top)),
-            ahead_write.data.eq(near(self.pc + 4)),
+            # What is kept is the address of the call.
+            self.address.eq(call + 1),
+            ahead_write.addr.eq(self._at(self.warp, later.place.top)), ahead_write.data.eq(near(self.pc)),
             ahead_write.en.eq(self.valid & self.pushes),
-            behind_write.addr.eq(self._at(self.outcome.warp, settled.top)),
-            behind_write.data.eq(near(self.outcome.pc + 4)),
-            behind_write.en.eq(self.outcome.valid & self.outcome.pushes),
+            behind_write.addr.eq(self._at(outcome.warp, settled.top)), behind_write.data.eq(near(outcome.pc)),
+            behind_write.en.eq(outcome.valid & outcome.pushes),
         ]
         return m
 
@@ -81,10 +73,10 @@ class ReturnStack(Component):
         """The address of a place in the memories."""
         return Cat(top[:(self._config.return_stack - 1).bit_length()], warp)
 
-    def _addresses(self, m: Module, name: str, top: Value) -> tuple[Value, object]:
-        """Return the last address of the warp in decode in one of the memories, and the port that writes it."""
+    def _calls(self, m: Module, name: str, top: Value) -> tuple[Value, object]:
+        """Return the last call of the warp in decode in one of the memories, and the port that writes it."""
         memory = Memory(shape=NEAR_BITS, depth=self._config.warps * self._config.return_stack, init=[])
-        m.submodules[f"{name}_addresses"] = memory
+        m.submodules[f"{name}_calls"] = memory
         write, read = memory.write_port(), memory.read_port(domain="comb")
         m.d.comb += read.addr.eq(self._at(self.warp, top))
         return read.data, write

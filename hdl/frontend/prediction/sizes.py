@@ -7,4 +7,4 @@ MOST_RUN = 62
 #: Entries for runs in a set.
 RUN_WAYS = 2
 #: Bits of a branch's pc in the entry of its runs, above those that select the set.
-TAG_BITS = 10
+TAG_BITS = 8

@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 from ...config import SmConfig
 from ...layouts.prediction import outcome_layout
 from ...lib.component import Component
-from .words import AheadWords, BehindWords
+from .words import words_signature
 
 __all__ = ["TwoBit"]
 
@@ -22,21 +22,20 @@ class TwoBit(Component):
     def __init__(self, config: SmConfig) -> None:
         self._config = config
         super().__init__({
-            "start": In(config.warps),  # warps that start
-            "restore": In(config.warps),  # warps that are redirected
-            "valid": In(1),  # a branch in decode, whose warp is in neither of these
+            "valid": In(1),  # a branch in decode
             "warp": In(config.warp_bits),  # its warp
             "pc": In(32),  # its pc
             "differs": In(1),  # its predicted outcome is not the static one
             "inverts": Out(1),  # the static prediction is inverted; combinational
             "outcome": In(outcome_layout(config)),  # of an older branch
+            #: Ahead: the counters that are newer there. Behind: the counters that are not 0 for want of a branch.
+            "words": Out(words_signature(config.two_bit, config.two_bit)),
         })
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         config, entries = self._config, self._config.two_bit
-        m.submodules.newer = newer = AheadWords(config, entries)
-        m.submodules.used = used = BehindWords(config, entries)
+        words = self.words
         m.submodules.ahead = ahead = Memory(shape=2, depth=config.warps * entries, init=[])
         m.submodules.behind = behind = Memory(shape=2, depth=config.warps * entries, init=[])
         here, there = Signal(range(entries)), Signal(range(entries))
@@ -44,20 +43,18 @@ class TwoBit(Component):
         at, at_outcome = Cat(here[:bits], self.warp), Cat(there[:bits], self.outcome.warp)
         read, write = ahead.read_port(domain="comb"), ahead.write_port()
         below, own, settles = behind.read_port(domain="comb"), behind.read_port(domain="comb"), behind.write_port()
-        present = Mux(newer.valid, newer.word, 0)
+        present = Mux(words.newer, words.ahead, 0)
         now, before = Signal(2), Signal(2)
         learns = self.outcome.valid & self.outcome.conditional
         m.d.comb += [
             here.eq(self.pc[2:]), there.eq(self.outcome.pc[2:]),
-            newer.forget.eq(self.start | self.restore), newer.warp.eq(self.warp), newer.write.eq(self.valid),
-            newer.data.eq(present | (1 << here)),
-            used.start.eq(self.start), used.warp.eq(self.warp), used.settled_warp.eq(self.outcome.warp),
-            used.write.eq(learns), used.data.eq(used.settled | (1 << there)),
+            words.ahead_changes.eq(self.valid), words.ahead_next.eq(present | Mux(self.valid, 1 << here, 0)),
+            words.settled_changes.eq(learns), words.settled_next.eq(words.settled | Mux(learns, 1 << there, 0)),
             read.addr.eq(at), below.addr.eq(at), own.addr.eq(at_outcome),
             now.eq(Mux(
-                present.bit_select(here, 1), read.data, Mux(used.word.bit_select(here, 1), below.data, 0),
+                present.bit_select(here, 1), read.data, Mux(words.behind.bit_select(here, 1), below.data, 0),
             )),
-            before.eq(Mux(used.settled.bit_select(there, 1), own.data, 0)),
+            before.eq(Mux(words.settled.bit_select(there, 1), own.data, 0)),
             self.inverts.eq(now[1]),
             write.addr.eq(at), write.en.eq(self.valid), write.data.eq(_counted(now, self.differs)),
             settles.addr.eq(at_outcome), settles.en.eq(learns),

@@ -1,80 +1,74 @@
-"""Words that a predictor keeps for each warp, in a memory that needs no reset."""
+"""The words that the predictors keep for each warp, in memories that need no reset."""
+
+from __future__ import annotations
 
 from amaranth.hdl import Array, Module, Mux, Signal
+from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ...config import SmConfig
 from ...lib.component import Component
 
-__all__ = ["AheadWords", "BehindWords"]
+__all__ = ["Words", "words_signature"]
 
 
-class BehindWords(Component):
-    """A word for each warp: what follows from the instructions that it has executed. It is 0 when the warp starts.
+def words_signature(ahead: int, behind: int) -> wiring.Signature:
+    """A predictor's share of the words, seen from the predictor: ``ahead`` and ``behind`` are numbers of bits."""
+    return wiring.Signature({
+        "newer": In(1),  # the warp in decode has a word ahead
+        "ahead": In(ahead),  # that word; undefined without one
+        "ahead_next": Out(ahead),  # the word after the instruction in decode; that of now if it changes nothing
+        "ahead_changes": Out(1),  # it changes something
+        "behind": In(behind),  # the word behind of the warp in decode
+        "settled": In(behind),  # the word behind of the warp of the outcome
+        "settled_next": Out(behind),  # that word after the outcome; that of now if it changes nothing
+        "settled_changes": Out(1),  # it changes something
+    })
 
-    One write a cycle; a read in the cycle of a write sees the word before it.
+
+class Words(Component):
+    """Two words for each warp: one behind, which follows outcomes, and one ahead, which follows instructions in decode.
+
+    The word behind is 0 when the warp starts. There is a word ahead from the first change in decode to the next
+    redirect. All reads are combinational, and see the words before this cycle's writes.
     """
 
-    def __init__(self, config: SmConfig, bits: int) -> None:
-        self._config, self._bits = config, bits
+    def __init__(self, config: SmConfig, ahead: int, behind: int) -> None:
+        self._config, self._ahead, self._behind = config, ahead, behind
         super().__init__({
-            "start": In(config.warps),  # warps that start: their words are 0 from the next cycle on
-            "warp": In(config.warp_bits),  # the warp of an instruction in decode
-            "word": Out(bits),  # its word; combinational
-            "settled_warp": In(config.warp_bits),  # the warp of an instruction whose outcome is known
-            "settled": Out(bits),  # its word; combinational
-            "write": In(1),  # set the word of ``settled_warp``
-            "data": In(bits),  # to this
+            "start": In(config.warps),  # warps that start
+            "restore": In(config.warps),  # warps that are redirected
+            "warp": In(config.warp_bits),  # the warp in decode; not in these if its word changes
+            "settled_warp": In(config.warp_bits),  # the warp of the outcome
+            "share": In(words_signature(ahead, behind)),  # what both read and write
         })
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.words = words = Memory(shape=self._bits, depth=self._config.warps, init=[])
-        write = words.write_port()
-        ports = [words.read_port(domain="comb") for _ in range(2)]
-        fresh = Signal(self._config.warps)
-        sides = ((self.warp, self.word), (self.settled_warp, self.settled))
-        for port, (warp, word) in zip(ports, sides, strict=True):
-            m.d.comb += [port.addr.eq(warp), word.eq(Mux(Array(fresh)[warp], 0, port.data))]
-        m.d.comb += [write.addr.eq(self.settled_warp), write.data.eq(self.data), write.en.eq(self.write)]
-        for w in range(self._config.warps):
-            with m.If(self.start[w]):
-                m.d.sync += fresh[w].eq(1)
-            with m.Elif(self.write & (self.settled_warp == w)):
-                m.d.sync += fresh[w].eq(0)
-        return m
-
-
-class AheadWords(Component):
-    """A word for each warp: what follows from the predictions of instructions in decode, since the last redirect.
-
-    One write a cycle; a read in the cycle of a write sees the word before it.
-    """
-
-    def __init__(self, config: SmConfig, bits: int) -> None:
-        self._config, self._bits = config, bits
-        super().__init__({
-            "forget": In(config.warps),  # from the next cycle on, these warps have no word
-            "warp": In(config.warp_bits),  # the warp of an instruction in decode
-            "valid": Out(1),  # it has a word; combinational
-            "word": Out(bits),  # its word; combinational
-            "write": In(1),  # set the word of ``warp``, which is not in ``forget``
-            "data": In(bits),  # to this
-        })
-
-    def elaborate(self, platform: object) -> Module:
-        m = Module()
-        m.submodules.words = words = Memory(shape=self._bits, depth=self._config.warps, init=[])
-        write, read = words.write_port(), words.read_port(domain="comb")
-        valid = Signal(self._config.warps, name="has_word")
+        warps, share = self._config.warps, self.share
+        m.submodules.ahead = ahead = Memory(shape=self._ahead, depth=warps, init=[])
+        m.submodules.behind = behind = Memory(shape=self._behind, depth=warps, init=[])
+        newer, fresh = Signal(warps), Signal(warps)
+        old, before = behind.read_port(domain="comb"), behind.read_port(domain="comb")
+        young, writes, settles = ahead.read_port(domain="comb"), ahead.write_port(), behind.write_port()
         m.d.comb += [
-            read.addr.eq(self.warp), self.word.eq(read.data), self.valid.eq(Array(valid)[self.warp]),
-            write.addr.eq(self.warp), write.data.eq(self.data), write.en.eq(self.write),
+            young.addr.eq(self.warp), old.addr.eq(self.warp), before.addr.eq(self.settled_warp),
+            share.newer.eq(Array(newer)[self.warp]), share.ahead.eq(young.data),
+            share.behind.eq(Mux(Array(fresh)[self.warp], 0, old.data)),
+            share.settled.eq(Mux(Array(fresh)[self.settled_warp], 0, before.data)),
+            writes.addr.eq(self.warp), writes.data.eq(share.ahead_next), writes.en.eq(share.ahead_changes),
+            settles.addr.eq(self.settled_warp), settles.data.eq(share.settled_next),
+            settles.en.eq(share.settled_changes),
         ]
-        for w in range(self._config.warps):
-            with m.If(self.forget[w]):
-                m.d.sync += valid[w].eq(0)
-            with m.Elif(self.write & (self.warp == w)):
-                m.d.sync += valid[w].eq(1)
+        for w in range(warps):
+            with m.If(self.start[w]):
+                m.d.sync += [fresh[w].eq(1), newer[w].eq(0)]
+            with m.Else():
+                with m.If(share.settled_changes & (self.settled_warp == w)):
+                    m.d.sync += fresh[w].eq(0)
+                with m.If(self.restore[w]):
+                    m.d.sync += newer[w].eq(0)
+                with m.Elif(share.ahead_changes & (self.warp == w)):
+                    m.d.sync += newer[w].eq(1)
         return m
