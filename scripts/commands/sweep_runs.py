@@ -58,7 +58,7 @@ class SweepSchemeOptions:
         typer.Option(metavar="POLICIES", help="Fetch policies of baseline and vortex; default: lrr, and fixed."),
     ] = None
     prediction: Annotated[
-        str | None, typer.Option(metavar="NAMES", help="btfn (default), not_taken; with commas.")
+        str | None, typer.Option(metavar="NAMES", help="btfn (default), not_taken, private; with commas.")
     ] = None
 
 

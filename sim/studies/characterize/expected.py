@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from metronome.hdl.config import LINE_BYTES, Prediction, SmConfig
+from metronome.hdl.config import LINE_BYTES, SmConfig
 
 from .bench import Shape
 from .derive import Finding
@@ -73,11 +73,14 @@ def _units(config: SmConfig) -> dict[str, tuple[float, str]]:
 
 def _control(config: SmConfig) -> dict[str, tuple[float, str]]:
     page = "design.md section 3"
-    predicted = config.prediction is Prediction.BTFN
+    predicted = config.follows
     repaired = 1 + config.resolve_latency + _NOPS
     table: dict[str, tuple[float, str]] = {
         name: (_RESOLVED, page) for name in ("branch not taken", "tmc", "split", "join", "pred", "bar")
     }
+    if config.learns:
+        # Most jumps and branches of these programs are predicted right after a few turns: no time is specified.
+        return table | {"jal": (1 + _AT_DECODE, page)}
     return table | {
         "branch forward taken": (repaired, page), "jalr": (repaired, page),
         "branch backward taken": (_RESOLVED + _AT_DECODE if predicted else repaired, page),
@@ -86,25 +89,28 @@ def _control(config: SmConfig) -> dict[str, tuple[float, str]]:
 
 
 def _local(config: SmConfig) -> dict[str, tuple[float, str]]:
-    # From the selection to stage X, c (memory.md): c + 3 is at the writeback port, and read one cycle later.
-    table: dict[str, tuple[float, str]] = {"local load": (config.issue_latency + 3 + 1, "memory.md")}
+    # From the selection to stage X, c (memory.md): c + 3 is at the writeback port, and read one cycle later. Two cycles
+    # to the lookup add one to the time of every local access.
+    more = config.lookup_latency - 1
+    table: dict[str, tuple[float, str]] = {"local load": (config.issue_latency + 3 + more + 1, "memory.md")}
     for stride in word_strides(shape_of(config)):
         words = [lane * stride for lane in range(config.threads)]
         banks = [word % config.threads for word in words]
         distinct = [word % config.threads for word in set(words)]
-        table[f"local load, stride {stride}"] = (max(distinct.count(bank) for bank in banks), "memory.md")
-        table[f"local store, stride {stride}"] = (max(banks.count(bank) for bank in banks), "memory.md")
+        table[f"local load, stride {stride}"] = (max(distinct.count(bank) for bank in banks) + more, "memory.md")
+        table[f"local store, stride {stride}"] = (max(banks.count(bank) for bank in banks) + more, "memory.md")
     return table
 
 
 def _global(config: SmConfig, memory: str, latency: int) -> dict[str, tuple[float, str]]:
     table: dict[str, tuple[float, str]] = {}
+    more = config.lookup_latency - 1
     if memory == "fixed":
         # memory.md: offered in c + 3, answered in r, at the writeback port in r + 2, read one cycle later.
-        table["load miss"] = (config.issue_latency + 3 + latency + 2 + 1, f"memory.md, --latency {latency}")
+        table["load miss"] = (config.issue_latency + 3 + more + latency + 2 + 1, f"memory.md, --latency {latency}")
     if not config.dcache_bytes:
         return table
-    table["load hit"] = (config.issue_latency + 4 + 1, "memory.md")
+    table["load hit"] = (config.issue_latency + 4 + more + 1, "memory.md")
     for stride in byte_strides():
         lines = len({lane * stride // LINE_BYTES for lane in range(config.threads)})
         table[f"load, stride {stride} bytes"] = (lines, "memory.md")

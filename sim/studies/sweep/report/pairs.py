@@ -14,6 +14,7 @@ __all__ = ["PREDICTIONS", "Pairs", "benchmark"]
 PREDICTIONS = {
     "not_taken": "branches predicted not taken, as in the paper",
     "btfn": "backward branches predicted taken, forward ones not (btfn)",
+    "private": "each warp predicted from its own branches and jumps (private)",
 }
 
 

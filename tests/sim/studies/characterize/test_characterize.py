@@ -7,7 +7,7 @@ import pytest
 
 from metronome.hdl.config import MemoryMap, Prediction
 from metronome.hdl.isa.ops import Unit
-from metronome.hdl.presets import MID, TINY
+from metronome.hdl.presets import MID, PIPELINES, TINY
 from metronome.sim.predict import setup
 from metronome.sim.program.assembler import asm
 from metronome.sim.studies.characterize import bench, classes, derive, measure, memory_probes, probes
@@ -49,6 +49,7 @@ def test_each_changed_number_is_found(changes):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("machine", some_long([
+    (replace(TINY, prediction=Prediction.PRIVATE, **PIPELINES["fpga"]), 20),
     (replace(TINY, prediction=Prediction.NOT_TAKEN, dcache_bytes=0), 33), (replace(TINY, warps=1, threads=1), 1),
     (MID, 20), (replace(TINY, dcache_bytes=128, dcache_ways=1), 20),
     (replace(TINY, threads=32, icache_bytes=2048, icache_ways=1, local_bytes=512), 7),
