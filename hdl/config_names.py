@@ -47,7 +47,7 @@ class Prediction(enum.StrEnum):
     NOT_TAKEN = "not_taken"
     #: Backward taken, forward not taken: a backward branch, and every ``jal``, redirects the fetch at decode.
     BTFN = "btfn"
-    #: As btfn, corrected by what the warp itself has executed since it started: no warp's prediction depends on another.
+    #: As btfn, corrected by what the warp itself has executed since its start (prediction.md).
     PRIVATE = "private"
 
 

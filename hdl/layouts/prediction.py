@@ -33,7 +33,7 @@ def prediction_layout() -> data.StructLayout:
 
 
 def outcome_layout(config: SmConfig) -> data.StructLayout:
-    """The outcome of a branch or jump, in the cycle after X. All but ``valid`` and ``warp`` are undefined without it."""
+    """The outcome of a branch or jump, in the cycle after X. Without ``valid`` the rest is undefined."""
     return data.StructLayout({
         "valid": 1,
         "warp": config.warp_bits,

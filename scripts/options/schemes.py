@@ -34,7 +34,8 @@ IssueOption = Annotated[
     typer.Option("--issue", "--policy", metavar="POLICY", help=f"The warp policy: {POLICY_NAMES}; or FILE.py:CLASS."),
 ]
 PredictionOption = Annotated[
-    str | None, typer.Option("--prediction", metavar="NAME", help="btfn (default), not_taken as in Crouzet 2024, or private.")
+    str | None,
+    typer.Option("--prediction", metavar="NAME", help="btfn (default), not_taken as in Crouzet 2024, or private."),
 ]
 
 

@@ -2,11 +2,11 @@
 
 ``python -m tests.system.measure_prediction --preset TINY --preset BASE --each 4 --programs 300``
 
-A configuration is a preset with a branch prediction, with or without data cache, I-cache and interleaved stacks: 16 a
+A configuration is a preset with a branch prediction, with or without data cache, I-cache and interleaved stacks: 24 a
 preset, each a build. On each every kernel runs in both types, ``--each`` times: the policies in turn, and with each the
 memories in turn, so that over all kernels and configurations every pair of the two comes. ``--programs`` is the number
-of random SIMT programs and that of random memory programs. What is compared: every unit in every cycle, every issue,
-all that is counted, memory. The status is 1 if anything differs.
+of random SIMT programs, that of random memory programs, and that of random programs of jumps. What is compared: every
+unit in every cycle, every issue, all that is counted, memory. The status is 1 if anything differs.
 """
 
 import argparse
@@ -55,7 +55,7 @@ class Case:
 
 
 def cases(preset: str, pipeline: str) -> Iterator[Case]:
-    """The 16 of a preset."""
+    """Those of a preset: each prediction, with and without caches and interleaved stacks."""
     choices = itertools.product(Prediction, (True, False), (True, False), (True, False))
     for number, (prediction, dcache, icache, interleaved) in enumerate(choices):
         config = replace(
@@ -124,7 +124,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--preset", action="append", choices=SIZES, help="repeatable; default: TINY")
     parser.add_argument("--pipeline", choices=PIPELINES, default="classic")
     parser.add_argument("--each", type=int, default=len(POLICIES), help="runs of a kernel on a configuration")
-    parser.add_argument("--every", type=int, default=1, help="take every N-th of a preset's 16 configurations")
+    parser.add_argument("--every", type=int, default=1, help="take every N-th of a preset's configurations")
     parser.add_argument("--programs", type=int, default=0, help="random programs of each kind")
     parser.add_argument("--jobs", type=int, default=2)
     given = parser.parse_args(arguments)
@@ -133,7 +133,7 @@ def main(arguments: list[str]) -> int:
     began, runs, all_cycles, wrong = time.monotonic(), 0, 0, []
     with ProcessPoolExecutor(given.jobs, get_context("spawn")) as pool:
         waiting = [pool.submit(compare_kernels, case, given.each) for case in chosen if given.each]
-        for kind in (RandomProgram, MemoryProgram):
+        for kind in (RandomProgram, MemoryProgram, JumpProgram):
             share = [range(at, given.programs, len(chosen)) for at in range(len(chosen))]
             waiting += [pool.submit(compare_programs, case, kind, numbers)
                         for case, numbers in zip(chosen, share, strict=True) if numbers]

@@ -46,7 +46,6 @@ class BranchRuns(Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config = self._config
         words = self.words
         here, there = self._set(m, "here", self.pc), self._set(m, "there", self.outcome.pc)
         there_tag = self._tag(self.outcome.pc)

@@ -29,10 +29,10 @@ def reset(m):
     control.reset(m)
     lsu.reset(m)
     observer.reset(m)
-    for place in range(len(m.icache_line)):
-        m.icache_line[place] = NONE
-    for place in range(len(m.dcache_line)):
-        m.dcache_line[place] = NONE
+    for way in range(len(m.icache_line)):
+        m.icache_line[way] = NONE
+    for way in range(len(m.dcache_line)):
+        m.dcache_line[way] = NONE
     m.observer[0].volatile_at = NONE
 
 

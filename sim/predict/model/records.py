@@ -15,8 +15,8 @@ from .observer import COUNTED
 
 __all__ = [
     "AHEAD", "BURST", "CHANNEL", "CHOSEN", "CODE", "CONFIG", "CONTROL", "FRAME", "FRONT", "ISSUE", "ISSUED",
-    "LINE_WORDS", "LIST_WORDS", "LOADS", "LSU", "OBSERVER", "PORT", "QUEUE", "RING", "SLOTS", "STEP", "TARGETS", "VICTIMS",
-    "Answer", "Decisions", "Machine", "Request",
+    "LINE_WORDS", "LIST_WORDS", "LOADS", "LSU", "OBSERVER", "PORT", "QUEUE", "RING", "SLOTS", "STEP", "TARGETS",
+    "VICTIMS", "Answer", "Decisions", "Machine", "Request",
 ]
 
 LINE_WORDS = 16
@@ -109,7 +109,8 @@ FRONT = _fields(
     # Sets of warps: with unresolved control flow; with an outstanding miss; of the latter, those without an MSHR.
     " unresolved suspended unasked"
     # This cycle, for the later units and for observers.
-    " eligible selected selected_nop selected_code selected_pc selected_predicted selected_target missed miss turned refilled refilled_line invalidate",
+    " eligible selected selected_nop selected_code selected_pc selected_predicted selected_target missed miss turned"
+    " refilled refilled_line invalidate",
     pc=WARPS,
     head=WARPS, nop=(WARPS, DEPTH), filled=(WARPS, DEPTH), code=(WARPS, DEPTH), at=(WARPS, DEPTH),
     predicted=(WARPS, DEPTH), target=(WARPS, DEPTH),

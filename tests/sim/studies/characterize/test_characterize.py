@@ -53,13 +53,13 @@ def test_each_changed_number_is_found(changes):
     (replace(TINY, prediction=Prediction.NOT_TAKEN, dcache_bytes=0), 33), (replace(TINY, warps=1, threads=1), 1),
     (MID, 20), (replace(TINY, dcache_bytes=128, dcache_ways=1), 20),
     (replace(TINY, threads=32, icache_bytes=2048, icache_ways=1, local_bytes=512), 7),
-], 0))
+], 1))
 def test_other_machines(machine):
     config, latency = machine
     rows = rows_of(config, config, latency)
     assert not [row for row in rows if row.differs]
     (miss,) = [row.finding.value for row in rows if row.finding.key == "load miss"]
-    assert miss == latency + 8
+    assert miss == latency + 6 + config.issue_latency + config.lookup_latency - 1
     cached = [row.finding.value for row in rows if row.finding.key in ("load hit", "data cache", "write buffer")]
     assert all(value is None for value in cached) == (config.dcache_bytes == 0)
 
