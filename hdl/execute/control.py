@@ -9,7 +9,7 @@ from ..isa.ops import FLOAT_UNITS, BranchOp, SystemOp, Unit
 from ..layouts.counters import COUNTER_BITS, counter_places
 from ..layouts.events import control_event_layout
 from ..layouts.execute import fault_layout, operands_layout, order_layout
-from ..layouts.prediction import is_link, with_high_bits
+from ..layouts.prediction import JumpKind, is_branch, is_jalr, is_link, jump_kind, pops, with_high_bits
 from ..layouts.signatures import flow_signature
 from ..lib.component import Component
 from ..lib.onehot import highest_one, one_hot, select
@@ -81,7 +81,7 @@ class ControlUnit(Component):
             self.fault.pc.eq(x.entry.pc),
         ]
         self._redirect, self._target = Signal(), Signal(32)
-        self._jumps, self._waits = Signal(), Signal()
+        self._jumps, self._waits, self._jump = Signal(), Signal(), Signal(JumpKind)
         self._value, self._add_lane = Signal(32), Signal()
         simt = self._simt(m)
         csr = self._csr(m)
@@ -191,19 +191,17 @@ class ControlUnit(Component):
             ]
         with m.Else():
             m.d.comb += self._redirect.eq((taken ^ decoded.predicted) | (is_jalr & elsewhere))
+        m.d.comb += self._jump.eq(jump_kind(x.entry.instruction))
         if config.learns:
             self._tell_predictors(m, taken, target)
 
     def _tell_predictors(self, m: Module, taken: Signal, target: Signal) -> None:
         """Give the front end the outcome of the branch or jump."""
         x, outcome, word = self.x, self.flow.outcome, self.x.entry.instruction
-        links, reads_link = is_link(word[7:12]), is_link(word[15:20])
-        conditional, indirect = (word[:7] == 0b1100011), (word[:7] == 0b1100111)
         m.d.sync += [
             outcome.warp.eq(x.warp), outcome.pc.eq(x.entry.pc), outcome.taken.eq(taken), outcome.target.eq(target),
-            outcome.conditional.eq(conditional), outcome.indirect.eq(indirect), outcome.backward.eq(word[31]),
-            outcome.pushes.eq(links & ~conditional),
-            outcome.pops.eq(indirect & reads_link & ~(links & (word[7:12] == word[15:20]))),
+            outcome.conditional.eq(is_branch(word)), outcome.indirect.eq(is_jalr(word)), outcome.backward.eq(word[31]),
+            outcome.pushes.eq(is_link(word[7:12]) & ~is_branch(word)), outcome.pops.eq(pops(word)),
             outcome.wrong.eq(self._redirect), outcome.run.eq(x.prediction.run), outcome.way.eq(x.prediction.way),
         ]
 
@@ -289,6 +287,8 @@ class ControlUnit(Component):
             event.resolution.eq(self.flow.resolution),
             event.activation.eq(self.flow.activation),
             event.taken.eq(self._jumps & ~self.fault_valid),
+            event.jump.eq(Mux(self.fault_valid, 0, self._jump)),
+            event.wrong.eq(self._redirect),
             event.retired.eq(retired),
         ]
         if self._config.policy_csr:

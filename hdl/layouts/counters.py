@@ -90,6 +90,13 @@ COUNTERS = (
             about="cycles in which a warp's next instruction waits for a load, summed over the warps"),
     Counter(name="stalls", csr=0xB0B, by_reason=True,
             about="cycles without an issue, by reason, in the order of the table below"),
+    Counter(name="branches", csr=0xB16, about="branches executed"),
+    Counter(name="wrong_branches", csr=0xB17, about="branches that were predicted wrong"),
+    Counter(name="returns", csr=0xB18,
+            about="`jalr` through ra or t0 executed, unless it writes the same register"),
+    Counter(name="wrong_returns", csr=0xB19, about="such returns that were predicted wrong, or not predicted"),
+    Counter(name="jumps", csr=0xB1A, about="other `jalr` executed"),
+    Counter(name="wrong_jumps", csr=0xB1B, about="such jumps that were predicted wrong, or not predicted"),
 )
 
 

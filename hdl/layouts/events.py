@@ -80,6 +80,8 @@ def control_event_layout(config: SmConfig) -> data.StructLayout:
         "resolution": resolution_layout(config), "activation": activation_layout(config),
         # The warp of stage X does not continue at pc + 4, or fetches again.
         "taken": 1,
+        # The kind of branch or jump in stage X (:class:`hdl.layouts.prediction.JumpKind`), and whether it redirects.
+        "jump": 2, "wrong": 1,
         # Thread-instructions that the instruction in stage X completes.
         "retired": range(config.threads + 1),
         # With policy_csr: the change for the policies from a write to mpolicy in the cycle before.

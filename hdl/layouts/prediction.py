@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Value
+import enum
+
+from amaranth.hdl import Cat, Mux, Value
 from amaranth.lib import data
 
 from ..config import SmConfig
 
-__all__ = ["NEAR_BITS", "is_link", "near", "outcome_layout", "prediction_layout", "with_high_bits"]
+__all__ = ["NEAR_BITS", "JumpKind", "is_branch", "is_jalr", "is_link", "jump_kind", "near", "outcome_layout",
+           "pops", "prediction_layout", "with_high_bits"]
+
+class JumpKind(enum.IntEnum):
+    """What the counters distinguish."""
+
+    NONE = 0  # also a jal, which goes where it says
+    BRANCH = 1
+    RETURN = 2  # a jalr that pops a return address
+    JUMP = 3  # another jalr
+
 
 #: Bits of a predicted address, from bit 2 on: it lies in the same MiB as the jump. Others are predicted wrongly.
 NEAR_BITS = 18
@@ -21,6 +33,26 @@ def near(address: Value) -> Value:
 def with_high_bits(kept: Value, pc: Value) -> Value:
     """The address with the part ``kept``, near the jump at ``pc``."""
     return Cat(kept, pc[2 + NEAR_BITS:]) << 2
+
+
+def is_branch(word: Value) -> Value:
+    """Whether a word that is a branch or jump is a branch."""
+    return word[:7] == 0b1100011
+
+
+def is_jalr(word: Value) -> Value:
+    """Whether a word that is a branch or jump is a jalr."""
+    return word[:7] == 0b1100111
+
+
+def pops(word: Value) -> Value:
+    """Whether a jump is a return by the convention for a stack of return addresses (as :func:`is_link`)."""
+    return is_jalr(word) & is_link(word[15:20]) & ~(is_link(word[7:12]) & (word[7:12] == word[15:20]))
+
+
+def jump_kind(word: Value) -> Value:
+    """The :class:`JumpKind` of a branch or jump."""
+    return Mux(is_branch(word), JumpKind.BRANCH, Mux(is_jalr(word), Mux(pops(word), JumpKind.RETURN, JumpKind.JUMP), 0))
 
 
 def prediction_layout() -> data.StructLayout:

@@ -8,6 +8,7 @@ from ..config import SmConfig
 from ..isa.ops import Unit
 from ..layouts.counters import COUNTER_BITS, COUNTERS, REASON_BITS, TOTAL, StallReason, counter_places, counters_layout
 from ..layouts.events import control_event_layout, front_event_layout, issue_event_layout
+from ..layouts.prediction import JumpKind
 from ..lib.component import Component
 from ..lib.lane_vectors import pick
 from .counter_memory import CounterMemory
@@ -160,7 +161,16 @@ class Counters(Component):
             "taken_branches": selected_in_region[-1] & control.taken,
             "loads": memory & ~front.select_store,
             "load_wait_cycles": Mux(region, waits, 0),
+            **self._jumps(selected_in_region[-1]),
         }
+
+    def _jumps(self, counts: Value) -> dict[str, Value]:
+        """Branches and jumps in stage X, and those predicted wrong."""
+        steps: dict[str, Value] = {}
+        for kind, name in ((JumpKind.BRANCH, "branches"), (JumpKind.RETURN, "returns"), (JumpKind.JUMP, "jumps")):
+            steps[name] = counts & (self.control.jump == kind)
+            steps[f"wrong_{name}"] = steps[name] & self.control.wrong
+        return steps
 
     def _differs(self, oracle: int) -> Value:
         """In the region: the oracle's pick differs from the selection."""

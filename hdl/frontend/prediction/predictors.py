@@ -4,7 +4,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 
 from ...config import SmConfig
-from ...layouts.prediction import is_link, outcome_layout, prediction_layout, with_high_bits
+from ...layouts.prediction import is_branch, is_jalr, is_link, outcome_layout, pops, prediction_layout, with_high_bits
 from ...lib.component import Component
 from .branch_runs import BranchRuns
 from .jump_targets import JumpTargets
@@ -44,21 +44,21 @@ class Predictors(Component):
         m = Module()
         self._parts: list[Component] = []
         config, word = self._config, self.instruction
-        conditional, indirect, links, pops = Signal(), Signal(), Signal(), Signal()
+        conditional, indirect, links, returns = Signal(), Signal(), Signal(), Signal()
         m.d.comb += [
-            conditional.eq((word[:7] == 0b1100011) & (word[13:15] != 1)),
-            indirect.eq((word[:7] == 0b1100111) & (word[12:15] == 0)),
+            conditional.eq(is_branch(word) & (word[13:15] != 1)),
+            indirect.eq(is_jalr(word) & (word[12:15] == 0)),
             links.eq(is_link(word[7:12])),
-            pops.eq(indirect & is_link(word[15:20]) & ~(links & (word[7:12] == word[15:20]))),
+            returns.eq(pops(word) & (word[12:15] == 0)),
         ]
         available, address = Const(0, 1), Const(0)
         outcome_popped: Value = Const(0, 1)
         if config.return_stack:
             m.submodules.stack = stack = ReturnStack(config)
-            available, address, outcome_popped = pops & stack.available, stack.address, stack.outcome_popped
+            available, address, outcome_popped = returns & stack.available, stack.address, stack.outcome_popped
             self._connect(m, stack)
             m.d.comb += [
-                stack.valid.eq(self.valid), stack.pops.eq(pops),
+                stack.valid.eq(self.valid), stack.pops.eq(returns),
                 stack.pushes.eq(links & (indirect | (word[:7] == 0b1101111))),
             ]
         known, last = Const(0, 1), Const(0)

@@ -1,5 +1,7 @@
 """The return addresses of each warp."""
 
+from typing import Any
+
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data
 from amaranth.lib.memory import Memory
@@ -73,7 +75,7 @@ class ReturnStack(Component):
         """The address of a place in the memories."""
         return Cat(top[:(self._config.return_stack - 1).bit_length()], warp)
 
-    def _calls(self, m: Module, name: str, top: Value) -> tuple[Value, object]:
+    def _calls(self, m: Module, name: str, top: Value) -> tuple[Value, Any]:
         """Return the last call of the warp in decode in one of the memories, and the port that writes it."""
         memory = Memory(shape=NEAR_BITS, depth=self._config.warps * self._config.return_stack, init=[])
         m.submodules[f"{name}_calls"] = memory

@@ -11,7 +11,7 @@ __all__ = ["COUNTED", "count", "follow", "follow_port", "reset", "stall", "watch
 #: that is missing here has no value in a prediction.
 COUNTED = (
     "total_cycles", "cycles", "committed_threads", "committed", "nops", "icache_misses", "taken_branches", "loads",
-    "load_wait_cycles",
+    "load_wait_cycles", "branches", "wrong_branches", "returns", "wrong_returns", "jumps", "wrong_jumps",
 )
 LSU = Unit.LSU.value
 #: States of a warp after the reasons: it issues an instruction, it issues a NOP, it is not active.
@@ -49,6 +49,20 @@ def stall(m):
 
 
 @inlined
+def _count_jump(code, wrong, observer):
+    """Count the branch or jump in stage X by its kind."""
+    if code.conditional:
+        observer.branches += 1
+        observer.wrong_branches += wrong
+    elif code.pops:
+        observer.returns += 1
+        observer.wrong_returns += wrong
+    elif code.indirect:
+        observer.jumps += 1
+        observer.wrong_jumps += wrong
+
+
+@inlined
 def count(m, cycle, busy):
     """Add this cycle to the counters, most of which count only while the region is open."""
     front, control, observer = m.front[0], m.control[0], m.observer[0]
@@ -58,6 +72,8 @@ def count(m, cycle, busy):
     if observer.in_region3 if m.config[0].to_execute == 3 else observer.in_region2:
         observer.committed_threads += control.retired
         observer.taken_branches += control.jumps
+        if control.settles:
+            _count_jump(m.code[m.issue[0].code_x], control.wrong, observer)
     observer.in_region3, observer.in_region2 = observer.in_region2, observer.in_region1
     observer.in_region1 = control.region
     if control.region:

@@ -23,7 +23,8 @@ def random_inputs(rng: random.Random, warps: int, threads: int) -> dict[str, Any
             "select_unit": rng.choice((Unit.LSU, Unit.ALU)).value, "select_store": rng.getrandbits(1),
             "miss": rng.getrandbits(1), "oracles": [rng.choice((select, 1 << rng.randrange(warps))) for _ in range(2)],
         },
-        "control": {"region": rng.getrandbits(1), "retired": rng.randrange(threads + 1), "taken": rng.getrandbits(1)},
+        "control": {"region": rng.getrandbits(1), "retired": rng.randrange(threads + 1), "taken": rng.getrandbits(1),
+                    "jump": rng.randrange(4), "wrong": rng.getrandbits(1)},
         "reason": [rng.choice(list(StallReason)) for _ in range(warps)], "stall": rng.choice(list(StallReason)),
         "running": rng.getrandbits(1), "start": int(rng.random() < 0.02),
     }
@@ -36,6 +37,9 @@ def steps(inputs: dict[str, Any], region_of_x: int) -> Counter[str]:
         total_cycles=inputs["running"], committed_threads=control["retired"] * region_of_x,
         taken_branches=control["taken"] & region_of_x,
     )
+    name = (None, "branches", "returns", "jumps")[control["jump"]]
+    if name is not None:
+        total += Counter({name: region_of_x, f"wrong_{name}": control["wrong"] & region_of_x})
     if not control["region"]:
         return total
     issued = front["select_valid"] and not front["select_nop"]
