@@ -6,13 +6,13 @@ hardware and the golden model cannot disagree about them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
 from . import config_checks as checks
-from .config_checks import is_power_of_two, kind_of, require
 from .config_names import Channels, Coordination, FaultCause, Prediction
+from .config_requirements import require_machine
 from .described import setting
-from .memory_map import DEFAULT_MAP, MemoryMap, require_map, require_stacks
+from .memory_map import DEFAULT_MAP, MemoryMap
 
 __all__ = ["LINE_BYTES", "LINE_NUMBER_BITS", "LINE_OFFSET_BITS", "LIST_SLOT_BITS", "WATCHING", "Channels",
            "Coordination", "FaultCause", "MemoryMap", "Prediction", "SmConfig"]
@@ -29,9 +29,6 @@ LIST_SLOT_BITS = 4
 
 #: Fields that select parts that only a simulation needs.
 WATCHING = ("probe", "assertions", "oracles", "all_counters")
-
-#: The largest cache or scratchpad: 16 MiB.
-MAX_BYTES = 1 << 24
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -185,62 +182,7 @@ class SmConfig:
     assertions: bool = setting(True, 'Hardware assertions ("may never happen"), watched by the testbench.')
 
     def __post_init__(self) -> None:
-        self._require_types()
-        require(1 <= self.warps <= 64, "warps", "between 1 and 64", self.warps)
-        require(
-            1 <= self.threads <= 32 and is_power_of_two(self.threads),
-            "threads", "a power of two between 1 and 32", self.threads,
-        )
-        checks.require_policies(
-            self.warps, self.policies, self.fetch_policies, unified=self.coordination is Coordination.SWAS,
-            group_warps=self.group_warps, rates=self.rates,
-        )
-        checks.require_locality(
-            base=self.locality_base, throttle=self.locality_throttle, victim_tags=self.victim_tags,
-        )
-        checks.require_prediction({name: getattr(self, name) for name in checks.PREDICTORS})
-        require(self.fetch_latency == 3, "fetch_latency", "3", self.fetch_latency)
-        require(self.line_bytes == LINE_BYTES, "line_bytes", str(LINE_BYTES), self.line_bytes)
-        require(is_power_of_two(self.icache_ways), "icache_ways", "a power of two", self.icache_ways)
-        self._require_cache("icache_bytes", self.icache_bytes, self.icache_ways)
-        require(1 <= self.icache_mshrs <= 16, "icache_mshrs", "between 1 and 16", self.icache_mshrs)
-        require(
-            is_power_of_two(self.local_bytes) and 4 * self.threads <= self.local_bytes <= MAX_BYTES,
-            "local_bytes", f"a power of two of at least one word per lane and at most {MAX_BYTES}", self.local_bytes,
-        )
-        require(is_power_of_two(self.dcache_ways), "dcache_ways", "a power of two", self.dcache_ways)
-        self._require_cache("dcache_bytes", self.dcache_bytes, self.dcache_ways)
-        require(1 <= self.dcache_mshrs <= 64, "dcache_mshrs", "between 1 and 64", self.dcache_mshrs)
-        require(1 <= self.store_buffer <= 64, "store_buffer", "between 1 and 64", self.store_buffer)
-        require(
-            is_power_of_two(self.load_parts) and 2 <= self.load_parts <= 64,
-            "load_parts", "a power of two between 2 and 64", self.load_parts,
-        )
-        checks.require_channels(
-            self.channel_depth, self.threads, (*self.policies, *self.fetch_policies), ordered=self.ordered,
-        )
-        checks.require_latencies({name: getattr(self, name) for name in checks.LATENCIES})
-        require(self.cores >= 1, "cores", "at least 1", self.cores)
-        require(0 <= self.core_id < self.cores, "core_id", "below cores", self.core_id)
-        require_map(self.memory_map, line_bytes=self.line_bytes, local_bytes=self.local_bytes)
-        if self.interleaved_stacks:
-            require_stacks(
-                self.memory_map, self.interleaved_stacks, line_bytes=self.line_bytes, threads=self.threads,
-                local_bytes=self.local_bytes,
-            )
-
-    def _require_types(self) -> None:
-        """Require each field to have the type of its default: look-alikes (2.0, True, "swas") would compare wrongly."""
-        for field in fields(self):
-            value, kind = getattr(self, field.name), type(field.default)
-            each = int if field.type == "tuple[int, ...]" else str
-            fits = type(value) is kind and (not isinstance(value, tuple) or all(type(part) is each for part in value))
-            require(fits, field.name, kind_of(kind, each), value)
-
-    def _require_cache(self, name: str, size: int, ways: int) -> None:
-        """Require a size that can be built; the limit keeps a mistyped one from exhausting the computer's memory."""
-        fits = is_power_of_two(size) and 2 * self.line_bytes * ways <= size <= MAX_BYTES
-        require(size == 0 or fits, name, f"0 or a power of two of at least two sets and at most {MAX_BYTES}", size)
+        require_machine(self)
 
     def for_chip(self, **changes: object) -> SmConfig:
         """The same configuration without simulation-only fields (:data:`WATCHING`), with ``changes`` of others."""

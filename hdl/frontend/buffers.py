@@ -32,9 +32,11 @@ class InstructionBuffers(Component):
         self._config = config
         self._replaces = config.coordination is Coordination.SWAS
         every = (1 << config.warps) - 1
-        learning: dict[str, Member] = {"prediction": Out(prediction_layout())} if config.learns else {}
+        learning: dict[str, Member] = {}
+        if config.learns:
+            learning["prediction"] = Out(prediction_layout())  # in t+1: of ``entry``
         super().__init__({
-            **learning,  # in t+1: of ``entry``
+            **learning,
             # Masks and arrays have one element per warp. The type stubs have no `init` for a port.
             "head_info": Out(data.ArrayLayout(IssueInfo, config.warps)),  # the head of each ring
             "following_info": Out(data.ArrayLayout(IssueInfo, config.warps)),  # the entry behind it

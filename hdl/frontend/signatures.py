@@ -51,9 +51,11 @@ def turn_signature(config: SmConfig) -> wiring.Signature:
 
 def arrival_signature(config: SmConfig) -> wiring.Signature:
     """The fetch that leaves the pipeline in this cycle, for the buffers."""
-    learning: dict[str, Member] = {"prediction": Out(prediction_layout())} if config.learns else {}
+    learning: dict[str, Member] = {}
+    if config.learns:
+        learning["prediction"] = Out(prediction_layout())  # of ``entry``
     return wiring.Signature({
-        **learning,  # of ``entry``
+        **learning,
         "valid": Out(1),  # a fetch comes out; it can be popped in the next cycle
         "squashed": Out(1),  # it missed or was squashed: a NOP in ``swas``, else dropped
         "warp": Out(config.warp_bits),  # the warp of the fetch

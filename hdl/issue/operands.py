@@ -25,12 +25,14 @@ class OperandStage(Component):
 
     def __init__(self, config: SmConfig) -> None:
         self._config = config
-        learning: dict[str, Member] = {"prediction": In(prediction_layout())} if config.learns else {}
+        learning: dict[str, Member] = {}
+        if config.learns:
+            learning["prediction"] = In(prediction_layout())  # of ``entry``
         super().__init__({
             "selected": In(1),  # an instruction, not a NOP, is selected in this cycle (t)
             "selected_warp": In(config.warp_bits),  # the warp of this instruction
             "entry": In(BufferEntry),  # the instruction; in R (t+1), from the buffers
-            **learning,  # likewise
+            **learning,
             "reading_warp": Out(config.warp_bits),  # the warp in R; unchanged if R is empty
             "next_warp": Out(config.warp_bits),  # the warp of the instruction that is in X in the next cycle, if any is
             "masks": In(data.ArrayLayout(config.threads, config.warps)),  # every warp's thread mask; read in R

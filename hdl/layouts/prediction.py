@@ -8,8 +8,9 @@ from amaranth.hdl import Cat, Mux, Value
 from amaranth.lib import data
 
 from ..config import SmConfig
+from ..prediction_sizes import NEAR_BITS
 
-__all__ = ["NEAR_BITS", "JumpKind", "is_branch", "is_jalr", "is_link", "jump_kind", "near", "outcome_layout",
+__all__ = ["JumpKind", "is_branch", "is_jalr", "is_link", "jump_kind", "near", "outcome_layout",
            "pops", "prediction_layout", "with_high_bits"]
 
 class JumpKind(enum.IntEnum):
@@ -19,10 +20,6 @@ class JumpKind(enum.IntEnum):
     BRANCH = 1
     RETURN = 2  # a jalr that pops a return address
     JUMP = 3  # another jalr
-
-
-#: Bits of a predicted address, from bit 2 on: it lies in the same MiB as the jump. Others are predicted wrongly.
-NEAR_BITS = 18
 
 
 def near(address: Value) -> Value:

@@ -15,9 +15,11 @@ __all__ = ["ahead_signature", "flow_signature", "selection_signature"]
 
 def selection_signature(config: SmConfig) -> wiring.Signature:
     """Selecting an instruction in cycle t, seen from the front end. Masks and arrays have one element per warp."""
-    learning: dict[str, Member] = {"prediction": Out(prediction_layout())} if config.learns else {}
+    learning: dict[str, Member] = {}
+    if config.learns:
+        learning["prediction"] = Out(prediction_layout())  # in t+1: of ``entry``
     return wiring.Signature({
-        **learning,  # in t+1: of ``entry``
+        **learning,
         "heads": Out(data.ArrayLayout(IssueInfo, config.warps)),  # in t: the head of each buffer
         #: In t, from the issue stage: the heads that may be selected; undefined for a NOP or an empty buffer.
         "ready": In(config.warps),

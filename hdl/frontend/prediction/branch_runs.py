@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 from ...config import SmConfig
 from ...layouts.prediction import outcome_layout
 from ...lib.component import Component
-from .sizes import MOST_RUN, RUN_WAYS, TAG_BITS
+from ...prediction_sizes import MOST_RUN, RUN_WAYS, TAG_BITS
 from .words import words_signature
 
 __all__ = ["BranchRuns"]
@@ -46,71 +46,74 @@ class BranchRuns(Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        words = self.words
-        here, there = self._set(m, "here", self.pc), self._set(m, "there", self.outcome.pc)
-        there_tag = self._tag(self.outcome.pc)
-        settled = data.View(_SET, words.settled.word_select(there, _SET.size))
-        valid = data.View(_SET, words.behind.word_select(here, _SET.size)).valid
         outcome = self.outcome
-        learns = outcome.valid & outcome.conditional
-        allocates = Signal()
-        m.d.comb += [
-            allocates.eq(learns & outcome.wrong & ~outcome.run),
-            words.settled_changes.eq(allocates),
-        ]
-        changed = Signal(_SET)
-        m.d.comb += [
-            changed.valid.eq(settled.valid | (1 << settled.next)), changed.next.eq(~settled.next),
-            words.settled_next.eq(Cat(
-                Mux(allocates & (there == each), changed.as_value(), words.settled.word_select(each, _SET.size))
-                for each in range(self._sets)
-            )),
-        ]
-        way = Mux(outcome.run, outcome.way, settled.next)
+        here, there = self._set(m, "here", self.pc), self._set(m, "there", outcome.pc)
+        learns, allocates = outcome.valid & outcome.conditional, Signal()
+        m.d.comb += allocates.eq(learns & outcome.wrong & ~outcome.run)
+        settled_way = self._allocate(m, allocates, there)
+        way = Mux(outcome.run, outcome.way, settled_way)
         at, at_outcome = Cat(self._bits(here), self.warp), Cat(self._bits(there), outcome.warp)
-        behind = Signal(_RUN)
-        later, settled_run = Signal(_RUN), Signal(_RUN)
-        length = Mux(outcome.taken == behind.taken, 0, Mux(behind.count == MOST_RUN + 1, 0, behind.count))
-        writes_ahead = self.valid & self.run
-        entries = Mux(words.newer, words.ahead, 0)
+        behind, later, settled = Signal(_RUN), Signal(_RUN), Signal(_RUN)
+        length = Mux((outcome.taken == behind.taken) | (behind.count == MOST_RUN + 1), 0, behind.count)
+        changes = self.valid & self.run
+        newer = Mux(self.words.newer, self.words.ahead, 0)
+        valid = data.View(_SET, self.words.behind.word_select(here, _SET.size)).valid
         hits, runs, lengths, behinds = [], [], [], []
         for i in range(RUN_WAYS):
             mine = way == i
-            tag = self._memory(m, f"tags_{i}", TAG_BITS, at, at_outcome, there_tag, allocates & mine)
+            tag = self._memory(m, f"tags_{i}", TAG_BITS, at, at_outcome, self._tag(outcome.pc), allocates & mine)
             ends = [
                 self._memory(
                     m, f"lengths_{i}_{taken}", _COUNT_BITS, at, at_outcome, Mux(outcome.run, length, 0),
                     learns & outcome.wrong & mine & (~outcome.run | (behind.taken == taken)),
                 ) for taken in range(2)
             ]
-            ahead = self._memory(m, f"ahead_{i}", _RUN.size, at, at, later.as_value(), writes_ahead & (self.way == i))
-            now, old = self._twice(m, f"behind_{i}", at, at_outcome, settled_run.as_value(),
-                                   learns & (outcome.run | outcome.wrong) & mine)
-            place = Cat(Const(i, 1), self._bits(here))
-            runs.append(Mux(entries.bit_select(place, 1), ahead, now))
+            ahead = self._memory(m, f"ahead_{i}", _RUN.size, at, at, later.as_value(), changes & (self.way == i))
+            now, old = self._twice(
+                m, f"behind_{i}", at, at_outcome, settled.as_value(), learns & (outcome.run | outcome.wrong) & mine,
+            )
+            runs.append(Mux(newer.bit_select(Cat(Const(i, 1), self._bits(here)), 1), ahead, now))
             hits.append(valid[i] & (tag == self._tag(self.pc)))
             lengths.append(Mux(data.View(_RUN, runs[i]).taken, ends[1], ends[0]))
             behinds.append(old)
         m.d.comb += [
             self.run.eq(Cat(hits).any()), self.way.eq(hits[1]),
             behind.eq(Array(behinds)[way]),
-            words.ahead_changes.eq(writes_ahead),
-            words.ahead_next.eq(entries | Mux(writes_ahead, 1 << Cat(self.way, self._bits(here)), 0)),
+            self.words.ahead_changes.eq(changes),
+            self.words.ahead_next.eq(newer | Mux(changes, 1 << Cat(self.way, self._bits(here)), 0)),
         ]
         run, known = Signal(_RUN), Signal(_COUNT_BITS)
         m.d.comb += [run.eq(Mux(hits[1], runs[1], runs[0])), known.eq(Mux(hits[1], lengths[1], lengths[0]))]
+        self._predict(m, run, known)
+        self._count(m, run, self.taken, later)
+        with m.If(outcome.run):
+            self._count(m, behind, outcome.taken, settled)
+        with m.Else():
+            m.d.comb += [settled.taken.eq(outcome.taken), settled.count.eq(1)]
+        return m
+
+    def _allocate(self, m: Module, allocates: Signal, there: Signal) -> Value:
+        """Give a branch without an entry the next way of its set ``there``, and return this way."""
+        words = self.words
+        settled, changed = data.View(_SET, words.settled.word_select(there, _SET.size)), Signal(_SET)
+        m.d.comb += [
+            changed.valid.eq(settled.valid | (1 << settled.next)), changed.next.eq(~settled.next),
+            words.settled_changes.eq(allocates),
+            words.settled_next.eq(Cat(
+                Mux(allocates & (there == each), changed.as_value(), words.settled.word_select(each, _SET.size))
+                for each in range(self._sets)
+            )),
+        ]
+        return settled.next
+
+    def _predict(self, m: Module, run: data.View, known: Signal) -> None:
+        """Whether the present run goes on; ``known``: the length at which it ends, or 0."""
         by_run = Mux(
             known.any(), run.taken ^ (run.count == known),
             # Of unknown length: a second outcome against the usual one begins a longer run.
             Mux(run.count >= 2, run.taken, self.usual),
         )
         m.d.comb += self.taken.eq(Mux(self.run, by_run, self.usual))
-        self._count(m, run, self.taken, later)
-        with m.If(outcome.run):
-            self._count(m, behind, outcome.taken, settled_run)
-        with m.Else():
-            m.d.comb += [settled_run.taken.eq(outcome.taken), settled_run.count.eq(1)]
-        return m
 
     def _set(self, m: Module, name: str, pc: Value) -> Signal:
         """The set of a branch."""

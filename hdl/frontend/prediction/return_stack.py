@@ -8,8 +8,9 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from ...config import SmConfig
-from ...layouts.prediction import NEAR_BITS, near, outcome_layout
+from ...layouts.prediction import near, outcome_layout
 from ...lib.component import Component
+from ...prediction_sizes import NEAR_BITS
 from .words import words_signature
 
 __all__ = ["ReturnStack"]

@@ -11,7 +11,8 @@ __all__ = ["COUNTED", "count", "follow", "follow_port", "reset", "stall", "watch
 #: that is missing here has no value in a prediction.
 COUNTED = (
     "total_cycles", "cycles", "committed_threads", "committed", "nops", "icache_misses", "taken_branches", "loads",
-    "load_wait_cycles", "branches", "wrong_branches", "returns", "wrong_returns", "jumps", "wrong_jumps",
+    "branches", "wrong_branches", "returns", "wrong_returns", "jumps", "wrong_jumps",
+    "load_wait_cycles",
 )
 LSU = Unit.LSU.value
 #: States of a warp after the reasons: it issues an instruction, it issues a NOP, it is not active.

@@ -4,8 +4,7 @@ What changes with every instruction is kept twice: AHEAD follows the predictions
 stage X. A redirect of the warp sets AHEAD to BEHIND. All else changes only with a wrong prediction, which redirects.
 """
 
-from metronome.hdl.frontend.prediction.sizes import MOST_RUN, RUN_WAYS, TAG_BITS
-from metronome.hdl.layouts.prediction import NEAR_BITS
+from metronome.hdl.prediction_sizes import MOST_RUN, NEAR_BITS, RUN_WAYS, TAG_BITS
 
 from ...machine.events import NONE
 from .compiled import inlined
