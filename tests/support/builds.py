@@ -34,8 +34,10 @@ BARE = replace(
     TINY, policies=BASE.policies, prediction=Prediction.NOT_TAKEN, dcache_bytes=0, interleave_stacks=False,
     check_divergent_branch=False,
 )
-#: A line a warp in place of the I-cache, and no data cache.
-UNCACHED = replace(TINY, policies=BASE.policies, prediction=Prediction.NOT_TAKEN, icache_bytes=0, dcache_bytes=0)
+#: A line a warp in place of the I-cache, no data cache, and every predictor of jumps and branches.
+UNCACHED = replace(
+    TINY, policies=BASE.policies, prediction=Prediction.PRIVATE, two_bit=4, icache_bytes=0, dcache_bytes=0,
+)
 #: One of everything in the memory system.
 LEAST = replace(TINY, dcache_bytes=128, dcache_ways=1, dcache_mshrs=1, store_buffer=1, load_parts=2)
 #: Channels that are soon full, and warps that have reason to pass each other.

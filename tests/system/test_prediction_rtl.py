@@ -12,6 +12,7 @@ from tests.sim.machine.golden.iss_programs import RandomProgram
 from tests.support.builds import BARE, BASE, FPGA, LEAST, MID, SMALL, TINY, UNCACHED, on
 from tests.support.tiers import more_but, some_more
 from tests.system.fetch_programs import FetchProgram
+from tests.system.jump_programs import JumpProgram
 from tests.system.memory_programs import MemoryProgram
 from tests.system.prediction import differences
 from tests.system.rtl_programs import RawProgram, run_cleared
@@ -83,6 +84,19 @@ def fetch_requests(name, count, seed):
         )
 
 
+def jump_requests(name, count, seed):
+    """The same of programs of calls, loops and indirect jumps."""
+    config = BUILDS[name]
+    for number in range(count):
+        rng = random.Random(f"{seed}/{name}/jumps/{number}")
+        memory, latency, options = rng.choice(MEMORIES)
+        yield RunRequest(
+            launch=RawProgram(JumpProgram(rng, config, rng.randrange(3, 12)).program.assemble()),
+            policy=rng.choice(config.policies), memory=memory, latency=latency, memory_options=options, seed=number,
+            max_cycles=300_000, trace=True, check=True,
+        )
+
+
 def check_programs(name, requests, seed):
     """Cycle by cycle as predicted, and in lock step where that is asked for."""
     config, bad, ways = BUILDS[name], [], set()
@@ -111,6 +125,12 @@ def test_kernels_are_predicted():
 @pytest.mark.slow
 def test_random_programs_are_predicted(name, count):
     check_programs(name, list(program_requests(name, count, SEED)), SEED)
+
+
+@pytest.mark.slow
+@on("uncached")
+def test_jumps_are_predicted():
+    check_programs("uncached", list(jump_requests("uncached", 40, SEED)), SEED)
 
 
 @pytest.mark.more
