@@ -42,7 +42,7 @@ BAD = [
     ("warps", 2.0, "a whole number"), ("warps", True, "a whole number"), ("threads", None, "a whole number"),
     ("latency_fma", "4", "a whole number"), ("latency_fma", 4.0, "a whole number"), ("probe", 1, "True or False"),
     ("icache_ways", 2.0, "a whole number"), ("policies", ["lrr"], "a tuple of names"), ("policies", (1,), "of names"),
-    ("prediction", "bogus", "one of Prediction.NOT_TAKEN, Prediction.BTFN"), ("coordination", "swas", "one of Coord"),
+    ("prediction", "bogus", "one of Prediction.NOT_TAKEN, Prediction.BTFN, Prediction.PRIVATE"), ("coordination", "swas", "one of Coord"),
     ("memory_map", None, "a MemoryMap"),
     ("group_warps", 3, "0 or a divisor of warps, 4"), ("group_warps", 8, "0 or a divisor of warps, 4"),
     ("locality_base", 0, "between 1 and 1000"), ("locality_base", 1001, "between 1 and 1000"),
@@ -54,6 +54,8 @@ BAD = [
     ("rates", [1], "a tuple of whole numbers"), ("rates", ("1",), "a tuple of whole numbers"),
     ("rates", (True,), "a tuple of whole numbers"),
     ("policy_csr", 1, "True or False"),
+    ("return_stack", 3, "0 or a power of two from 1 to 16"), ("return_stack", 32, "0 or a power of two from 1 to 16"),
+    ("jump_targets", -1, "from 1 to 16"), ("branch_runs", 1, "from 2 to 16"), ("two_bit", 128, "from 1 to 64"),
     ("core_id", 1, "below cores"), ("core_id", -1, "below cores"),
 ]
 

@@ -44,6 +44,15 @@ MEMORIES = [("fixed", latency, 1) for latency in (1, 20, 100)] + [
 HARDER = [*MEMORIES, ("random", 3, -1), ("random", 500, -1)]
 
 
+#: Sizes of the predictors of private, in turn: the recommended ones, each predictor alone, all, small and large ones.
+PREDICTORS = [
+    {}, {"jump_targets": 0, "branch_runs": 0}, {"return_stack": 0, "branch_runs": 0, "jump_targets": 16},
+    {"return_stack": 0, "jump_targets": 0}, {"return_stack": 0, "jump_targets": 0, "branch_runs": 0, "two_bit": 8},
+    {"two_bit": 16}, {"return_stack": 1, "jump_targets": 1, "branch_runs": 2, "two_bit": 1},
+    {"return_stack": 16, "jump_targets": 4, "branch_runs": 16, "two_bit": 64},
+]
+
+
 @dataclass(frozen=True)
 class Case:
     """A configuration with its name; ``number`` shifts what runs on it."""
@@ -58,13 +67,14 @@ def cases(preset: str, pipeline: str) -> Iterator[Case]:
     """Those of a preset: each prediction, with and without caches and interleaved stacks."""
     choices = itertools.product(Prediction, (True, False), (True, False), (True, False))
     for number, (prediction, dcache, icache, interleaved) in enumerate(choices):
+        sizes = PREDICTORS[number % len(PREDICTORS)] if prediction is Prediction.PRIVATE else {}
         config = replace(
             PRESETS[preset], policies=tuple(POLICIES), prediction=prediction, interleave_stacks=interleaved,
-            **({} if dcache else {"dcache_bytes": 0}), **({} if icache else {"icache_bytes": 0}), **PIPELINES[pipeline],
+            **({} if dcache else {"dcache_bytes": 0}), **({} if icache else {"icache_bytes": 0}), **PIPELINES[pipeline], **sizes,
         )
         without = [name for name, there in (("data cache", dcache), ("I-cache", icache), ("interleaving", interleaved))
                    if not there]
-        name = f"{preset} {pipeline} {prediction}" + (f", without {', '.join(without)}" if without else "")
+        name = f"{preset} {pipeline} {prediction}" + "".join(f", {size} {n}" for size, n in sizes.items()) + (f", without {', '.join(without)}" if without else "")
         yield Case(name, preset, config, number)
 
 
@@ -122,13 +132,17 @@ def main(arguments: list[str]) -> int:
     """Compare what the arguments ask for."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--preset", action="append", choices=SIZES, help="repeatable; default: TINY")
+    parser.add_argument("--predictions", nargs="+", choices=list(Prediction), help="only these")
     parser.add_argument("--pipeline", choices=PIPELINES, default="classic")
     parser.add_argument("--each", type=int, default=len(POLICIES), help="runs of a kernel on a configuration")
     parser.add_argument("--every", type=int, default=1, help="take every N-th of a preset's configurations")
     parser.add_argument("--programs", type=int, default=0, help="random programs of each kind")
     parser.add_argument("--jobs", type=int, default=2)
     given = parser.parse_args(arguments)
-    chosen = [case for preset in given.preset or ["TINY"] for case in cases(preset, given.pipeline)][:: given.every]
+    chosen = [
+        case for preset in given.preset or ["TINY"] for case in cases(preset, given.pipeline)
+        if case.config.prediction in (given.predictions or Prediction)
+    ][:: given.every]
     print(f"seed {SEED}, {len(chosen)} configurations", flush=True)
     began, runs, all_cycles, wrong = time.monotonic(), 0, 0, []
     with ProcessPoolExecutor(given.jobs, get_context("spawn")) as pool:

@@ -46,29 +46,39 @@ class Words(Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        warps, share = self._config.warps, self.share
-        m.submodules.ahead = ahead = Memory(shape=self._ahead, depth=warps, init=[])
-        m.submodules.behind = behind = Memory(shape=self._behind, depth=warps, init=[])
-        newer, fresh = Signal(warps), Signal(warps)
-        old, before = behind.read_port(domain="comb"), behind.read_port(domain="comb")
-        young, writes, settles = ahead.read_port(domain="comb"), ahead.write_port(), behind.write_port()
-        m.d.comb += [
-            young.addr.eq(self.warp), old.addr.eq(self.warp), before.addr.eq(self.settled_warp),
-            share.newer.eq(Array(newer)[self.warp]), share.ahead.eq(young.data),
-            share.behind.eq(Mux(Array(fresh)[self.warp], 0, old.data)),
-            share.settled.eq(Mux(Array(fresh)[self.settled_warp], 0, before.data)),
-            writes.addr.eq(self.warp), writes.data.eq(share.ahead_next), writes.en.eq(share.ahead_changes),
-            settles.addr.eq(self.settled_warp), settles.data.eq(share.settled_next),
-            settles.en.eq(share.settled_changes),
-        ]
-        for w in range(warps):
-            with m.If(self.start[w]):
-                m.d.sync += [fresh[w].eq(1), newer[w].eq(0)]
-            with m.Else():
-                with m.If(share.settled_changes & (self.settled_warp == w)):
-                    m.d.sync += fresh[w].eq(0)
-                with m.If(self.restore[w]):
-                    m.d.sync += newer[w].eq(0)
-                with m.Elif(share.ahead_changes & (self.warp == w)):
-                    m.d.sync += newer[w].eq(1)
+        # A memory without bits cannot be written as Verilog.
+        if self._ahead:
+            self._follow_decode(m)
+        if self._behind:
+            self._follow_outcomes(m)
         return m
+
+    def _follow_decode(self, m: Module) -> None:
+        share, newer = self.share, Signal(self._config.warps)
+        m.submodules.ahead = words = Memory(shape=self._ahead, depth=self._config.warps, init=[])
+        read, write = words.read_port(domain="comb"), words.write_port()
+        m.d.comb += [
+            read.addr.eq(self.warp), share.ahead.eq(read.data), share.newer.eq(Array(newer)[self.warp]),
+            write.addr.eq(self.warp), write.data.eq(share.ahead_next), write.en.eq(share.ahead_changes),
+        ]
+        for w in range(self._config.warps):
+            with m.If(self.start[w] | self.restore[w]):
+                m.d.sync += newer[w].eq(0)
+            with m.Elif(share.ahead_changes & (self.warp == w)):
+                m.d.sync += newer[w].eq(1)
+
+    def _follow_outcomes(self, m: Module) -> None:
+        share, fresh = self.share, Signal(self._config.warps)
+        m.submodules.behind = words = Memory(shape=self._behind, depth=self._config.warps, init=[])
+        write = words.write_port()
+        for warp, word in ((self.warp, share.behind), (self.settled_warp, share.settled)):
+            read = words.read_port(domain="comb")
+            m.d.comb += [read.addr.eq(warp), word.eq(Mux(Array(fresh)[warp], 0, read.data))]
+        m.d.comb += [
+            write.addr.eq(self.settled_warp), write.data.eq(share.settled_next), write.en.eq(share.settled_changes),
+        ]
+        for w in range(self._config.warps):
+            with m.If(self.start[w]):
+                m.d.sync += fresh[w].eq(1)
+            with m.Elif(share.settled_changes & (self.settled_warp == w)):
+                m.d.sync += fresh[w].eq(0)
