@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from metronome.hdl.config import Channels, Coordination, Prediction
+from metronome.hdl.config import Channels, Coordination, Prediction, Prediction
 from metronome.hdl.policies import POLICIES
 from metronome.hdl.verilog import BUSES, _woken
 from metronome.sim.build.export.files import WAIVERS, export_files
@@ -35,7 +35,7 @@ NARROW_ONES = {
     "least": LEAST,
     "without caches": dataclasses.replace(LEAST, icache_bytes=0, dcache_bytes=0),
     "two threads": dataclasses.replace(LEAST, threads=2, local_bytes=8),
-    "two warps": dataclasses.replace(LEAST, warps=2),
+    "two warps": dataclasses.replace(LEAST, warps=2, prediction=Prediction.PRIVATE, two_bit=2),
     "parameters": dataclasses.replace(LEAST, policies=("ccws", "variable_rate", "two_level"), policy_csr=True),
     "the others": dataclasses.replace(
         LEAST, policies=tuple(sorted(set(POLICIES) - {"ccws", "fixed"})), all_counters=False,
