@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from metronome.hdl.config import Channels, Coordination, Prediction, Prediction
+from metronome.hdl.config import Channels, Coordination, Prediction
 from metronome.hdl.policies import POLICIES
 from metronome.hdl.verilog import BUSES, _woken
 from metronome.sim.build.export.files import WAIVERS, export_files
