@@ -19,6 +19,7 @@ from ..code.decoding import Decoded
 from ..paths.clock import Access, Clock
 from .counts import SharedState, WarpCounts, few_lines
 from .lines import LoadedLines
+from .predictions import Predictions
 from .segments import Segments
 from .turns import Turns
 
@@ -62,6 +63,9 @@ class Pipeline:
         self._turns: dict[int, int] = {}
         #: The most occurrences of each control instruction and next pc; the pcs at which the warp was started.
         self.edges: dict[tuple[int, int], int] = {}
+        #: The most of these occurrences that may be predicted wrongly, and the warp's predictors.
+        self.wrong: dict[tuple[int, int], int] = {}
+        self._predictions = Predictions.fresh(shared.config)
         self.starts: list[int] = []
         self.segments = Segments()
         #: The instructions left in the common beginning, and the places of the last ones executed.
@@ -75,7 +79,7 @@ class Pipeline:
         twin.counts = self.counts.copy()
         twin.lines = self.lines.copy(twin.counts)
         twin._ready, twin._loads, twin._units = list(self._ready), set(self._loads), dict(self._units)
-        twin.edges, twin.starts = dict(self.edges), list(self.starts)
+        twin.edges, twin.wrong, twin.starts = dict(self.edges), dict(self.wrong), list(self.starts)
         if self._left > 0:
             self._shared.prefix_lost = True
         return twin
@@ -91,7 +95,8 @@ class Pipeline:
         self._turn.join(other._turn)
         self._loads |= other._loads
         self._stored |= other._stored
-        pairs = (self._units, other._units), (self._turns, other._turns)
+        self._predictions = self._predictions.join(other._predictions)
+        pairs = (self._units, other._units), (self._turns, other._turns), (self.wrong, other.wrong)
         self.segments.join(other.segments)
         for mine, theirs in (*pairs, (self.edges, other.edges)):
             for key, value in theirs.items():
@@ -108,7 +113,8 @@ class Pipeline:
         if cost.slot:
             self._written = max(self._written, time + cost.written)
         self._results(cost, time, access)
-        nops = cost.nops(pc, following)
+        wrong = self._predict(cost, pc, following)
+        nops = cost.nops(pc, following, wrong=wrong)
         self.segments.issue(cost, access, nops)
         if code.row.control:
             self.edges[pc, following] = self.edges.get((pc, following), 0) + 1
@@ -116,11 +122,23 @@ class Pipeline:
         elif following in shared.loops:
             self._turns[following] = 0
         self.counts.nops += nops
-        resolution = shared.costs.resolution(cost, redirects=nops > 0)
+        redirects = cost.redirects(pc, following, wrong=wrong) if cost.learned else nops > 0
+        resolution = shared.costs.resolution(cost, redirects=redirects)
         self.time = self._after(time, 1 + resolution) + nops * self._slot
         self._least += self.counts.slots - slots
         if self._left > 0:
             self._leave(pc, following)
+
+    def _predict(self, cost: Cost, pc: int, following: int) -> bool:
+        """Return whether a learned prediction may be wrong."""
+        if not cost.learned and not cost.pushes:
+            return False
+        wrong, self._predictions = self._predictions.after(cost, pc, following)
+        if wrong:
+            self.wrong[pc, following] = self.wrong.get((pc, following), 0) + 1
+        if cost.indirect:
+            self._shared.kept.add(following)
+        return wrong
 
     @property
     def _slot(self) -> int:
@@ -261,7 +279,7 @@ class Pipeline:
         self._loads.clear()
         self._turn.clear()
         self._stored = False
-        self.edges = {}
+        self.edges, self.wrong = {}, {}
         self.segments = Segments()
         self.chain = self._span = self._ranged = 0
         self._least, self._least_begun, self._least_chain = DEPTH, 0, 0
@@ -270,7 +288,8 @@ class Pipeline:
         self._begun = 0, 0
 
     def start(self, pc: int) -> None:
-        """Start the warp; its buffer holds d NOPs."""
+        """Start the warp; its buffer holds d NOPs, and it has learned nothing."""
+        self._predictions = Predictions.fresh(self._shared.config)
         self.starts.append(pc)
         self.counts.started += DEPTH
         self._least += DEPTH
