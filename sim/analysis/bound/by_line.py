@@ -54,13 +54,13 @@ class AttributedPipeline(Pipeline):
 
     def issue(self, pc: int, code: Decoded, following: int, access: Access | None) -> None:
         """See :class:`sim.analysis.paths.clock.Clock`."""
-        time, slots, within = self.time, self.counts.slots, self.within
+        time, slots, within = self.time + self.owed, self.counts.slots, self.within
         super().issue(pc, code, following, access)
         if within:
             # The common beginning is not attributed to instructions.
             self.own, self.past, self.met = Counter(), Counter(), Counter()
             return
-        waited = self.time - time - (0 if self._strict else self.counts.slots - slots)
+        waited = self.time + self.owed - time - (0 if self._strict else self.counts.slots - slots)
         if waited:
             self.own[pc] += waited
 
