@@ -144,7 +144,7 @@ class Predictions(NamedTuple):
         if self.counters:
             at = place % len(self.counters)
             counts = self.counters[at]
-            usual = frozenset(1 - backward if each >= 2 else backward for each in counts)  # noqa: PLR2004
+            usual = frozenset(1 - backward if each >= 2 else backward for each in counts)
             steps = [1 if taken != backward else -1 for taken in directions]
             moved = frozenset(min(max(each + step, 0), 3) for each in counts for step in steps)
             then = then._replace(counters=_put(self.counters, at, moved))
@@ -229,7 +229,7 @@ def _predicted(run: _Run, usual: int) -> int:
     length = run[taken]
     if length:
         return 1 - taken if count == length else taken
-    return taken if count >= 2 else usual  # noqa: PLR2004
+    return taken if count >= 2 else usual
 
 
 def _counted(run: _Run, taken: int, *, wrong: bool) -> _Run:

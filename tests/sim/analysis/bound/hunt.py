@@ -32,13 +32,13 @@ _FLOATS = tuple(range(1, 7))
 _WORDS = 16
 
 
-def _predictors(rng: random.Random) -> dict[str, Any]:
+def predictors(rng: random.Random) -> dict[str, Any]:
     """Sizes of the predictors of a warp, and a pipeline in which a redirect takes longer than its absence."""
     sizes = {
         "return_stack": rng.choice((0, 1, 2, 4)), "jump_targets": rng.choice((0, 1, 2, 4)),
         "branch_runs": rng.choice((0, 2, 2, 4, 4, 8)), "two_bit": rng.choice((0, 0, 0, 1, 4)),
     }
-    return sizes | (rng.choice(tuple(PIPELINES.values())) if rng.random() < 0.4 else {})  # noqa: PLR2004
+    return sizes | (rng.choice(tuple(PIPELINES.values())) if rng.random() < 0.4 else {})
 
 
 class Case:
@@ -55,7 +55,7 @@ class Case:
         own = rng.choice(("btfn", "not_taken"))
         prediction = prediction or own
         if prediction == "private":
-            changes |= _predictors(random.Random(f"predictors/{seed}"))
+            changes |= predictors(random.Random(f"predictors/{seed}"))
         self.config: SmConfig = one(self.policy, prediction, preset, **changes)
         self.program = _Written(rng, self.config)
         self.inputs = [bytes(4 * _WORDS), b"\1\0\0\0" * _WORDS, *(
