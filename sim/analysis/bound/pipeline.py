@@ -44,11 +44,9 @@ class Pipeline:
     def __init__(self, shared: SharedState, warp: int = 0, *, strict: bool = False) -> None:
         self._shared = shared
         self._strict, self._turn = strict, Turns(shared.costs.shortest)
-        self._span = 0
         self.counts = WarpCounts()
         self.lines = LoadedLines(shared, self.counts)
-        self.time = 0
-        self.chain = 0
+        self.time = self.chain = self._span = 0
         #: Waits that ``time`` does not include: for wrong predictions since it last met others, and all before then.
         self.owed = 0
         self._apart = 0
@@ -114,8 +112,7 @@ class Pipeline:
         if cost.slot:
             self._written = max(self._written, time + cost.written)
         self._results(cost, time, access)
-        predicted = self._predict(cost, pc, following)
-        wrong = predicted.wrong
+        wrong, later = self._predict(cost, pc, following)
         nops = cost.nops(pc, following, wrong=wrong)
         self.segments.issue(cost, access, nops)
         if code.row.control:
@@ -127,7 +124,7 @@ class Pipeline:
         redirects = cost.redirects(pc, following, wrong=wrong) if cost.learned else nops > 0
         resolution = shared.costs.resolution(cost, redirects=redirects)
         self.time = self._after(time, 1 + resolution) + nops * self._slot
-        if predicted.later:
+        if later:
             self._owe(DEPTH - nops, shared.costs.resolution(cost, redirects=True) - resolution)
         self._least += self.counts.slots - slots
         if self._left > 0:
@@ -339,8 +336,8 @@ class Pipeline:
     @property
     def most_idle(self) -> int:
         """The most ``idle`` of any path: none takes longer than ``time``, and each has at least ``_least`` slots."""
-        waits = self.time - self._begun[0] - (self._least - self._least_begun)
-        return self._least_chain + waits + self.lines.ranged + self.owed
+        time = self.time - self._begun[0] + self.lines.ranged + self.owed
+        return self._least_chain + time - (self._least - self._least_begun)
 
     @property
     def span(self) -> int:

@@ -16,11 +16,11 @@ from metronome.sim.analysis.bound import predictions
 from metronome.sim.analysis.bound.bound import longest_time
 from metronome.sim.analysis.bound.predictions import Outcome, Predictions
 from metronome.sim.analysis.code.costs import Cost, Costs
-from metronome.sim.program.assembler.asm import addi, andi, beq, bne, jalr, nop, srli
-from tests.sim.analysis.assembled import Assembled, asked, holds, launch_of, one, runs_of, words
+from metronome.sim.program.assembler.asm import add, addi, andi, beq, bne, jal, jalr, lw, nop, srli, tmc
+from tests.sim.analysis.assembled import DATA, Assembled, asked, holds, launch_of, one, runs_of, words
 from tests.sim.analysis.bound.concrete_predictors import Code, Warp
 from tests.sim.analysis.bound.hunt import predictors
-from tests.sim.registers import T1, T4, T5, T6
+from tests.sim.registers import RA, T1, T2, T4, T5, T6
 from tests.support.tiers import more_but
 from tests.system.jump_programs import JumpProgram
 
@@ -306,3 +306,31 @@ def _jumps(seed: int) -> tuple[int, int]:
     least = min(each.cycles for each in bound.composed if each.holds)
     assert run <= least
     return run, least
+
+
+def test_inputs_behind_a_call_that_does_not_return():
+    """A return is predicted to go there, and a jump among them then leads to lines that push out the loop."""
+    program = Assembled(depends=False)
+    program.li(T5, DATA)
+    program.add(lw(T2, 0, T5))
+    program.li(T6, 200)
+    program.align(60)
+    program.label("loop")
+    line = program.here // 64 * 64
+    program.jal(RA, "function")
+    after = program.here
+    program.add(*[nop()] * 16)
+    program.label("function")
+    program.la(RA, "on")
+    program.add(lw(T4, 0, T5), add(T4, T4, T4), add(T4, T4, T4), jalr(0, RA, 0))
+    program.label("on")
+    program.add(addi(T6, T6, -1))
+    program.branch(bne, T6, 0, "loop")
+    program.add(tmc(0))
+    far = words(*(jal(0, line + 4096 * (at + 1) - (after + 4 * at)) for at in range(16)))
+    quiet = words(*[nop()] * 16)
+    config = one(prediction="private", icache_ways=1)
+    launch = launch_of(config, program.assemble() + bytes(0x8000))
+    launch = dataclasses.replace(launch, loads={"inputs": (after, quiet)})
+    bound, run = holds(config, launch, [quiet, far])
+    assert not bound.exact and run > 1.2 * min(runs_of(config, launch, [quiet]))
