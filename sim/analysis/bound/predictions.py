@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import NamedTuple, TypeVar
 
 from metronome.hdl.config import SmConfig
-from metronome.hdl.frontend.prediction.sizes import MOST_RUN, RUN_WAYS, TAG_BITS
+from metronome.hdl.prediction_sizes import MOST_RUN, RUN_WAYS, TAG_BITS
 
 from ...machine.events import NONE
 from ..code.costs import Cost

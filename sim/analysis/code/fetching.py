@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
-from metronome.hdl.layouts.prediction import NEAR_BITS
+from metronome.hdl.prediction_sizes import NEAR_BITS
 
 from .costs import DEPTH
 from .decoding import Decoded
