@@ -14,32 +14,32 @@ from metronome.hdl.config import Prediction, SmConfig
 from metronome.hdl.presets import PIPELINES, TINY
 from metronome.sim.analysis.bound import predictions
 from metronome.sim.analysis.bound.bound import longest_time
+from metronome.sim.analysis.bound.compose.work_conserving import Demand
+from metronome.sim.analysis.bound.pipeline import Pipeline
 from metronome.sim.analysis.bound.predictions import Outcome, Predictions
-from metronome.sim.analysis.code.costs import Cost, Costs
+from metronome.sim.analysis.code.costs import Costs
 from metronome.sim.analysis.code.dependence import DependenceKind
+from metronome.sim.predict.predictor import predict
 from metronome.sim.program.assembler.asm import add, addi, andi, beq, bne, jal, jalr, lw, nop, srli, tmc
-from tests.sim.analysis.assembled import DATA, Assembled, asked, holds, launch_of, one, runs_of, words
+from metronome.sim.program.region_stub import WHOLE, with_region
+from tests.sim.analysis.assembled import DATA, Assembled, asked, holds, launch_of, one, words
+from tests.sim.analysis.bound.branch_trees import LINK, OTHER, Tree, real
 from tests.sim.analysis.bound.concrete_predictors import Code, Warp
 from tests.sim.analysis.bound.hunt import predictors
 from tests.sim.registers import RA, T1, T2, T4, T5, T6
 from tests.support.tiers import more_but
 from tests.system.jump_programs import JumpProgram
 
-_RA, _OTHER = 1, 6
-#: The most passes of a loop, and its most outcomes on a path.
-_PASSES = (1, 2, 3, 5, 9, 9)
-_LONG = (64, 70)
-_BRANCHES = ("if", "if", "loop", "meet")
-
 
 @pytest.fixture(autouse=True)
 def _fresh():
     """What was computed with other limits, or with a planted error, is forgotten."""
-    for turn in range(2):
-        for cached in (predictions._branched, predictions._either_set):
-            getattr(cached, "cache_clear", lambda: None)()
-        if not turn:
-            yield
+    cached = predictions._branched, predictions._either_set
+    for each in cached:
+        each.cache_clear()
+    yield
+    for each in cached:
+        each.cache_clear()
 
 
 def _config(rng: random.Random) -> SmConfig:
@@ -50,142 +50,13 @@ def _config(rng: random.Random) -> SmConfig:
     )
 
 
-class _Program:
-    """A random tree of sequences, conditions, loops, calls, and places where warps meet.
-
-    ``interpret`` follows all its paths, and ``execute`` one. Both identify an instruction by its ``context``: its place
-    in the tree, and the passes of the loops around it.
-    """
-
-    def __init__(self, rng: random.Random, config: SmConfig) -> None:
-        self._rng, self._costs = rng, Costs(config)
-        self._outcomes: dict[Any, Outcome] = {}
-        # Some branches share a tag, and a few a set.
-        sets = max(1, config.branch_runs // 2)
-        self._places = [
-            4096 + 4 * rng.randrange(12) + 4 * sets * 256 * rng.randrange(2) for _ in range(rng.choice((2, 3, 8)))
-        ]
-        self._kinds = rng.choice((_BRANCHES, _BRANCHES, (*_BRANCHES, "call", "jump", "jump")))
-        self.tree = self._sequence(3)
-        self._interpret(self.tree, Predictions.fresh(config), ())
-
-    def _sequence(self, depth: int) -> list[tuple]:
-        return [self._node(depth) for _ in range(self._rng.randrange(1, 5))]
-
-    def _node(self, depth: int) -> tuple:
-        rng = self._rng
-        pc, kind = rng.choice(self._places), rng.choice(self._kinds)
-        if not depth:
-            kind = rng.choice(("step", "step", "meet", kind if kind in ("call", "jump") else "step"))
-        if kind == "if":
-            return kind, pc, beq(0, 0, 64), self._sequence(depth - 1), self._sequence(depth - 1)
-        if kind == "loop":
-            fixed = rng.random() < 0.5
-            most = rng.choice(_LONG if depth == 1 and rng.random() < 0.1 else _PASSES)
-            return kind, pc, bne(0, 0, -64), self._sequence(depth - 1), most, fixed
-        if kind == "call":
-            return kind, pc, self._sequence(depth - 1) if depth else []
-        if kind == "step":
-            return "if", pc, beq(0, 0, 64), [], []
-        return kind, pc, [4 * rng.randrange(99) for _ in range(rng.randrange(1, 3))]
-
-    def _interpret(self, tree: list[tuple], state: Predictions, context: tuple) -> Predictions:
-        for number, node in enumerate(tree):
-            here = (*context, number)
-            kind, pc = node[:2]
-            if kind == "meet":
-                state = state.met()
-            elif kind == "if":
-                first = self._charge(state, (*here, 1), node[2], pc, pc + 64)
-                other = self._charge(state, (*here, 0), node[2], pc, pc + 4)
-                state = self._interpret(node[3], first, (*here, 1)).join(self._interpret(node[4], other, (*here, 0)))
-            elif kind == "loop":
-                state = self._interpret_loop(node, state, here)
-            elif kind == "call":
-                state = self._charge(state, here, jalr(_RA, _OTHER, 0), pc, pc + 400)
-                state = self._interpret(node[2], state, here)
-                state = self._charge(state, (*here, "back"), jalr(0, _RA, 0), pc + 8, pc + 4)
-            else:
-                ways = [self._charge(state, (*here, each), jalr(0, _OTHER, 0), pc, each) for each in node[2]]
-                state = ways[0].join(ways[-1])
-        return state
-
-    def _interpret_loop(self, node: tuple, state: Predictions, here: tuple) -> Predictions:
-        _, pc, word, body, most, fixed = node
-        left: Predictions | None = None
-        for turn in range(most):
-            state = self._interpret(body, state, (*here, turn))
-            if not fixed or turn == most - 1:
-                out = self._charge(state, (*here, turn, "end", 0), word, pc, pc + 4)
-                left = out if left is None else left.join(out)
-            if turn < most - 1:
-                state = self._charge(state, (*here, turn, "end", 1), word, pc, pc - 64)
-        assert left is not None
-        return left
-
-    def _charge(self, state: Predictions, context: tuple, word: int, pc: int, following: int) -> Predictions:
-        self._outcomes[context], state = state.after(self._costs.of(word), pc, following)
-        return state
-
-    def execute(self, warp: Warp, rng: random.Random) -> int:
-        """Follow one path; return how many predictions are wrong. A wrong one that is not charged is an error."""
-        self._credit = self._wrong = 0
-        self._often = rng.choice((0.05, 0.2, 0.5, 0.9))
-        self._warp = warp
-        self._execute(self.tree, rng, ())
-        return self._wrong
-
-    def _execute(self, tree: list[tuple], rng: random.Random, context: tuple) -> None:
-        for number, node in enumerate(tree):
-            here = (*context, number)
-            kind, pc = node[:2]
-            if kind == "meet":
-                self._credit = 0
-            elif kind == "if":
-                side = int(rng.random() < self._often)
-                self._step((*here, side), node[2], pc, pc + 64 if side else pc + 4)
-                self._execute(node[3 if side else 4], rng, (*here, side))
-            elif kind == "loop":
-                _, _, word, body, most, fixed = node
-                last = most - 1 if fixed else rng.randrange(most)
-                for turn in range(last + 1):
-                    self._execute(body, rng, (*here, turn))
-                    again = turn < last
-                    self._step((*here, turn, "end", int(again)), word, pc, pc - 64 if again else pc + 4)
-            elif kind == "call":
-                self._step(here, jalr(_RA, _OTHER, 0), pc, pc + 400)
-                self._execute(node[2], rng, here)
-                self._step((*here, "back"), jalr(0, _RA, 0), pc + 8, pc + 4)
-            else:
-                each = rng.choice(node[2])
-                self._step((*here, each), jalr(0, _OTHER, 0), pc, each)
-
-    def _step(self, context: tuple, word: int, pc: int, following: int) -> None:
-        charged = self._outcomes[context]
-        wrong = _real(self._warp, self._costs.of(word), pc, following)
-        self._wrong += wrong
-        self._credit += charged.later
-        if wrong and not charged.wrong:
-            self._credit -= 1
-            assert self._credit >= 0, context
-
-
-def _real(warp: Warp, cost: Cost, pc: int, following: int) -> bool:
-    """Return whether the model predicts an instruction wrongly; branches go 64 bytes back or forth."""
-    code = Code(
-        predicted=int(cost.followed), conditional=int(cost.conditional), indirect=int(cost.indirect),
-        pushes=int(cost.pushes), pops=int(cost.pops), offset=(64, -64)[cost.followed] if cost.conditional else 0,
-    )
-    return warp.run(code, pc, int(cost.indirect or following != pc + 4), following)
-
-
 def _check(seeds: range) -> int:
     """Check random programs; return how many predictions were wrong."""
     wrong = 0
     for seed in seeds:
         rng = random.Random(f"predictions/{seed}")
         config = _config(rng)
-        program = _Program(rng, config)
+        program = Tree(rng, config)
         wrong += sum(program.execute(Warp(config, rng), rng) for _ in range(8))
     return wrong
 
@@ -211,13 +82,13 @@ def test_on_a_known_path_each_prediction_is_known(seed):
             length = lengths[number] if rng.random() < 0.8 else rng.choice((1, 2, 5))
             steps += [(word, pc, to)] * length + [(word, pc, out)]
         elif kind < 6:
-            steps += [(jalr(_RA, _OTHER, 0), pc, pc + 400), (jalr(0, _RA, 0), pc + 400, pc + 4)]
+            steps += [(jalr(LINK, OTHER, 0), pc, pc + 400), (jalr(0, LINK, 0), pc + 400, pc + 4)]
         else:
-            steps.append((jalr(0, rng.choice((_RA, _OTHER)), 0), pc, 4 * rng.randrange(2, 4)))
+            steps.append((jalr(0, rng.choice((LINK, OTHER)), 0), pc, 4 * rng.randrange(2, 4)))
     for word, pc, following in steps:
         cost = costs.of(word)
         outcome, state = state.after(cost, pc, following)
-        assert outcome == (_real(warp, cost, pc, following), False)
+        assert outcome == (real(warp, cost, pc, following), False)
 
 
 def _planted(monkeypatch: pytest.MonkeyPatch, name: str, change: Callable[[Any], Any]) -> None:
@@ -316,21 +187,22 @@ def test_inputs_that_are_hard_to_predict(pipeline):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", more_but(range(8), [0, 1]))
-def test_calls_and_jumps(seed):
-    """Warps that follow different paths, all known."""
-    _jumps(seed)
-
-
-def _jumps(seed: int) -> tuple[int, int]:
+@pytest.mark.parametrize("seed", more_but(range(12), [0, 1, 2]))
+def test_calls_and_jumps(seed, monkeypatch):
+    """Warps that follow different paths, all known: as many predictions are wrong as the machine counts."""
     rng = random.Random(f"jumps/{seed}")
     config = one(rng.choice(("lrr", "gtlo", "srr", "prr")), "private", warps=rng.choice((1, 1, 2)), **predictors(rng))
-    launch = launch_of(config, JumpProgram(rng, config, blocks=rng.randrange(10, 60)).program.assemble())
-    bound = longest_time(config, asked(config, launch, latency=1), launch, compose=True)
-    (run,) = runs_of(config, launch, [bytes(64)], latency=1)
-    least = min(each.cycles for each in bound.composed if each.holds)
-    assert run <= least
-    return run, least
+    program = JumpProgram(rng, config, blocks=rng.randrange(10, 60)).program
+    launch = with_region(launch_of(config, program.assemble()), WHOLE, config)
+    pipelines: list[Pipeline] = []
+    true = Demand.of
+    monkeypatch.setattr(Demand, "of", lambda config, made, shared: pipelines.extend(made) or true(config, made, shared))
+    request = asked(config, launch, latency=1)
+    bound = longest_time(config, request, launch, compose=True)
+    run = predict(config, request).result
+    assert all(run.total_cycles <= each.cycles for each in bound.composed if each.holds)
+    counted = sum(run.counters[name] for name in ("wrong_branches", "wrong_returns", "wrong_jumps"))
+    assert sum(sum(each.wrong.values()) for each in pipelines) == counted > 0
 
 
 def test_inputs_behind_a_call_that_does_not_return():
