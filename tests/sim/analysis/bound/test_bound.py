@@ -78,9 +78,10 @@ def test_other_caches(caches):
         assert cycles <= bound.cycles
 
 
+@pytest.mark.parametrize("prediction", some_more(["btfn", "private"], 1))
 @pytest.mark.parametrize("name", ["psort", "vecadd", pytest.param("kmeans", marks=pytest.mark.more)])
-def test_integer_program_agrees_with_the_paths(name):
-    config = machine(TINY)
+def test_integer_program_agrees_with_the_paths(name, prediction):
+    config = machine(TINY, prediction=prediction)
     bound = bound_of(config, kernel.prepare(name, None, 8, 1, config), compose=True)
     paths, program = bound.composed[:2]
     assert program.method == "implicit paths"

@@ -3,6 +3,7 @@
 A wrong prediction must be charged where it comes, or by a credit that was charged since the warp last met others.
 """
 
+import contextlib
 import dataclasses
 import random
 from collections.abc import Callable
@@ -19,16 +20,17 @@ from metronome.sim.analysis.bound.pipeline import Pipeline
 from metronome.sim.analysis.bound.predictions import Outcome, Predictions
 from metronome.sim.analysis.code.costs import Costs
 from metronome.sim.analysis.code.dependence import DependenceKind
+from metronome.sim.analysis.code.refusals import RefusedError
 from metronome.sim.predict.predictor import predict
 from metronome.sim.program.assembler.asm import add, addi, andi, beq, bne, jal, jalr, lw, nop, srli, tmc
 from metronome.sim.program.region_stub import WHOLE, with_region
-from tests.sim.analysis.assembled import DATA, Assembled, asked, holds, launch_of, one, words
+from tests.sim.analysis.assembled import DATA, INPUTS, Assembled, asked, holds, launch_of, one, words
 from tests.sim.analysis.bound.branch_trees import LINK, OTHER, Tree, real
 from tests.sim.analysis.bound.concrete_predictors import Code, Warp
 from tests.sim.analysis.bound.hunt import predictors
 from tests.sim.registers import RA, T1, T2, T4, T5, T6
-from tests.support.tiers import more_but
-from tests.system.jump_programs import JumpProgram
+from tests.support.tiers import long_but, more_but
+from tests.system.jump_programs import POINTER, STATE, JumpProgram
 
 
 @pytest.fixture(autouse=True)
@@ -203,6 +205,34 @@ def test_calls_and_jumps(seed, monkeypatch):
     assert all(run.total_cycles <= each.cycles for each in bound.composed if each.holds)
     counted = sum(run.counters[name] for name in ("wrong_branches", "wrong_returns", "wrong_jumps"))
     assert sum(sum(each.wrong.values()) for each in pipelines) == counted > 0
+
+
+class _InputJumps(JumpProgram):
+    """A program of calls, loops and branches whose decisions depend on the input."""
+
+    _begun = False
+
+    def _blocks(self, level, count, loops):
+        if not self._begun:
+            self._begun = True
+            self.program.li(POINTER, INPUTS)
+            self.program.add(lw(STATE, 0, POINTER))
+        super()._blocks(level, count, loops)
+
+    def _switch(self, level, loops):
+        # A jump whose target is not known is refused.
+        self._if(level, loops)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", long_but(range(40), [0, 1]))
+def test_calls_and_branches_on_inputs(seed):
+    rng = random.Random(f"inputs/{seed}")
+    config = one(rng.choice(("lrr", "gtlo", "srr", "prr")), "private", warps=rng.choice((1, 1, 2)), **predictors(rng))
+    program = _InputJumps(rng, config, blocks=rng.randrange(6, 30)).program
+    inputs = [words(*[rng.getrandbits(32)] * 16) for _ in range(8)]
+    with contextlib.suppress(RefusedError):
+        holds(config, launch_of(config, program.assemble(), inputs[0]), inputs, latency=1)
 
 
 def test_inputs_behind_a_call_that_does_not_return():
