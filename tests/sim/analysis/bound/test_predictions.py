@@ -142,6 +142,30 @@ def test_at_most_three_are_wrong_each_time_a_loop_is_entered():
     assert most == 3
 
 
+def test_where_only_one_path_has_been_charged():
+    """The run of a loop may be too long for a length of 3 or 5; after the paths join, it is charged again."""
+    config = dataclasses.replace(TINY, prediction=Prediction.PRIVATE, branch_runs=2)
+    cost = Costs(config).of(bne(0, 0, -64))
+
+    def taken(state: Predictions, times: int) -> tuple[list[Outcome], Predictions]:
+        outcomes = []
+        for _ in range(times):
+            outcome, state = state.after(cost, 4096, 4032)
+            outcomes.append(outcome)
+        return outcomes, state
+
+    def left(state: Predictions, times: int) -> Predictions:
+        return taken(state, times)[1].after(cost, 4096, 4100)[1]
+
+    fresh, none, later = Predictions.fresh(config), Outcome(), Outcome(later=True)
+    either = left(left(fresh, 3), 3).join(left(left(fresh, 5), 5))
+    charged, first = taken(either, 4)
+    assert charged == [none, none, none, later] and taken(first, 9)[0] == [none] * 9
+    assert taken(first.met(), 2)[0] == [none, later]
+    uncharged, other = taken(either, 2)
+    assert uncharged == [none, none] and taken(first.join(other), 4)[0] == [none, later, none, none]
+
+
 class _Outcomes(Assembled):
     """A warp alone that takes a branch by the bits of a word, from the lowest on: a ``known`` one, or the input."""
 
