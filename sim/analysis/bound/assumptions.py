@@ -42,6 +42,9 @@ _COMPOSED = (
     Assumption("a scheduler selects a warp whenever one is eligible", "proof P3, tests/hdl/policies"),
     Assumption("latencies of the units and of the load/store unit", "tests/system/test_prediction_rtl.py"),
 )
+_LEARNED = Assumption(
+    "predictions that may be wrong are counted as wrong", "tests/sim/analysis/bound/test_predictions.py"
+)
 _MEMORY = Assumption(
     "memory answers within its bound", "tests/sim/machine/memory, sim.machine.memory.tdm.TdmMemory.worst_case_latency"
 )
@@ -74,10 +77,12 @@ class UserStatements:
         return texts
 
 
-def assumptions_of(*, exact: bool, given: Sequence[str] = (), memory_given: bool = False) -> tuple[Assumption, ...]:
+def assumptions_of(
+    *, exact: bool, given: Sequence[str] = (), memory_given: bool = False, learns: bool = False
+) -> tuple[Assumption, ...]:
     """Return the assumptions of an ``exact`` time or of a composed bound, after those that the user has ``given``.
 
-    ``memory_given``: whether the user states the latency of memory.
+    ``memory_given``: whether the user states the latency of memory. ``learns``: see :attr:`SmConfig.learns`.
     """
-    composed = _COMPOSED if memory_given else (*_COMPOSED, _MEMORY)
+    composed = _COMPOSED + (_LEARNED,) * learns + (_MEMORY,) * (not memory_given)
     return tuple(Assumption(text, "the user") for text in given) + _ALWAYS + (_EXACT if exact else composed)

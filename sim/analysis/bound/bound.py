@@ -56,7 +56,7 @@ class Bound:
     - ``loops``: the most passes for each entry of a loop, by the pc of its header.
     - ``origins``: the origin of the flow fact that bounds a loop, if one does, by the same pc.
     - ``given``: the user's statements on which the bound rests.
-    - ``memory_given``: whether the user states the latency of memory.
+    - ``memory_given``: whether the user states the latency of memory. ``learns``: see :attr:`SmConfig.learns`.
     - ``by_instruction``: the cost of each instruction.
     - ``inputs``: the inputs for which the bound holds, as text.
     - ``lost``: the ranges of variables that the start-up code overwrites, so the hardware cannot run with such inputs.
@@ -71,6 +71,7 @@ class Bound:
     origins: dict[int, str] = field(default_factory=dict)
     given: Sequence[str] = ()
     memory_given: bool = False
+    learns: bool = False
     by_instruction: CostByInstruction | None = None
     inputs: str = ""
     lost: Sequence[Range] = ()
@@ -78,7 +79,9 @@ class Bound:
     @property
     def assumptions(self) -> tuple[Assumption, ...]:
         """The assumptions of the bound."""
-        return assumptions_of(exact=self.exact, given=self.given, memory_given=self.memory_given)
+        return assumptions_of(
+            exact=self.exact, given=self.given, memory_given=self.memory_given, learns=self.learns
+        )
 
 
 class _CycleUses:
@@ -253,6 +256,7 @@ def longest_time(
     found = tracked.found
     details: dict[str, Any] = {
         "inputs": inputs.said, "lost": tracked.reads.lost, "memory_given": stated.memory_latency is not None,
+        "learns": config.learns,
     }
     exact = None
     if not found and analysis.predictable:

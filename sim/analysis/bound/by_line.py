@@ -17,7 +17,7 @@ from ...show.trace.cycles import Cycles
 from ...show.trace.profile import Profile
 from ..code.decoding import Decoded
 from ..paths.clock import Access, Clock
-from .compose.implicit import nops_after, parts_of
+from .compose.implicit import nops_by_jump, parts_of
 from .compose.parts import Composed
 from .compose.work_conserving import POLICIES, Demand
 from .counts import SharedState
@@ -54,13 +54,13 @@ class AttributedPipeline(Pipeline):
 
     def issue(self, pc: int, code: Decoded, following: int, access: Access | None) -> None:
         """See :class:`sim.analysis.paths.clock.Clock`."""
-        time, slots, within = self.time, self.counts.slots, self.within
+        time, slots, within = self.time + self.owed, self.counts.slots, self.within
         super().issue(pc, code, following, access)
         if within:
             # The common beginning is not attributed to instructions.
             self.own, self.past, self.met = Counter(), Counter(), Counter()
             return
-        waited = self.time - time - (0 if self._strict else self.counts.slots - slots)
+        waited = self.time + self.owed - time - (0 if self._strict else self.counts.slots - slots)
         if waited:
             self.own[pc] += waited
 
@@ -117,10 +117,9 @@ def cost_of(composed: Composed, demand: Demand, policy: str) -> CostByInstructio
         for (first, last), count in stretches.items():
             for pc in range(first, last + 4, 4):
                 instructions[pc] += count
-        for (pc, following), count in edges.items():
-            behind = count * nops_after(demand.shared, pc, following)
-            if behind:
-                nops[pc] += behind
+        for pc, after in nops_by_jump(demand.shared, taken):
+            if after:
+                nops[pc] += after
     if policy in POLICIES or strict:
         chain = max(lined, key=lambda each: each.chain_length)
         waits = chain.met + chain.own

@@ -6,7 +6,7 @@ import dataclasses
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 
-from metronome.hdl.config import LINE_BYTES, Prediction, SmConfig
+from metronome.hdl.config import LINE_BYTES, SmConfig
 
 from ...predict.model.compiled import as_python
 from ...predict.model.l1 import set_of
@@ -86,6 +86,7 @@ class SharedState:
       ranges of lines of other stores.
     - ``releases``: how often warps have continued together. ``active``: the most warps active at once.
     - ``loops``: the most passes for each entry of a loop, by loop header.
+    - ``kept``: the addresses that predictors of indirect jumps may have kept.
     - ``followed``: the places of words that decide what is fetched after a control instruction, by its pc.
     - ``code``, ``awaited``: after the common ``prefix``, the lines of code, and the lines of data that loads may find
       missing. ``prefix_lost``: whether a warp has forked inside the prefix.
@@ -102,6 +103,7 @@ class SharedState:
     prefix_lost: bool = False
     awaited: set[int] = field(default_factory=set)
     all_code: set[int] = field(default_factory=set)
+    kept: set[int] = field(default_factory=set)
     followed: dict[int, set[int]] = field(default_factory=dict)
     code: set[int] = field(default_factory=set)
     loads: set[int] = field(default_factory=set)
@@ -146,12 +148,32 @@ class SharedState:
         if (pc, after_prefix) in self._seen:
             return
         self._seen.add((pc, after_prefix))
-        lines = {place // LINE_BYTES for place in fetched(pc, self.program.look, self._follows)}
-        if self.config.prediction is Prediction.BTFN and self.program.at(pc).decoded.row.control:
-            self.followed[pc] = followed(pc, self.program.look, self._follows)
+        self._reach(pc, after_prefix=after_prefix)
+
+    def _reach(self, pc: int, *, after_prefix: bool) -> set[int]:
+        """Record the lines and words fetched while the instruction at ``pc`` is in the buffer; return the words."""
+        places = fetched(pc, self.program.look, self._follows, self.kept)
+        lines = {place // LINE_BYTES for place in places}
+        if self.config.follows and self.program.at(pc).decoded.row.control:
+            self.followed[pc] = followed(pc, self.program.look, self._follows, self.kept)
         self.all_code |= lines
         if after_prefix:
             self.code |= lines
+        return places
+
+    def end_fetches(self) -> None:
+        """Record wrong paths of indirect jumps: to all addresses kept, and return addresses of calls on such paths."""
+        before = -1
+        while self.config.learns and before != len(self.kept):
+            before = len(self.kept)
+            for pc, after_prefix in self._seen:
+                places = self._reach(pc, after_prefix=after_prefix)
+                self.kept.update(place + 4 for place in places if self._pushes(place))
 
     def _follows(self, decoded: Decoded) -> bool:
-        return self.costs.of(decoded.word).followed
+        cost = self.costs.of(decoded.word)
+        return cost.followed or cost.learned
+
+    def _pushes(self, place: int) -> bool:
+        decoded = self.program.look(place)
+        return decoded is not None and self.costs.of(decoded.word).pushes

@@ -19,6 +19,7 @@ from ..code.decoding import Decoded
 from ..paths.clock import Access, Clock
 from .counts import SharedState, WarpCounts, few_lines
 from .lines import LoadedLines
+from .predictions import Outcome, Predictions
 from .segments import Segments
 from .turns import Turns
 
@@ -43,13 +44,12 @@ class Pipeline:
     def __init__(self, shared: SharedState, warp: int = 0, *, strict: bool = False) -> None:
         self._shared = shared
         self._strict, self._turn = strict, Turns(shared.costs.shortest)
-        self._span = 0
         self.counts = WarpCounts()
         self.lines = LoadedLines(shared, self.counts)
-        self.time = 0
-        self.chain = 0
-        #: Waits for lines at unknown places, before it last met others.
-        self._ranged = 0
+        self.time = self.chain = self._span = 0
+        #: Waits that ``time`` does not include: for wrong predictions since it last met others, and all before then.
+        self.owed = 0
+        self._apart = 0
         self._ready = [0] * 64
         self._loads: set[int] = set()
         self._units: dict[object, int] = {}
@@ -62,6 +62,9 @@ class Pipeline:
         self._turns: dict[int, int] = {}
         #: The most occurrences of each control instruction and next pc; the pcs at which the warp was started.
         self.edges: dict[tuple[int, int], int] = {}
+        #: The most of these occurrences that may be predicted wrongly, and the warp's predictors.
+        self.wrong: dict[tuple[int, int], int] = {}
+        self._predictions = Predictions.fresh(shared.config)
         self.starts: list[int] = []
         self.segments = Segments()
         #: The instructions left in the common beginning, and the places of the last ones executed.
@@ -75,7 +78,7 @@ class Pipeline:
         twin.counts = self.counts.copy()
         twin.lines = self.lines.copy(twin.counts)
         twin._ready, twin._loads, twin._units = list(self._ready), set(self._loads), dict(self._units)
-        twin.edges, twin.starts = dict(self.edges), list(self.starts)
+        twin.edges, twin.wrong, twin.starts = dict(self.edges), dict(self.wrong), list(self.starts)
         if self._left > 0:
             self._shared.prefix_lost = True
         return twin
@@ -87,11 +90,12 @@ class Pipeline:
         self.lines.join(other.lines)
         self.time, self._written = max(self.time, other.time), max(self._written, other._written)
         self._ready = [max(pair) for pair in zip(self._ready, other._ready, strict=True)]
-        self._least = min(self._least, other._least)
+        self._least, self.owed = min(self._least, other._least), max(self.owed, other.owed)
         self._turn.join(other._turn)
         self._loads |= other._loads
         self._stored |= other._stored
-        pairs = (self._units, other._units), (self._turns, other._turns)
+        self._predictions = self._predictions.join(other._predictions)
+        pairs = (self._units, other._units), (self._turns, other._turns), (self.wrong, other.wrong)
         self.segments.join(other.segments)
         for mine, theirs in (*pairs, (self.edges, other.edges)):
             for key, value in theirs.items():
@@ -108,7 +112,8 @@ class Pipeline:
         if cost.slot:
             self._written = max(self._written, time + cost.written)
         self._results(cost, time, access)
-        nops = cost.nops(pc, following)
+        wrong, later = self._predict(cost, pc, following)
+        nops = cost.nops(pc, following, wrong=wrong)
         self.segments.issue(cost, access, nops)
         if code.row.control:
             self.edges[pc, following] = self.edges.get((pc, following), 0) + 1
@@ -116,11 +121,31 @@ class Pipeline:
         elif following in shared.loops:
             self._turns[following] = 0
         self.counts.nops += nops
-        resolution = shared.costs.resolution(cost, redirects=nops > 0)
+        redirects = cost.redirects(pc, following, wrong=wrong) if cost.learned else nops > 0
+        resolution = shared.costs.resolution(cost, redirects=redirects)
         self.time = self._after(time, 1 + resolution) + nops * self._slot
+        if later:
+            self._owe(DEPTH - nops, shared.costs.resolution(cost, redirects=True) - resolution)
         self._least += self.counts.slots - slots
         if self._left > 0:
             self._leave(pc, following)
+
+    def _predict(self, cost: Cost, pc: int, following: int) -> Outcome:
+        """Return what a learned prediction costs, and learn from it."""
+        if not cost.learned and not cost.pushes:
+            return Outcome()
+        outcome, self._predictions = self._predictions.after(cost, pc, following)
+        if outcome.wrong or outcome.later:
+            self.wrong[pc, following] = self.wrong.get((pc, following), 0) + 1
+        if cost.indirect:
+            self._shared.kept.add(following)
+        return outcome
+
+    def _owe(self, nops: int, waits: int) -> None:
+        """Count a wrong prediction that may come later: NOPs and waits that delay all that follows it."""
+        self.counts.nops += nops
+        # The waits of a warp that issues at its turn are whole rounds.
+        self.owed += nops * self._slot + (self._slot * (waits > 0) if self._strict else waits)
 
     @property
     def _slot(self) -> int:
@@ -261,16 +286,18 @@ class Pipeline:
         self._loads.clear()
         self._turn.clear()
         self._stored = False
-        self.edges = {}
+        self._predictions = self._predictions.met()
+        self.edges, self.wrong = {}, {}
         self.segments = Segments()
-        self.chain = self._span = self._ranged = 0
+        self.chain = self._span = self._apart = self.owed = 0
         self._least, self._least_begun, self._least_chain = DEPTH, 0, 0
         # The first turn may be one round away, and each NOP takes a round.
         self.time = (DEPTH + self._strict) * self._slot
         self._begun = 0, 0
 
     def start(self, pc: int) -> None:
-        """Start the warp; its buffer holds d NOPs."""
+        """Start the warp; its buffer holds d NOPs, and it has learned nothing."""
+        self._predictions = Predictions.fresh(self._shared.config)
         self.starts.append(pc)
         self.counts.started += DEPTH
         self._least += DEPTH
@@ -288,8 +315,10 @@ class Pipeline:
         least = max(each.most_idle for each in pipelines)
         for each in pipelines:
             each.chain, each._span = (0, 0) if within else (chain, span)
-            each._ranged += each.lines.ranged
+            each._apart += each.lines.ranged + each.owed
+            each.owed = 0
             each.lines.met()
+            each._predictions = each._predictions.met()
             each._begun = each.time, each.counts.slots
             each._least_chain, each._least_begun = 0 if within else least, each._least
             if active is not None:
@@ -302,19 +331,20 @@ class Pipeline:
     def idle(self) -> int:
         """``chain``, plus the waits of this warp since it last met others."""
         time, slots = self._begun
-        return self.chain + (self.time - time) - (self.counts.slots - slots) + self.lines.ranged
+        return self.chain + (self.time - time) - (self.counts.slots - slots) + self.lines.ranged + self.owed
 
     @property
     def most_idle(self) -> int:
         """The most ``idle`` of any path: none takes longer than ``time``, and each has at least ``_least`` slots."""
-        return self._least_chain + self.time - self._begun[0] - (self._least - self._least_begun) + self.lines.ranged
+        time = self.time - self._begun[0] + self.lines.ranged + self.owed
+        return self._least_chain + time - (self._least - self._least_begun)
 
     @property
     def span(self) -> int:
         """All cycles of this warp alone and of the warps that it waited for, one after the other."""
-        return self._span + self.time - self._begun[0] + self.lines.ranged
+        return self._span + self.time - self._begun[0] + self.lines.ranged + self.owed
 
     @property
     def alone(self) -> int:
         """The cycles in which this warp, alone, could not issue."""
-        return self.time - self.counts.slots + self._ranged + self.lines.ranged
+        return self.time - self.counts.slots + self._apart + self.lines.ranged + self.owed

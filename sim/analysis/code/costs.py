@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from metronome.hdl.config import SmConfig
 from metronome.hdl.isa.latencies import unit_latencies
-from metronome.hdl.isa.ops import BranchOp, SystemOp, Unit
+from metronome.hdl.isa.ops import SystemOp, Unit
 
 from ...machine.events import DEPTH
 from ...predict.model.code import CodeTable
@@ -44,7 +44,10 @@ class Cost:
       cycle in which it writes its register.
     - ``busy``: the cycles in which its unit accepts no other operation; 0 if the unit is pipelined.
     - ``slot``: it writes its result in a fixed cycle.
-    - ``waits``: its warp waits until it has resolved. ``followed``: the front end follows it at decode.
+    - ``waits``: its warp waits until it has resolved. ``followed``: the front end follows it at decode, or would
+      without what the warp has learned.
+    - ``conditional``, ``indirect``: it is a branch or ``jalr`` whose prediction depends on what the warp has learned.
+      ``pushes``, ``pops``: it pushes its return address, or pops one first, on the warp's stack.
     - ``drains``: it waits for all registers of its warp. ``fences``: it waits for all stores of its warp.
     - ``flushes``: it empties the I-cache.
     - ``always``: it redirects even if the warp continues at the next instruction.
@@ -65,29 +68,44 @@ class Cost:
     flushes: bool
     always: bool
     unit: Unit
+    conditional: bool = False
+    indirect: bool = False
+    pushes: bool = False
+    pops: bool = False
 
-    def redirects(self, pc: int, following: int) -> bool:
-        """Return whether it redirects the warp, from ``pc`` to ``following`` (-1: the warp ends)."""
+    @property
+    def learned(self) -> bool:
+        """Whether its prediction depends on what the warp has learned."""
+        return self.conditional or self.indirect
+
+    def redirects(self, pc: int, following: int, *, wrong: bool = False) -> bool:
+        """Return whether it redirects the warp, from ``pc`` to ``following`` (-1: the warp ends).
+
+        ``wrong``: whether a :attr:`learned` prediction is wrong.
+        """
         if following < 0 or self.always:
             return True
+        if self.learned:
+            return wrong
         return self.waits and (following != pc + 4 & 0xFFFF_FFFF) != self.followed
 
-    def nops(self, pc: int, following: int) -> int:
+    def nops(self, pc: int, following: int, *, wrong: bool = False) -> int:
         """Return the most NOPs after the instruction, if it is at ``pc`` and the warp continues at ``following``.
 
         A redirect leaves exactly d NOPs (P5), including those that were NOPs before. If a jump is followed at decode,
         the fetches before its decode become NOPs; their number depends on the schedule.
         """
-        if self.redirects(pc, following):
+        if self.redirects(pc, following, wrong=wrong):
             return DEPTH
-        return DECODED_AFTER if self.followed else 0
+        taken = self.indirect or following != pc + 4 & 0xFFFF_FFFF if self.learned else self.followed
+        return DECODED_AFTER if taken else 0
 
 
 class Costs:
     """The costs of instruction words on one machine."""
 
     def __init__(self, config: SmConfig) -> None:
-        self._table = CodeTable(config)
+        self._table, self._learns = CodeTable(config), config.learns
         self._latencies = unit_latencies(config)
         self._to_execute = config.issue_latency
         #: The cycles from a load that hits to its dependent; the fewest from an instruction to its write.
@@ -124,8 +142,9 @@ class Costs:
         alone = unit in (Unit.DIV, Unit.FDIV)
         flushes = unit is Unit.SYSTEM and row["op"] == SystemOp.FENCE_I.value
         decoded = decode(word)
-        # A jump to the next instruction still redirects.
+        # A jump to the next instruction still redirects, or may.
         to_next = decoded is not None and decoded.unit is Unit.BRANCH and target_of(decoded, 0) == _NEXT
+        learned, jalr = self._learns, bool(row["indirect"])
         return Cost(
             reads=tuple(register for register in range(64) if uses >> register & 1), writes=writes,
             result=self.load if access else _TO_DEPENDENT + latency,
@@ -134,5 +153,7 @@ class Costs:
             slot=bool(row["takes_slot"]),
             waits=bool(row["control"]), followed=bool(row["predicted"]), drains=bool(row["drain"]),
             fences=bool(row["fence"]), flushes=flushes,
-            always=flushes or to_next or (unit is Unit.BRANCH and row["op"] == BranchOp.JALR.value), unit=unit,
+            always=flushes or to_next or (jalr and not learned), unit=unit,
+            conditional=learned and bool(row["conditional"]), indirect=learned and jalr,
+            pushes=learned and bool(row["pushes"]), pops=learned and bool(row["pops"]),
         )

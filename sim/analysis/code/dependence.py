@@ -13,17 +13,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from metronome.hdl.config import Prediction
 from metronome.hdl.isa.csrs import FLOAT_CSRS, PERFORMANCE_CSRS, Csr
 from metronome.hdl.isa.ops import FLOAT_UNITS, Unit
 
 from ...machine.golden import Iss
 from ...machine.golden.records import IssEnd
 from ...machine.memory.shadow import Marks
-from ...predict.model.code import CodeTable
 from ...run.types import Job, unpack_memory
+from .costs import Costs
 from .decoding import Decoded, decode
-from .fetching import followed
+from .fetching import followed, nearby
 from .inputs import Inputs
 from .reads import RangeReads
 
@@ -66,8 +65,9 @@ class InputTracker:
         for first, end in inputs.areas:
             self._memory.mark(first, end)
             self._ever.mark(first, end)
-        self._table = CodeTable(config)
+        self._costs = Costs(config)
         self._followed: dict[int, set[int]] = {}
+        self._kept_addresses: set[int] = set()
         self._fcsr = np.zeros(config.warps, bool)
         #: For each CSR of the core, whether it is marked.
         self._kept: dict[int, bool] = {Csr.MSCRATCH: False, Csr.MREGION: False, Csr.MPOLICY: False}
@@ -121,9 +121,33 @@ class InputTracker:
 
     def _fetched(self, pc: int) -> set[int]:
         """Return the words that decide what is fetched while the instruction at ``pc`` is in the buffer."""
-        if self._iss.config.prediction is not Prediction.BTFN:
+        if not self._iss.config.follows:
             return {pc}
-        return followed(pc, self._look, lambda code: self._table.jumps(code.word))
+        return followed(pc, self._look, self._follows, self._kept_addresses)
+
+    def _keep_addresses(self) -> None:
+        """Find the addresses that predictors of indirect jumps may have kept.
+
+        An executed target in the same MiB is left out: the words around it are already those of its own pc.
+        """
+        if not self._iss.config.learns:
+            return
+        if len({nearby(0, pc) for pc in self._followed}) > 1:
+            self._kept_addresses |= self._followed.keys()
+        before = -1
+        while before != len(self._kept_addresses):
+            before = len(self._kept_addresses)
+            for pc in self._followed:
+                reached = self._fetched(pc)
+                self._kept_addresses.update(place + 4 for place in reached if self._pushes(place))
+
+    def _follows(self, code: Decoded) -> bool:
+        cost = self._costs.of(code.word)
+        return cost.followed or cost.learned
+
+    def _pushes(self, place: int) -> bool:
+        code = self._look(place)
+        return code is not None and self._costs.of(code.word).pushes
 
     def was_marked(self, pc: int) -> bool:
         """Return whether the word at ``pc`` has depended on the inputs at any time."""
@@ -131,6 +155,7 @@ class InputTracker:
 
     def finish(self) -> None:
         """Finish the run: find instructions whose word, or whose following jumps, depend on the inputs."""
+        self._keep_addresses()
         for pc, before in self._followed.items():
             places = np.array(list(before | self._fetched(pc)), np.uint32)
             if self._ever.read(places, 4).any():

@@ -23,8 +23,8 @@ __all__ = ["AnalyzedProgram", "Instruction"]
 
 
 _WORD = 4
-#: The opcodes of branches and of jal, which may be followed at decode.
-_OPCODE, _JUMPS = 0x7F, (0x63, 0x6F)
+#: The opcodes of branches, jal and jalr. All but the last may be followed at decode, or all if predictions are learned.
+_OPCODE, _JUMPS = 0x7F, (0x63, 0x6F, 0x67)
 
 
 @dataclass(frozen=True)
@@ -61,9 +61,10 @@ def _immediate(decoded: Decoded) -> int:
 
 
 class AnalyzedProgram:
-    """The instructions initially in memory. Self-modifying code is refused."""
+    """The instructions initially in memory. Self-modifying code is refused. ``learns``: see :attr:`SmConfig.learns`."""
 
-    def __init__(self, memory: SparseMemory) -> None:
+    def __init__(self, memory: SparseMemory, *, learns: bool = False) -> None:
+        self._jumps = _JUMPS if learns else _JUMPS[:-1]
         self._memory = memory.copy()
         self._code: dict[int, Instruction] = {}
         self._functions: dict[int, Function] = {}
@@ -111,7 +112,7 @@ class AnalyzedProgram:
 
         Return whether an instruction requested before shares a line with the store. Later requests there are refused.
         """
-        jumps = np.isin(low & _OPCODE, _JUMPS) | ((low != high) & (high >= min(_JUMPS))) | (size < _WORD)
+        jumps = np.isin(low & _OPCODE, self._jumps) | ((low != high) & (high >= min(self._jumps))) | (size < _WORD)
         if jumps.any():
             self._changed.write(addresses[jumps], size, True)
         fresh = set(np.unique(addresses // np.uint32(LINE_BYTES)).tolist()) - self._stored

@@ -181,7 +181,7 @@ class _Explorer:
         self._config, self._limit = config, limit
         self._iss = Iss(config, memory)
         self._iss.launch(0, argument)
-        self._program = AnalyzedProgram(memory)
+        self._program = AnalyzedProgram(memory, learns=config.learns)
         self._facts = FactFilter(self._program, facts)
         self._make_clock = begin(self._program)
         self._memory = Memory(config, memory, self._iss.local, races, reads)

@@ -61,6 +61,7 @@ class Demand:
     @classmethod
     def of(cls, config: SmConfig, pipelines: Sequence[Pipeline], shared: SharedState) -> Demand:
         """Collect the demand; check whether lines stay in the caches: no set may need more lines than it has ways."""
+        shared.end_fetches()
         lines = max(1, config.icache_bytes // LINE_BYTES // config.icache_ways)
         code_fits = config.icache_bytes > 0 and _fits((line % lines for line in shared.all_code), config.icache_ways)
         if not code_fits and config.icache_bytes and shared.active > 1:

@@ -9,10 +9,11 @@ import argparse
 import random
 import sys
 from collections import Counter
+from typing import Any
 
-from metronome.hdl.config import SmConfig
+from metronome.hdl.config import Prediction, SmConfig
 from metronome.hdl.isa.csrs import Csr
-from metronome.hdl.presets import BASE, TINY
+from metronome.hdl.presets import BASE, PIPELINES, TINY
 from metronome.sim.analysis.code.refusals import RefusedError
 from metronome.sim.program.assembler import asm
 from tests.sim.analysis.assembled import DATA, INPUTS, Assembled, bound_of, launch_of, one, runs_of
@@ -31,10 +32,19 @@ _FLOATS = tuple(range(1, 7))
 _WORDS = 16
 
 
-class Case:
-    """One machine with one program: ``seed`` says all of it."""
+def predictors(rng: random.Random) -> dict[str, Any]:
+    """Sizes of the predictors of a warp, and a pipeline in which a redirect takes longer than its absence."""
+    sizes = {
+        "return_stack": rng.choice((0, 1, 2, 4)), "jump_targets": rng.choice((0, 1, 2, 4)),
+        "branch_runs": rng.choice((0, 2, 2, 4, 4, 8)), "two_bit": rng.choice((0, 0, 0, 1, 4)),
+    }
+    return sizes | (rng.choice(tuple(PIPELINES.values())) if rng.random() < 0.4 else {})
 
-    def __init__(self, seed: int) -> None:
+
+class Case:
+    """One machine with one program: ``seed`` says all of it, except that ``prediction`` may replace its own."""
+
+    def __init__(self, seed: int, prediction: str | None = None) -> None:
         self.rng = rng = random.Random(f"hunt/{seed}")
         self.policy, self.memory = rng.choice(POLICIES), rng.choice(("fixed", "fixed", "tdm"))
         changes: dict[str, int] = {}
@@ -42,7 +52,11 @@ class Case:
             changes |= each
         preset = rng.choice((TINY, TINY, BASE))
         self.latency = rng.choice((1, 5, 20, 20, 60))
-        self.config: SmConfig = one(self.policy, rng.choice(("btfn", "not_taken")), preset, **changes)
+        own = rng.choice(("btfn", "not_taken"))
+        prediction = prediction or own
+        if prediction == "private":
+            changes |= predictors(random.Random(f"predictors/{seed}"))
+        self.config: SmConfig = one(self.policy, prediction, preset, **changes)
         self.program = _Written(rng, self.config)
         self.inputs = [bytes(4 * _WORDS), b"\1\0\0\0" * _WORDS, *(
             b"".join(rng.choice((0, 1, 2, 3, rng.randrange(16))).to_bytes(4, "little") for _ in range(_WORDS))
@@ -207,12 +221,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=100)
+    parser.add_argument("--prediction", choices=[each.value for each in Prediction])
     options = parser.parse_args()
     said: Counter[str] = Counter()
     wrong = runs = 0
     least = 9.9
     for seed in range(options.seed, options.seed + options.count):
-        case = Case(seed)
+        case = Case(seed, options.prediction)
         try:
             what, bound, longest = check(case)
         except LookupError as error:

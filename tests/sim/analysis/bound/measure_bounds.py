@@ -1,6 +1,6 @@
 """Bounds against many runs, by hand: ``python -m tests.sim.analysis.bound.measure_bounds --preset TINY --observe 60``.
 
-Every kernel that has a bound, on one preset: each policy, both predictions, ``fixed`` and ``tdm`` memory, caches on and
+Every kernel that has a bound, on one preset: each policy, each prediction, ``fixed`` and ``tdm`` memory, caches on and
 off. A row has the bound, the longest run that was found, their ratio, and the bounds of the other ways of composing.
 A run above a bound that holds is printed, and the exit status is 1.
 """
@@ -64,7 +64,7 @@ def main() -> int:
     parser.add_argument("--pipeline", choices=PIPELINES, default="classic")
     parser.add_argument("--kernels", nargs="+", default=[each.name for each in kernels()])
     parser.add_argument("--policies", nargs="+", default=POLICIES)
-    parser.add_argument("--predictions", nargs="+", default=["btfn", "not_taken"])
+    parser.add_argument("--predictions", nargs="+", default=["btfn", "not_taken", "private"])
     parser.add_argument("--memories", nargs="+", default=["fixed", "tdm"])
     parser.add_argument("--caches", nargs="+", default=["on"], choices=list(CACHES))
     parser.add_argument("--size", type=int)

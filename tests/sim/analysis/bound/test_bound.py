@@ -38,7 +38,7 @@ def test_exact_is_what_every_run_takes(name):
 #: Each policy, memory and prediction is in one of these. Other kernels are `more`, other combinations `long`.
 QUICK = [("lrr", "fixed", "btfn", "psort"), ("srr", "tdm", "btfn", "psort"),
          ("prr", "fixed", "not_taken", "psort_group"), ("gtlo", "tdm", "btfn", "psort_group"),
-         ("gtlrr", "fixed", "not_taken", "psort")]
+         ("gtlrr", "fixed", "not_taken", "psort"), ("lrr", "fixed", "private", "psort")]
 
 
 def _tier(combination):
@@ -49,7 +49,7 @@ def _tier(combination):
 
 @pytest.mark.parametrize(("policy", "memory", "prediction", "name"), [
     pytest.param(*each, marks=_tier(each))
-    for each in product(POLICIES, ["fixed", "tdm"], ["btfn", "not_taken"], DEPENDENT)
+    for each in product(POLICIES, ["fixed", "tdm"], ["btfn", "not_taken", "private"], DEPENDENT)
 ])
 def test_no_run_is_longer(policy, memory, prediction, name):
     config = machine(TINY, policy, prediction)
@@ -78,9 +78,10 @@ def test_other_caches(caches):
         assert cycles <= bound.cycles
 
 
+@pytest.mark.parametrize("prediction", some_more(["btfn", "private"], 1))
 @pytest.mark.parametrize("name", ["psort", "vecadd", pytest.param("kmeans", marks=pytest.mark.more)])
-def test_integer_program_agrees_with_the_paths(name):
-    config = machine(TINY)
+def test_integer_program_agrees_with_the_paths(name, prediction):
+    config = machine(TINY, prediction=prediction)
     bound = bound_of(config, kernel.prepare(name, None, 8, 1, config), compose=True)
     paths, program = bound.composed[:2]
     assert program.method == "implicit paths"

@@ -87,7 +87,7 @@ def _(patch):
 @step("a taken branch to the next instruction does not redirect", alone(asm(16, "beq x0, x0, 1f", "1:")))
 def _(patch):
     usual = costs.Cost.redirects
-    patch.setattr(costs.Cost, "redirects", lambda cost, pc, to: to != pc + 4 and usual(cost, pc, to))
+    patch.setattr(costs.Cost, "redirects", lambda cost, pc, to, **how: to != pc + 4 and usual(cost, pc, to, **how))
 
 
 @step("no NOPs behind a join that redirects", several(asm(
@@ -97,7 +97,8 @@ def _(patch):
 def _(patch):
     usual = costs.Cost.redirects
     patch.setattr(
-        costs.Cost, "redirects", lambda cost, pc, to: usual(cost, pc, pc + 4 if cost.unit is Unit.SIMT else to)
+        costs.Cost, "redirects",
+        lambda cost, pc, to, **how: usual(cost, pc, pc + 4 if cost.unit is Unit.SIMT else to, **how),
     )
 
 
