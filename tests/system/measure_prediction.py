@@ -70,11 +70,13 @@ def cases(preset: str, pipeline: str) -> Iterator[Case]:
         sizes = PREDICTORS[number % len(PREDICTORS)] if prediction is Prediction.PRIVATE else {}
         config = replace(
             PRESETS[preset], policies=tuple(POLICIES), prediction=prediction, interleave_stacks=interleaved,
-            **({} if dcache else {"dcache_bytes": 0}), **({} if icache else {"icache_bytes": 0}), **PIPELINES[pipeline], **sizes,
+            **({} if dcache else {"dcache_bytes": 0}), **({} if icache else {"icache_bytes": 0}),
+            **PIPELINES[pipeline], **sizes,
         )
         without = [name for name, there in (("data cache", dcache), ("I-cache", icache), ("interleaving", interleaved))
                    if not there]
-        name = f"{preset} {pipeline} {prediction}" + "".join(f", {size} {n}" for size, n in sizes.items()) + (f", without {', '.join(without)}" if without else "")
+        sized = "".join(f", {field} {entries}" for field, entries in sizes.items())
+        name = f"{preset} {pipeline} {prediction}{sized}" + (f", without {', '.join(without)}" if without else "")
         yield Case(name, preset, config, number)
 
 
