@@ -50,12 +50,14 @@ class PredictionRun:
 
     With ``streams``, the instructions of every warp are known in advance. Otherwise, the golden model executes them one
     by one. With ``supplied``, nothing is fetched and the values of loads are ignored: every warp executes its
-    ``streams``. ``policy``: the issue policy, instead of the one that the request names.
+    ``streams``. With ``oracle``, every branch and jump of ``streams`` is
+    predicted right. ``policy``: the issue policy, instead of the one that the request names.
     """
 
     def __init__(
         self, config: SmConfig, request: RunRequest, job: Job, memory: SparseMemory, streams: Streams | None,
-        watcher: Watcher | None = None, *, supplied: bool = False, policy: Policy[Any] | None = None,
+        watcher: Watcher | None = None, *, supplied: bool = False, oracle: bool = False,
+        policy: Policy[Any] | None = None,
     ) -> None:
         self.config, self.start_pc, self.streams = config, job.start_pc, streams
         self.watcher = watcher
@@ -79,7 +81,7 @@ class PredictionRun:
             self.chooser = Chooser(config, policy, keeps=keeps)
         elif keeps := request.policy not in policies.NAMES:
             self.chooser = Chooser.of_file(config, request.policy)
-        settings = configured(config, request, ring=0 if streams else PLACES - 1, supplied=supplied)
+        settings = configured(config, request, ring=0 if streams else PLACES - 1, supplied=supplied, oracle=oracle)
         self.machine = new_machine(
             settings, Executed(source.steps, source.first, source.known, source.addresses),
             icache=int(settings["icache_sets"][0]) * config.icache_ways,

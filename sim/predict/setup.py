@@ -12,7 +12,7 @@ from metronome.hdl.isa.latencies import unit_latencies
 from ..machine.events import EVENT, NONE
 from ..machine.policies.with_parameters import CacheConscious, frame_of
 from ..run.types import RunRequest
-from .model import policies
+from .model import policies, private
 from .model.choices import CHOICE
 from .model.records import CONFIG, CONTROL, FRONT, ISSUE, ISSUED, LSU, OBSERVER, PORT, Machine
 
@@ -50,7 +50,9 @@ def _locality(config: SmConfig) -> dict[str, int]:
     }
 
 
-def configured(config: SmConfig, request: RunRequest, *, ring: int, supplied: bool = False) -> np.ndarray:
+def configured(
+    config: SmConfig, request: RunRequest, *, ring: int, supplied: bool = False, oracle: bool = False,
+) -> np.ndarray:
     """Return the CONFIG record of a run."""
     places, stacks, names = config.memory_map, config.interleaved_stacks, policies.NAMES
     icache_sets = max(1, config.icache_bytes // LINE_BYTES // config.icache_ways)
@@ -68,7 +70,7 @@ def configured(config: SmConfig, request: RunRequest, *, ring: int, supplied: bo
         "channels": config.channel_depth if config.channels is Channels.FREE else 0,
         "ordered": config.channel_depth if config.ordered else 0,
         "list_bit": 1 << config.lsu_tag_bits - 1 if config.ordered else 0,
-        "lookup_latency": config.lookup_latency, "learns": config.learns,
+        "lookup_latency": config.lookup_latency, "learns": private.ORACLE if oracle else config.learns,
         "return_stack": config.return_stack, "jump_targets": config.jump_targets, "branch_runs": config.branch_runs,
         "two_bit": config.two_bit,
         **data_cache(config),

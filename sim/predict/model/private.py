@@ -11,7 +11,7 @@ from .compiled import inlined
 from .records import TARGETS
 from .steps import place
 
-__all__ = ["follow", "reset", "restore", "settle"]
+__all__ = ["ORACLE", "follow", "reset", "restore", "settle"]
 
 AHEAD, BEHIND = 0, 1
 #: Instead of predictors: an oracle that knows each warp's next instruction, after a branch or jump.
@@ -53,7 +53,7 @@ def follow(m, w, code, pc):
     front.predicted3, front.target3 = code.predicted, pc + code.offset & 0xFFFF_FFFC
     if not config.learns:
         return
-    if config.learns >= ORACLE:
+    if config.learns == ORACLE:
         _foresee(m, w, code, pc)
     elif code.indirect:
         _predict_jump(config, front, w, code, pc)
@@ -88,7 +88,7 @@ def _foresee(m, w, code, pc):
     if at >= m.known[w]:
         return
     step = m.steps[place(m, w, at)]
-    if step.pc == pc and (code.indirect or code.conditional or (m.config[0].learns == 3 and code.control)):
+    if step.pc == pc and (code.indirect or code.conditional):
         front.predicted3, front.target3 = step.taken, step.next
 
 
