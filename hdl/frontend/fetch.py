@@ -87,11 +87,11 @@ class FetchPipeline(Component):
             prediction=self._config.prediction, ordered=self._config.ordered, fpu=self._config.fpu,
         )
         squash = Signal(self._config.warps, name="any_squash")
-        lookup, last, scattered = self._stages(m, store, squash)
+        lookup, early, last, scattered = self._stages(m, store, squash)
         self._lookup(m, lookup, store, misses, squash)
         predicted, target = decoder.decoded.predicted, last.pc + jump_offset(store.instruction)
         if self._config.learns:
-            predicted, target = self._predict(m, last, decoder, store.instruction, target)
+            predicted, target = self._predict(m, early, last, decoder, store.instruction, target)
         follows = last.valid & ~last.squashed & predicted
         m.d.comb += [
             self.turn.warps.eq(Mux(follows, one_hot(last.warp, self._config.warps) & ~self.squash, 0)),
@@ -113,7 +113,7 @@ class FetchPipeline(Component):
         ]
         return m
 
-    def _predict(self, m: Module, last: data.View, decoder: Decoder, word: Value,
+    def _predict(self, m: Module, early: data.View, last: data.View, decoder: Decoder, word: Value,
                  direct: Value) -> tuple[Value, Value]:
         """Whether the instruction in decode is predicted to be taken, and where it goes then."""
         m.submodules.predictors = predictors = Predictors(self._config)
@@ -121,6 +121,8 @@ class FetchPipeline(Component):
             predictors.start.eq(self.start),
             predictors.restore.eq(self.squash),
             predictors.valid.eq(last.valid & ~last.squashed & ~Array(self.squash)[last.warp]),
+            predictors.early_warp.eq(early.warp),
+            predictors.early_pc.eq(early.pc),
             predictors.warp.eq(last.warp),
             predictors.pc.eq(last.pc),
             predictors.instruction.eq(Mux(decoder.fetch_error, 0, word)),
@@ -131,8 +133,10 @@ class FetchPipeline(Component):
         ]
         return predictors.predicted, predictors.target
 
-    def _stages(self, m: Module, store: ICacheStore | LineStore, squash: Signal) -> tuple[data.View, data.View, Signal]:
-        """The stages after the request; returns the one in lookup (t+1) and the one in decode (t+3).
+    def _stages(
+        self, m: Module, store: ICacheStore | LineStore, squash: Signal,
+    ) -> tuple[data.View, data.View, data.View, Signal]:
+        """The stages after the request; returns those in lookup (t+1), before decode (t+2) and in decode (t+3).
 
         Also returns a register that says whether the pc in decode lies in interleaved stacks.
         """
@@ -169,7 +173,7 @@ class FetchPipeline(Component):
             ]
         scattered = Signal()
         m.d.sync += scattered.eq(in_stacks(m, config, stages[-2].pc, "fetch"))
-        return stages[0], stages[-1], scattered
+        return stages[0], stages[-2], stages[-1], scattered
 
     def _looked_up(self, m: Module, copies: int) -> list[Signal]:
         """The pc that was requested in the last cycle.

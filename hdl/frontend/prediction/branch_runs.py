@@ -1,6 +1,8 @@
 """The lengths of runs of equal outcomes of a few branches of each warp."""
 
-from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
+from collections.abc import Sequence
+
+from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -32,13 +34,15 @@ class BranchRuns(Component):
         self._config = config
         self._sets = config.branch_runs // RUN_WAYS
         super().__init__({
+            "early_warp": In(config.warp_bits),  # the warp of the instruction that is in decode in the next cycle
+            "early_pc": In(32),  # its pc
             "valid": In(1),  # a branch in decode
             "warp": In(config.warp_bits),  # its warp
             "pc": In(32),  # its pc
             "usual": In(1),  # its outcome as predicted otherwise
             "taken": Out(1),  # its predicted outcome; combinational
-            "run": Out(1),  # it has an entry; combinational
-            "way": Out(1),  # in this way; combinational
+            "run": Out(1),  # registered: it has an entry
+            "way": Out(1),  # registered: in this way
             "outcome": In(outcome_layout(config)),  # of an older branch
             #: Ahead: the entries whose run ahead is newer. Behind: the entries of each set.
             "words": Out(words_signature(config.branch_runs, self._sets * _SET.size)),
@@ -47,50 +51,72 @@ class BranchRuns(Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         outcome = self.outcome
-        here, there = self._set(m, "here", self.pc), self._set(m, "there", outcome.pc)
+        early, here, there = (
+            self._set(m, name, pc) for name, pc in (("early", self.early_pc), ("here", self.pc), ("there", outcome.pc))
+        )
+        at_early, at = Cat(self._bits(early), self.early_warp), Cat(self._bits(here), self.warp)
+        at_outcome = Cat(self._bits(there), outcome.warp)
         learns, allocates = outcome.valid & outcome.conditional, Signal()
         m.d.comb += allocates.eq(learns & outcome.wrong & ~outcome.run)
-        settled_way = self._allocate(m, allocates, there)
-        way = Mux(outcome.run, outcome.way, settled_way)
-        at, at_outcome = Cat(self._bits(here), self.warp), Cat(self._bits(there), outcome.warp)
+        way = Mux(outcome.run, outcome.way, self._allocate(m, allocates, there))
         behind, later, settled = Signal(_RUN), Signal(_RUN), Signal(_RUN)
         length = Mux((outcome.taken == behind.taken) | (behind.count == MOST_RUN + 1), 0, behind.count)
         changes = self.valid & self.run
-        newer = Mux(self.words.newer, self.words.ahead, 0)
-        valid = data.View(_SET, self.words.behind.word_select(here, _SET.size)).valid
-        hits, runs, lengths, behinds = [], [], [], []
+        valid = data.View(_SET, self.words.early_behind.word_select(early, _SET.size)).valid
+        hits, lengths, aheads, behinds, settles = [], [], [], [], []
         for i in range(RUN_WAYS):
             mine = way == i
-            tag = self._memory(m, f"tags_{i}", TAG_BITS, at, at_outcome, self._tag(outcome.pc), allocates & mine)
-            ends = [
+            tag = self._memory(
+                m, f"tags_{i}", TAG_BITS, at_early, at_outcome, self._tag(outcome.pc), allocates & mine,
+            )
+            hits.append(valid[i] & (tag == self._tag(self.early_pc)))
+            lengths.append(Cat(
                 self._memory(
-                    m, f"lengths_{i}_{taken}", _COUNT_BITS, at, at_outcome, Mux(outcome.run, length, 0),
+                    m, f"lengths_{i}_{taken}", _COUNT_BITS, at_early, at_outcome, Mux(outcome.run, length, 0),
                     learns & outcome.wrong & mine & (~outcome.run | (behind.taken == taken)),
                 ) for taken in range(2)
-            ]
-            ahead = self._memory(m, f"ahead_{i}", _RUN.size, at, at, later.as_value(), changes & (self.way == i))
+            ))
+            aheads.append(self._memory(
+                m, f"ahead_{i}", _RUN.size, at_early, at, later.as_value(), changes & (self.way == i),
+            ))
             now, old = self._twice(
-                m, f"behind_{i}", at, at_outcome, settled.as_value(), learns & (outcome.run | outcome.wrong) & mine,
+                m, f"behind_{i}", at_early, at_outcome, settled.as_value(),
+                learns & (outcome.run | outcome.wrong) & mine,
             )
-            runs.append(Mux(newer.bit_select(Cat(Const(i, 1), self._bits(here)), 1), ahead, now))
-            hits.append(valid[i] & (tag == self._tag(self.pc)))
-            lengths.append(Mux(data.View(_RUN, runs[i]).taken, ends[1], ends[0]))
-            behinds.append(old)
+            behinds.append(now)
+            settles.append(old)
+        m.d.comb += behind.eq(Array(settles)[way])
+        run, ends = self._found(m, here, later, follows=changes & (at == at_early) & (self.way == hits[1]), found=[
+            Mux(hits[1], *reversed(each)) for each in (aheads, behinds, lengths)
+        ])
+        m.d.sync += [self.run.eq(Cat(hits).any()), self.way.eq(hits[1])]
+        newer = Mux(self.words.newer, self.words.ahead, 0)
         m.d.comb += [
-            self.run.eq(Cat(hits).any()), self.way.eq(hits[1]),
-            behind.eq(Array(behinds)[way]),
             self.words.ahead_changes.eq(changes),
             self.words.ahead_next.eq(newer | Mux(changes, 1 << Cat(self.way, self._bits(here)), 0)),
         ]
-        run, known = Signal(_RUN), Signal(_COUNT_BITS)
-        m.d.comb += [run.eq(Mux(hits[1], runs[1], runs[0])), known.eq(Mux(hits[1], lengths[1], lengths[0]))]
-        self._predict(m, run, known)
+        self._predict(m, run, Mux(run.taken, ends[_COUNT_BITS:], ends[:_COUNT_BITS]))
         self._count(m, run, self.taken, later)
         with m.If(outcome.run):
             self._count(m, behind, outcome.taken, settled)
         with m.Else():
             m.d.comb += [settled.taken.eq(outcome.taken), settled.count.eq(1)]
         return m
+
+    def _found(self, m: Module, here: Signal, later: Signal, *, follows: Value,
+               found: Sequence[Value]) -> tuple[Signal, Signal]:
+        """The present run of the branch in decode, and the lengths of both kinds of runs; all were read a cycle early.
+
+        ``found``: its run ahead, its run behind, and the lengths. ``follows``: the branch before is the same one.
+        """
+        ahead, behind, lengths = (Signal(len(value), name=f"early_{name}")
+                                  for name, value in zip(("ahead", "behind", "lengths"), found, strict=True))
+        before, repeats, run = Signal(_RUN), Signal(), Signal(_RUN)
+        m.d.sync += [register.eq(value) for register, value in zip((ahead, behind, lengths), found, strict=True)]
+        m.d.sync += [before.eq(later), repeats.eq(follows)]
+        newer = self.words.newer & self.words.ahead.bit_select(Cat(self.way, self._bits(here)), 1)
+        m.d.comb += run.eq(Mux(repeats, before.as_value(), Mux(newer, ahead, behind)))
+        return run, lengths
 
     def _allocate(self, m: Module, allocates: Signal, there: Signal) -> Value:
         """Give a branch without an entry the next way of its set ``there``, and return this way."""
@@ -106,7 +132,7 @@ class BranchRuns(Component):
         ]
         return settled.next
 
-    def _predict(self, m: Module, run: data.View, known: Signal) -> None:
+    def _predict(self, m: Module, run: data.View, known: Value) -> None:
         """Whether the present run goes on; ``known``: the length at which it ends, or 0."""
         by_run = Mux(
             known.any(), run.taken ^ (run.count == known),

@@ -28,7 +28,10 @@ class Predictors(Component):
         super().__init__({
             "start": In(config.warps),  # warps that start
             "restore": In(config.warps),  # warps that are redirected: all their instructions in decode are squashed
-            "valid": In(1),  # an instruction in decode, whose warp is in neither of these
+            "early_warp": In(config.warp_bits),  # the warp of the instruction that is in decode in the next cycle
+            "early_pc": In(32),  # the pc of that instruction
+            #: An instruction in decode, whose warp is in neither ``start`` nor ``restore``, nor was in the last cycle.
+            "valid": In(1),
             "warp": In(config.warp_bits),  # its warp
             "pc": In(32),  # its pc
             "instruction": In(32),  # its word; 0 if its fetch has failed
@@ -66,6 +69,7 @@ class Predictors(Component):
             m.submodules.targets = targets = JumpTargets(config)
             known, last = targets.known, targets.target
             self._connect(m, targets)
+            m.d.comb += [targets.early_warp.eq(self.early_warp), targets.early_pc.eq(self.early_pc)]
             m.d.comb += targets.learns.eq(
                 self.outcome.valid & self.outcome.indirect & self.outcome.wrong & ~outcome_popped
             )
@@ -82,6 +86,7 @@ class Predictors(Component):
             m.submodules.runs = runs = BranchRuns(config)
             self._connect(m, runs)
             m.d.comb += [
+                runs.early_warp.eq(self.early_warp), runs.early_pc.eq(self.early_pc),
                 runs.valid.eq(self.valid & conditional), runs.usual.eq(taken),
                 self.prediction.run.eq(conditional & runs.run), self.prediction.way.eq(runs.way),
             ]
@@ -99,7 +104,9 @@ class Predictors(Component):
     def _connect(self, m: Module, part: Component) -> None:
         """Connect what all predictors have."""
         self._parts.append(part)
-        m.d.comb += [part.warp.eq(self.warp), part.pc.eq(self.pc), part.outcome.eq(self.outcome)]
+        m.d.comb += part.outcome.eq(self.outcome)
+        if "warp" in part.signature.members:
+            m.d.comb += [part.warp.eq(self.warp), part.pc.eq(self.pc)]
 
     def _share(self, m: Module) -> None:
         """Keep the words of all predictors in one, side by side."""
@@ -112,9 +119,11 @@ class Predictors(Component):
         share = words.share
         m.d.comb += [
             words.start.eq(self.start), words.restore.eq(self.restore), words.warp.eq(self.warp),
+            words.early_warp.eq(self.early_warp),
             words.settled_warp.eq(self.outcome.warp),
             Cat(side.ahead for side in sides).eq(share.ahead),
             Cat(side.behind for side in sides).eq(share.behind),
+            Cat(side.early_behind for side in sides).eq(share.early_behind),
             Cat(side.settled for side in sides).eq(share.settled),
             share.ahead_next.eq(Cat(side.ahead_next for side in sides)),
             share.settled_next.eq(Cat(side.settled_next for side in sides)),

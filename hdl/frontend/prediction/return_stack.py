@@ -59,15 +59,13 @@ class ReturnStack(Component):
             self.outcome_popped.eq(outcome.pops & behind.count.any()),
             words.settled_changes.eq(outcome.valid & (outcome.pushes | outcome.pops)), words.settled_next.eq(settled),
         ]
-        ahead, ahead_write = self._calls(m, "ahead", now.place.top)
-        behind_call, behind_write = self._calls(m, "behind", now.place.top)
-        call = Mux(now.written.bit_select(now.place.top, 1), ahead, behind_call)
+        ahead, ahead_write = self._addresses(m, "ahead", now.place.top)
+        behind_address, behind_write = self._addresses(m, "behind", now.place.top)
         m.d.comb += [
-            # What is kept is the address of the call.
-            self.address.eq(call + 1),
-            ahead_write.addr.eq(self._at(self.warp, later.place.top)), ahead_write.data.eq(near(self.pc)),
+            self.address.eq(Mux(now.written.bit_select(now.place.top, 1), ahead, behind_address)),
+            ahead_write.addr.eq(self._at(self.warp, later.place.top)), ahead_write.data.eq(near(self.pc + 4)),
             ahead_write.en.eq(self.valid & self.pushes),
-            behind_write.addr.eq(self._at(outcome.warp, settled.top)), behind_write.data.eq(near(outcome.pc)),
+            behind_write.addr.eq(self._at(outcome.warp, settled.top)), behind_write.data.eq(near(outcome.pc + 4)),
             behind_write.en.eq(outcome.valid & outcome.pushes),
         ]
         return m
@@ -76,10 +74,10 @@ class ReturnStack(Component):
         """The address of a place in the memories."""
         return Cat(top[:(self._config.return_stack - 1).bit_length()], warp)
 
-    def _calls(self, m: Module, name: str, top: Value) -> tuple[Value, Any]:
-        """Return the last call of the warp in decode in one of the memories, and the port that writes it."""
+    def _addresses(self, m: Module, name: str, top: Value) -> tuple[Value, Any]:
+        """Return the last address of the warp in decode in one of the memories, and the port that writes it."""
         memory = Memory(shape=NEAR_BITS, depth=self._config.warps * self._config.return_stack, init=[])
-        m.submodules[f"{name}_calls"] = memory
+        m.submodules[f"{name}_addresses"] = memory
         write, read = memory.write_port(), memory.read_port(domain="comb")
         m.d.comb += read.addr.eq(self._at(self.warp, top))
         return read.data, write

@@ -20,6 +20,7 @@ def words_signature(ahead: int, behind: int) -> wiring.Signature:
         "ahead": In(ahead),  # that word; undefined without one
         "ahead_next": Out(ahead),  # the word after the instruction in decode; that of now if it changes nothing
         "ahead_changes": Out(1),  # it changes something
+        "early_behind": In(behind),  # the word behind of the warp that is in decode in the next cycle
         "behind": In(behind),  # the word behind of the warp in decode
         "settled": In(behind),  # the word behind of the warp of the outcome
         "settled_next": Out(behind),  # that word after the outcome; that of now if it changes nothing
@@ -31,7 +32,9 @@ class Words(Component):
     """Two words for each warp: one behind, which follows outcomes, and one ahead, which follows instructions in decode.
 
     The word behind is 0 when the warp starts. There is a word ahead from the first change in decode to the next
-    redirect. All reads are combinational, and see the words before this cycle's writes.
+    redirect. Words of the warp in decode are read a cycle early, into registers. The word ahead is that after the
+    instruction before. An outcome in between does not matter: if its prediction was right, the warp has a word ahead,
+    and what has only a word behind does not change; if it was wrong, the warp is redirected.
     """
 
     def __init__(self, config: SmConfig, ahead: int, behind: int) -> None:
@@ -39,7 +42,8 @@ class Words(Component):
         super().__init__({
             "start": In(config.warps),  # warps that start
             "restore": In(config.warps),  # warps that are redirected
-            "warp": In(config.warp_bits),  # the warp in decode; not in these if its word changes
+            "early_warp": In(config.warp_bits),  # the warp that is in decode in the next cycle
+            "warp": In(config.warp_bits),  # the warp in decode; not in ``start`` and ``restore`` if its word changes
             "settled_warp": In(config.warp_bits),  # the warp of the outcome
             "share": In(words_signature(ahead, behind)),  # what both read and write
         })
@@ -54,11 +58,17 @@ class Words(Component):
         return m
 
     def _follow_decode(self, m: Module) -> None:
-        share, newer = self.share, Signal(self._config.warps)
+        share, newer = self.share, Signal(self._config.warps, name="newer")
         m.submodules.ahead = words = Memory(shape=self._ahead, depth=self._config.warps, init=[])
         read, write = words.read_port(domain="comb"), words.write_port()
+        word, there, last, follows = Signal(self._ahead), Signal(), Signal(self._ahead), Signal()
+        m.d.sync += [
+            word.eq(read.data), there.eq(Array(newer)[self.early_warp]),
+            last.eq(share.ahead_next), follows.eq(share.ahead_changes & (self.warp == self.early_warp)),
+        ]
         m.d.comb += [
-            read.addr.eq(self.warp), share.ahead.eq(read.data), share.newer.eq(Array(newer)[self.warp]),
+            read.addr.eq(self.early_warp),
+            share.ahead.eq(Mux(follows, last, word)), share.newer.eq(there | follows),
             write.addr.eq(self.warp), write.data.eq(share.ahead_next), write.en.eq(share.ahead_changes),
         ]
         for w in range(self._config.warps):
@@ -68,15 +78,17 @@ class Words(Component):
                 m.d.sync += newer[w].eq(1)
 
     def _follow_outcomes(self, m: Module) -> None:
-        share, fresh = self.share, Signal(self._config.warps)
+        share, fresh = self.share, Signal(self._config.warps, name="fresh")
         m.submodules.behind = words = Memory(shape=self._behind, depth=self._config.warps, init=[])
-        write = words.write_port()
-        for warp, word in ((self.warp, share.behind), (self.settled_warp, share.settled)):
-            read = words.read_port(domain="comb")
-            m.d.comb += [read.addr.eq(warp), word.eq(Mux(Array(fresh)[warp], 0, read.data))]
+        write, early, settled = words.write_port(), words.read_port(domain="comb"), words.read_port(domain="comb")
         m.d.comb += [
+            early.addr.eq(self.early_warp),
+            share.early_behind.eq(Mux(Array(fresh)[self.early_warp], 0, early.data)),
+            settled.addr.eq(self.settled_warp),
+            share.settled.eq(Mux(Array(fresh)[self.settled_warp], 0, settled.data)),
             write.addr.eq(self.settled_warp), write.data.eq(share.settled_next), write.en.eq(share.settled_changes),
         ]
+        m.d.sync += share.behind.eq(share.early_behind)
         for w in range(self._config.warps):
             with m.If(self.start[w]):
                 m.d.sync += fresh[w].eq(1)
