@@ -49,7 +49,7 @@ class Words(Component):
         warps, share = self._config.warps, self.share
         m.submodules.ahead = ahead = Memory(shape=self._ahead, depth=warps, init=[])
         m.submodules.behind = behind = Memory(shape=self._behind, depth=warps, init=[])
-        newer, fresh = Signal(warps), Signal(warps)
+        newer, fresh = Signal(warps, name="newer"), Signal(warps, name="fresh")
         old, before = behind.read_port(domain="comb"), behind.read_port(domain="comb")
         young, writes, settles = ahead.read_port(domain="comb"), ahead.write_port(), behind.write_port()
         m.d.comb += [

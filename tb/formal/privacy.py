@@ -1,0 +1,207 @@
+"""P8 (docs/proof.md): a warp's predictions are a function of the instructions that it has executed.
+
+The harness is the :class:`Predictors` of all warps between a free decode and free outcomes. Its symbolic warp has a
+program: each jump or branch that it decodes on its path has an arbitrary, real outcome. The reference
+(:mod:`.ideal`) takes that outcome at once. The warp's outcomes come in the order of its decodes, at any later time, and
+a wrong prediction is followed by decodes of a wrong path until its outcome redirects the warp. All else is free in
+every cycle: when anything happens, what is on a wrong path, and everything that other warps do.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Assume, Cat, ClockDomain, Const, Instance, Module, Mux, Signal, Value
+from amaranth.lib import data
+
+from metronome.hdl.config import SmConfig
+from metronome.hdl.frontend.prediction.predictors import Predictors
+from metronome.hdl.layouts.prediction import outcome_layout, with_high_bits
+
+from .claims import Claims
+from .ideal import Ideal, Spot, Word, event_layout, state_layout
+from .inside import Internals
+from .predictor_lemmas import PredictorLemmas
+
+__all__ = ["PrivacyModel"]
+
+
+class PrivacyModel(Claims):
+    """The harness and its claims.
+
+    ``base``: the reference's state after the outcomes that have come. ``state``: the same after all decodes on the
+    warp's path. ``queue``: the jumps and branches between the two, the oldest first, ``held`` of them. ``right``: what
+    is decoded next is on the path.
+    """
+
+    def __init__(self, config: SmConfig, *, lemmas: bool = True) -> None:
+        self.config = config
+        self.m = m = Module()
+        self.clock = ClockDomain("sync", reset_less=True)
+        m.domains += self.clock
+        self.claims, self.columns = {}, []
+        self.dut = Predictors(config)
+        self.inside = Internals(self.dut)
+        m.submodules.predictors = self.inside.fragment
+        self.warp = Signal(config.warp_bits, name="my_warp")
+        m.submodules.any_warp = Instance("$anyconst", p_WIDTH=config.warp_bits, o_Y=self.warp)
+        m.d.comb += Assume(self.warp < config.warps)
+        self.spot = Spot.free(m, config)
+        self.ideal = Ideal(m, config, self.spot)
+        self._registers()
+        self._decode()
+        self._outcomes()
+        self._follow()
+        if lemmas:
+            PredictorLemmas(self, self.spot)
+        self._predictions()
+        self._show()
+
+    def ports(self) -> list[Value]:
+        """Return the clock and all free inputs."""
+        clock: Signal = self.clock.clk  # type: ignore[attr-defined]  # the stubs give a domain no signals
+        inputs = [self.dut.valid, self.dut.warp, self.dut.pc, self.dut.instruction, self.dut.direct, *self._free]
+        return [clock, *(Value.cast(value) for value in inputs)]
+
+    def _registers(self) -> None:
+        config, layout = self.config, state_layout(self.config)
+        #: A warp has at most d instructions in its buffer, and issues one a cycle; R cycles later its outcome is there.
+        self.depth = config.buffer_depth + config.resolve_latency
+        self.base, self.state = Signal(layout, name="base"), Signal(layout, name="state")
+        self.queue = [Signal(event_layout(), name=f"event_{i}") for i in range(self.depth)]
+        #: The reference's state after each of them.
+        self.after = [Signal(layout, name=f"after_{i}") for i in range(self.depth)]
+        self.held, self.right = Signal(range(self.depth + 1), name="held"), Signal(name="right", init=1)
+
+    def before(self, number: int) -> Any:
+        """The reference's state before a jump or branch of the queue."""
+        return self.after[number - 1] if number else self.base
+
+    def _decode(self) -> None:
+        """The instruction in decode, and what it will do if it is the symbolic warp's next one."""
+        m, dut = self.m, self.dut
+        self.word = word = Word(dut.instruction)
+        self.decodes, self.event = Signal(), Signal(event_layout())
+        self._taken, self._target, self._leaves = Signal(name="takes"), Signal(32, name="goes"), Signal(name="leaves")
+        event = self.event
+        misses = event.target[2:] != with_high_bits(dut.prediction.target, dut.pc)[2:]
+        m.d.comb += [
+            dut.usual.eq(word.usual),
+            self.decodes.eq(dut.valid & (dut.warp == self.warp) & self.right),
+            event.pc.eq(dut.pc), event.word.eq(dut.instruction), event.predicted.eq(dut.predicted),
+            event.prediction.eq(dut.prediction), event.target.eq(self._target),
+            event.taken.eq(self._taken | ~word.conditional),
+            event.wrong.eq((event.taken != dut.predicted) | (word.indirect & misses)),
+            Assume(~(dut.valid & (dut.warp == self.warp)) | ~((dut.start | dut.restore).bit_select(self.warp, 1))),
+            Assume(~(self.decodes & word.jumps) | (self.held != self.depth)),
+        ]
+        self._free = [self._taken, self._target, self._leaves]
+
+    def _outcomes(self) -> None:
+        """Outcomes, redirects and starts: free for other warps, in order for this one."""
+        m, dut, config = self.m, self.dut, self.config
+        free = Signal(outcome_layout(config), name="any_outcome")
+        start, restore = Signal(config.warps, name="any_start"), Signal(config.warps, name="any_restore")
+        self._free += [free, start, restore]
+        first, outcome = self.queue[0], dut.outcome
+        mine = Signal()
+        self.settles = Signal()
+        m.d.comb += [
+            mine.eq(free.warp == self.warp), self.settles.eq(mine & free.valid & (self.held != 0)),
+            outcome.eq(free), outcome.valid.eq(free.valid & (~mine | (self.held != 0))),
+        ]
+        with m.If(mine):
+            m.d.comb += self._told(first)
+        bit = (Const(1, config.warps) << self.warp)[:config.warps]
+        self.starts = (start & bit).any() & (self.held == 0)
+        self.redirected = self.settles & first.wrong | (restore & bit).any() & (self.held == 0)
+        m.d.comb += [
+            dut.start.eq(start & ~bit | Mux(self.starts, bit, 0)),
+            dut.restore.eq(restore & ~bit | Mux(self.redirected, bit, 0)),
+        ]
+
+    def _told(self, event: Any) -> list:
+        """The record that the control unit makes of a jump or branch (hdl.execute.control)."""
+        outcome, word = self.dut.outcome, Word(event.word)
+        return [
+            outcome.pc.eq(event.pc), outcome.conditional.eq(word.conditional), outcome.indirect.eq(word.indirect),
+            outcome.backward.eq(word.backward), outcome.pushes.eq(word.pushes), outcome.pops.eq(word.pops),
+            outcome.taken.eq(event.taken), outcome.wrong.eq(event.wrong), outcome.target.eq(event.target),
+            outcome.run.eq(event.prediction.run), outcome.way.eq(event.prediction.way),
+        ]
+
+    def _follow(self) -> None:
+        """The reference takes each decode on the path; the queue lets go of what has settled."""
+        m, word = self.m, self.word
+        joins = Signal()
+        m.d.comb += joins.eq(self.decodes & word.jumps)
+        following = self.ideal.settle("following", self.state, self.event)
+        left = Signal(range(self.depth + 1))
+        m.d.comb += left.eq(self.held - self.settles)
+        m.d.sync += self.held.eq(left + joins)
+        for i in range(self.depth):
+            if i + 1 < self.depth:
+                with m.If(self.settles):
+                    m.d.sync += [self.queue[i].eq(self.queue[i + 1]), self.after[i].eq(self.after[i + 1])]
+            with m.If(joins & (left == i)):
+                m.d.sync += [self.queue[i].eq(self.event), self.after[i].eq(following)]
+        with m.If(self.settles):
+            m.d.sync += self.base.eq(self.after[0])
+        with m.If(joins):
+            m.d.sync += self.state.eq(following)
+        with m.If(self.redirected):
+            m.d.sync += self.right.eq(1)
+        # Other instructions may redirect, too: a join that waits, a fence.i, the end of the warp.
+        with m.Elif(self.decodes & Mux(word.jumps, self.event.wrong, self._leaves)):
+            m.d.sync += self.right.eq(0)
+        with m.If(self.starts):
+            m.d.sync += [self.base.eq(0), self.state.eq(0), self.right.eq(1)]
+
+    def _predictions(self) -> None:
+        """What is predicted on the path is what the reference predicts."""
+        config, dut, word, ideal, state = self.config, self.dut, self.word, self.ideal, self.state
+        plain = ~(word.indirect | word.conditional)
+        self.claim("another instruction is predicted as the decoder says", ~plain | (dut.predicted == word.usual))
+        self.claim("a jal or branch goes where it says", word.indirect | (dut.target == dut.direct))
+        self.claim("a jalr goes where its prediction says",
+                   ~word.indirect | (dut.target == with_high_bits(dut.prediction.target, dut.pc)[:32]))
+        jumps, branches = Signal(), Signal()
+        self.m.d.comb += [jumps.eq(self.decodes & word.indirect), branches.eq(self.decodes & word.conditional)]
+        stacked = ideal.stacked(state, word)
+        if config.return_stack:
+            self.claim("a return whose stack is not empty is predicted", ~(jumps & stacked) | dut.predicted)
+            self.claim("a return goes to the last return address of the warp",
+                       ~(jumps & stacked & (state.top == self.spot.place))
+                       | (dut.prediction.target == state.call))
+        asks, known = jumps & ~stacked, Const(0, 1)
+        if config.jump_targets:
+            asks, known = asks & ideal.is_target(dut.pc), state.known
+            self.claim("another jalr goes to the last target that the warp has learned",
+                       ~(asks & known) | (dut.prediction.target == state.target))
+        self.claim("another jalr is predicted if the warp has learned a target", ~asks | (dut.predicted == known))
+        if config.branch_runs:
+            branches = branches & ideal.is_set(dut.pc)
+            hit, way = ideal.hit(state, dut.pc)
+            self.claim("a branch is found among those of its warp", ~branches | (dut.prediction.run == hit))
+            self.claim("and in its way", ~(branches & hit) | (dut.prediction.way == way))
+        if config.two_bit:
+            branches = branches & ideal.is_counter(dut.pc)
+        self.claim("a branch goes as the outcomes of its warp say",
+                   ~branches | (dut.predicted == ideal.direction(state, word, dut.pc)))
+
+    def _show(self) -> None:
+        dut, outcome = self.dut, self.dut.outcome
+        self.show("warp in question", self.warp)
+        self.show("decodes", dut.warp, dut.valid)
+        self.show("pc", dut.pc, dut.valid, kind="pc")
+        self.show("word", dut.instruction, dut.valid, kind="pc")
+        self.show("on its path", self.right)
+        self.show("predicted", dut.predicted, dut.valid)
+        self.show("target", dut.target, dut.valid & dut.predicted, kind="pc")
+        self.show("is taken", self.event.taken, self.decodes & self.word.jumps)
+        self.show("outcome of", outcome.warp, outcome.valid)
+        self.show("outcome at", outcome.pc, outcome.valid, kind="pc")
+        self.show("wrong", outcome.wrong, outcome.valid)
+        self.show("redirects", dut.restore, dut.restore.any(), kind="mask")
+        self.show("starts", dut.start, dut.start.any(), kind="mask")
+        self.show("unsettled", self.held)
