@@ -17,7 +17,7 @@ from .paths import predicted_bit
 from .picks import PickReference, pick_reference
 from .tables import TableReference
 
-__all__ = ["PROPERTIES"]
+__all__ = ["FRONT_END", "PRIVACY", "PROPERTIES"]
 
 
 def together(model: Model) -> None:
@@ -267,6 +267,9 @@ def suspended(model: Model) -> None:
                     ~(suspends & ~waits & home[i]) | misses.valid[i] & (its == line))
 
 
-PROPERTIES: dict[str, Callable[[Model], None]] = {
+#: The properties of the front end; P8 is one of its predictors (:mod:`tb.formal.privacy`).
+FRONT_END: dict[str, Callable[[Model], None]] = {
     "P1": together, "P2": never_dry, "P3": picks, "P4": program_order, "P5": nops, "P6": bounded_wait, "P7": suspended,
 }
+PRIVACY = "P8"
+PROPERTIES = (*FRONT_END, PRIVACY)
