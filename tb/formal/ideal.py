@@ -15,9 +15,9 @@ from amaranth.lib import data
 
 from metronome.hdl.config import SmConfig
 from metronome.hdl.frontend.prediction.sizes import MOST_RUN, RUN_WAYS, TAG_BITS
-from metronome.hdl.layouts.prediction import NEAR_BITS, prediction_layout
+from metronome.hdl.layouts.prediction import NEAR_BITS, prediction_layout, with_high_bits
 
-__all__ = ["Ideal", "Spot", "Word", "event_layout", "state_layout"]
+__all__ = ["Ideal", "Spot", "Word", "event_layout", "state_layout", "told", "wrong"]
 
 _COUNT_BITS = (MOST_RUN + 1).bit_length()
 _WAY = data.StructLayout({
@@ -50,6 +50,23 @@ def event_layout() -> data.StructLayout:
 def near(address: Value) -> Value:
     """The bits of an address that are kept."""
     return address[2:2 + NEAR_BITS]
+
+
+def told(outcome: Any, event: Any) -> list:
+    """Return the statements that fill the record of an outcome (:func:`outcome_layout`), without its warp."""
+    word = Word(event.word)
+    return [
+        outcome.pc.eq(event.pc), outcome.conditional.eq(word.conditional), outcome.indirect.eq(word.indirect),
+        outcome.backward.eq(word.backward), outcome.pushes.eq(word.pushes), outcome.pops.eq(word.pops),
+        outcome.taken.eq(event.taken), outcome.wrong.eq(event.wrong), outcome.target.eq(event.target),
+        outcome.run.eq(event.prediction.run), outcome.way.eq(event.prediction.way),
+    ]
+
+
+def wrong(event: Any) -> Value:
+    """Whether an event was predicted wrongly: its direction, or the target of a ``jalr``."""
+    misses = event.target[2:] != with_high_bits(event.prediction.target, event.pc)[2:]
+    return (event.taken != event.predicted) | Word(event.word).indirect & misses
 
 
 class Word:

@@ -32,9 +32,11 @@ class PredictorLemmas:
 
     def __init__(self, model: PrivacyModel, spot: Spot) -> None:
         self._model, self._spot = model, spot
+        config = model.config
+        if not (config.return_stack or config.jump_targets or config.two_bit or config.branch_runs):
+            return  # nothing is learned
         self._words()
         self._queue()
-        config = model.config
         if config.return_stack:
             self._stack()
         if config.jump_targets:
@@ -83,9 +85,9 @@ class PredictorLemmas:
             model.claim(f"unsettled {i} is a jump or branch", ~held | word.jumps)
             model.claim(f"unsettled {i}, if wrong, is the last, and off the path",
                         ~(held & event.wrong) | ~model.right & (model.held == i + 1))
-            touches = word.pushes | word.pops | word.conditional & (
-                Const(1, 1) if model.config.two_bit else event.prediction.run
-            )
+            touches = word.conditional & (Const(1, 1) if model.config.two_bit else event.prediction.run)
+            if model.config.return_stack:
+                touches = touches | word.pushes | word.pops
             model.claim(f"unsettled {i}, if it changes what is ahead, is newer there",
                         ~(held & model.right & touches) | self.newer)
         model.claim("without any unsettled, both states are the same", (model.held != 0) | (model.base == model.state))

@@ -11,16 +11,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Assume, Cat, ClockDomain, Const, Instance, Module, Mux, Signal, Value
-from amaranth.lib import data
+from amaranth.hdl import Assume, ClockDomain, Const, Instance, Module, Mux, Signal, Value
 
 from metronome.hdl.config import SmConfig
 from metronome.hdl.frontend.prediction.predictors import Predictors
 from metronome.hdl.layouts.prediction import outcome_layout, with_high_bits
 
 from .claims import Claims
-from .ideal import Ideal, Spot, Word, event_layout, state_layout
+from .ideal import Ideal, Spot, Word, event_layout, state_layout, told, wrong
 from .inside import Internals
+from .outcomes import OutcomeClaims
 from .predictor_lemmas import PredictorLemmas
 
 __all__ = ["PrivacyModel"]
@@ -55,6 +55,7 @@ class PrivacyModel(Claims):
         if lemmas:
             PredictorLemmas(self, self.spot)
         self._predictions()
+        self._free += OutcomeClaims(self, config).free
         self._show()
 
     def ports(self) -> list[Value]:
@@ -84,14 +85,13 @@ class PrivacyModel(Claims):
         self.decodes, self.event = Signal(), Signal(event_layout())
         self._taken, self._target, self._leaves = Signal(name="takes"), Signal(32, name="goes"), Signal(name="leaves")
         event = self.event
-        misses = event.target[2:] != with_high_bits(dut.prediction.target, dut.pc)[2:]
         m.d.comb += [
             dut.usual.eq(word.usual),
             self.decodes.eq(dut.valid & (dut.warp == self.warp) & self.right),
             event.pc.eq(dut.pc), event.word.eq(dut.instruction), event.predicted.eq(dut.predicted),
             event.prediction.eq(dut.prediction), event.target.eq(self._target),
             event.taken.eq(self._taken | ~word.conditional),
-            event.wrong.eq((event.taken != dut.predicted) | (word.indirect & misses)),
+            event.wrong.eq(wrong(event)),
             Assume(~(dut.valid & (dut.warp == self.warp)) | ~((dut.start | dut.restore).bit_select(self.warp, 1))),
             Assume(~(self.decodes & word.jumps) | (self.held != self.depth)),
         ]
@@ -111,23 +111,13 @@ class PrivacyModel(Claims):
             outcome.eq(free), outcome.valid.eq(free.valid & (~mine | (self.held != 0))),
         ]
         with m.If(mine):
-            m.d.comb += self._told(first)
+            m.d.comb += told(outcome, first)
         bit = (Const(1, config.warps) << self.warp)[:config.warps]
         self.starts = (start & bit).any() & (self.held == 0)
         self.redirected = self.settles & first.wrong | (restore & bit).any() & (self.held == 0)
         m.d.comb += [
             dut.start.eq(start & ~bit | Mux(self.starts, bit, 0)),
             dut.restore.eq(restore & ~bit | Mux(self.redirected, bit, 0)),
-        ]
-
-    def _told(self, event: Any) -> list:
-        """The record that the control unit makes of a jump or branch (hdl.execute.control)."""
-        outcome, word = self.dut.outcome, Word(event.word)
-        return [
-            outcome.pc.eq(event.pc), outcome.conditional.eq(word.conditional), outcome.indirect.eq(word.indirect),
-            outcome.backward.eq(word.backward), outcome.pushes.eq(word.pushes), outcome.pops.eq(word.pops),
-            outcome.taken.eq(event.taken), outcome.wrong.eq(event.wrong), outcome.target.eq(event.target),
-            outcome.run.eq(event.prediction.run), outcome.way.eq(event.prediction.way),
         ]
 
     def _follow(self) -> None:
