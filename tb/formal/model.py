@@ -13,7 +13,7 @@ from typing import Any
 from amaranth.hdl import Array, Assume, Cat, ClockDomain, Const, Instance, Module, Mux, ShapeLike, Signal, Value
 from amaranth.lib import data, wiring
 
-from metronome.hdl.config import LINE_NUMBER_BITS, Coordination, Prediction, SmConfig
+from metronome.hdl.config import LINE_NUMBER_BITS, Coordination, SmConfig
 from metronome.hdl.frontend.fetch import stage_layout
 from metronome.hdl.frontend.frontend import FrontEnd
 from metronome.hdl.frontend.signatures import slot_bits
@@ -133,11 +133,12 @@ class Model(Claims):
         return (pc >= stacks.start) & (pc < stacks.stop)
 
     def _predict(self, pc: Value) -> tuple[Signal, Signal]:
-        """Whether the instruction in decode is followed, and its target: a ``jal`` or a backward branch, if not free."""
-        if self.predictors is not None:
-            return self.predictors.predicted, self.predictors.target
+        """Whether the instruction in decode is followed, and its target.
+
+        ``static``: the same without predictors, for a ``jal`` or a backward branch.
+        """
         follows, target = Signal(name="expect_follows"), Signal(32, name="expect_target")
-        if self.config.prediction is Prediction.BTFN:
+        if self.config.follows:
             word, sign = self.store.instruction, self.store.instruction[31]
             in_stacks = self.in_stacks(pc)
             jal = word[:7] == 0b1101111
@@ -148,7 +149,8 @@ class Model(Claims):
                 follows.eq(~self.store.error & ~in_stacks & (jal | branch & sign)),
                 target.eq(pc + Mux(jal, forward, backward)),
             ]
-        return follows, target
+        self.static = follows, target
+        return self.static if self.predictors is None else (self.predictors.predicted, self.predictors.target)
 
     def _assume(self) -> None:
         m, dut = self.m, self.dut

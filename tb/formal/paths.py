@@ -10,7 +10,9 @@ from amaranth.lib import data
 
 from metronome.hdl.layouts.decoded import BufferEntry
 from metronome.hdl.layouts.prediction import prediction_layout
+from metronome.hdl.lib.onehot import one_hot
 
+from .ideal import Word
 from .records import RingPlace
 
 if TYPE_CHECKING:
@@ -46,6 +48,25 @@ class PredictedPath:
                     held.predicted.eq(predictors.predicted), held.prediction.eq(predictors.prediction),
                 ]
 
+    def inputs(self) -> None:
+        """What the predictors receive is what P8 assumes."""
+        model, done, dut = self._model, self._fetch.done, self._model.dut
+        its, word, (usual, target) = model.predictors, model.store.instruction, model.static
+        redirected = (model.redirected & one_hot(done.warp, model.config.warps)).any()
+        failed = model.store.error | model.in_stacks(done.entry.pc)
+        kind = Word(its.instruction)
+        model.claim("the predictors receive what arrives, unless its warp is redirected",
+                    its.valid == (done.valid & ~done.squashed & ~redirected))
+        model.claim("but no instruction of a warp that starts",
+                    ~(its.valid & (its.warp == model.warp) & model.of_mine(dut.flow.activation.warps)))
+        model.claim("with its warp and its pc", (its.warp == done.warp) & (its.pc == done.entry.pc))
+        model.claim("and its word, or 0", its.instruction == Mux(failed, 0, word))
+        model.claim("and its static prediction", (its.usual == usual) & (kind.usual == usual))
+        model.claim("and the target of a jal or branch", ~(kind.jal | kind.conditional) | (its.direct == target))
+        model.claim("they receive redirects and starts",
+                    (its.restore == model.redirected) & (its.start == dut.flow.activation.warps))
+        model.claim("and outcomes", its.outcome.as_value() == dut.flow.outcome.as_value())
+
     def of(self, slot: Value) -> Any:
         """What is known of the instruction in ``slot``."""
         return data.View(_DECODED, Array([held.as_value() for held in self._slots])[slot])
@@ -53,6 +74,7 @@ class PredictedPath:
     def claims(self, places: Sequence[RingPlace], issues: Value) -> None:
         """An instruction that issues takes along the prediction that was made for it."""
         model, m = self._model, self._model.m
+        self.inputs()
         for number, place in enumerate(places):
             slot = (model.head() + number)[:len(model.head())]
             kept, held = place.decoded & ~place.nop, self.of(slot)
