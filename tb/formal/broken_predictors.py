@@ -14,6 +14,7 @@ _RUNS = f"{_HERE}.branch_runs:BranchRuns"
 _COUNTERS = f"{_HERE}.two_bit:TwoBit.elaborate"
 _ALL = f"{_HERE}.predictors:Predictors.elaborate"
 _FETCH = "metronome.hdl.frontend.fetch:FetchPipeline"
+_CONTROL = "metronome.hdl.execute.control:ControlUnit"
 _BUFFERS = "metronome.hdl.frontend.buffers:InstructionBuffers.elaborate"
 
 #: One kind of predictor alone: the search is for a run through its states.
@@ -36,6 +37,8 @@ BROKEN_PREDICTORS = (
            "self.done.entry.decoded.predicted.eq(decoder.decoded.predicted)", "private"),
     Defect("the predictions of two warps share a memory", "P4", _BUFFERS,
            "told.addr.eq(write.addr)", "told.addr.eq(slot)", "private"),
+    Defect("squashed instructions are predicted", "P4", f"{_FETCH}._predict",
+           "last.valid & ~last.squashed", "last.valid", "private"),
     _defect("the return addresses of two warps share a memory", f"{_STACK}._at",
             ", warp)", ", 0 * warp)", return_stack=2),
     _defect("the targets of two warps share a memory", _TARGETS,
@@ -78,4 +81,10 @@ BROKEN_PREDICTORS = (
             "present = Mux(words.newer, words.ahead, 0)", "present = words.ahead", two_bit=2),
     _defect("a counter behind counts in decode", _COUNTERS,
             "settles.en.eq(learns)", "settles.en.eq(learns | self.valid)", two_bit=2),
+    _defect("a jalr to another target counts as predicted", f"{_CONTROL}._tell_predictors",
+            "outcome.wrong.eq(self._redirect)", "outcome.wrong.eq(taken ^ x.entry.decoded.predicted)"),
+    _defect("a jump that faults has an outcome", f"{_CONTROL}.elaborate",
+            "self._is(Unit.BRANCH) & ~self.fault_valid", "self._is(Unit.BRANCH)"),
+    _defect("a jalr that calls through its own link register pops", f"{_CONTROL}._tell_predictors",
+            "indirect & reads_link & ~(links & (word[7:12] == word[15:20]))", "indirect & reads_link"),
 )
