@@ -57,8 +57,8 @@ class CaseOptions:
     warps: Annotated[str | None, _list("N,..", "Sizes, 2 to 64; 2,4,8 by default.")] = None
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="FIELD=VALUE", help="A parameter of the policy (group_warps, ..) or a size of the predictors "
-                     "(return_stack, ..). Repeatable."),
+        typer.Option("--set", metavar="FIELD=VALUE", help="A parameter of the policy (group_warps, ..), or a size of "
+                     "the predictors (return_stack, ..). Repeatable."),
     ] = None
     icache: Annotated[bool, typer.Option(help="With an I-cache, or with one line buffer per warp instead.")] = True
 

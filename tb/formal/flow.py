@@ -64,7 +64,9 @@ def schemes_of(name: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Case:
-    """A property and the configuration for which it is proved; ``parameters``: values of the fields that policies and predictors read.
+    """A property and the configuration for which it is proved.
+
+    ``parameters``: values of the fields that policies and predictors read.
 
     Raises
     ------

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from amaranth.hdl import Assume, Cat, Const, Instance, Module, Mux, Signal, Value
+from amaranth.hdl import Assume, Const, Instance, Module, Mux, Signal, Value
 from amaranth.lib import data
 
 from metronome.hdl.config import SmConfig
@@ -90,10 +90,10 @@ class Word:
 class Spot:
     """The symbolic place of the stack, target, set of runs and counter: arbitrary and constant; None if absent."""
 
-    place: Value | None
-    target: Value | None
-    group: Value | None
-    counter: Value | None
+    place: Any
+    target: Any
+    group: Any
+    counter: Any
 
     @classmethod
     def free(cls, m: Module, config: SmConfig) -> Spot:
@@ -208,6 +208,6 @@ class Ideal:
                         m.d.comb += later.lengths[outcome].eq(Mux(goes_on | (entry.count > MOST_RUN), 0, entry.count))
             with m.If(~hit & event.wrong & (state.next == i)):
                 m.d.comb += [
-                    after.valid[i].eq(1), after.next.eq(1 - i),
-                    later.eq(Cat(event.pc[low:low + TAG_BITS], Const(0, 2 * _COUNT_BITS), taken, Const(1, _COUNT_BITS))),
+                    after.valid[i].eq(1), after.next.eq(1 - i), later.tag.eq(event.pc[low:low + TAG_BITS]),
+                    later.lengths.eq(0), later.taken.eq(taken), later.count.eq(1),
                 ]

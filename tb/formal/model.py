@@ -49,7 +49,7 @@ class Model(Claims):
         self.store = self.inside.component("fetch.store")
         self.suspended = self.inside.component("fetch").lookup.suspended
         self.inside.cut("fetch.store")
-        self.predictors = None
+        self.predictors: Any = None
         if config.learns:
             self.predictors = self.inside.component("fetch.predictors")
             self.inside.cut("fetch.predictors")

@@ -6,7 +6,7 @@ instruction, decoded by the real decoder, with any prediction and any operands.
 
 from __future__ import annotations
 
-from amaranth.hdl import Assume, Module, Mux, Signal, Value
+from amaranth.hdl import Assume, Mux, Signal, Value
 from amaranth.lib import wiring
 
 from metronome.hdl.config import SmConfig

@@ -116,7 +116,8 @@ class PredictorLemmas:
         for i, held, _, _, after, its in self._each():
             model.claim(f"stack: unsettled {i} has written ahead what it will write behind",
                         ~(held & right & its.pushes & (after.top == place)) | written)
-        model.claim("stack: the place ahead is that of the decodes", ~right | (count == state.count) & (at == state.top))
+        model.claim("stack: the place ahead is that of the decodes",
+                    ~right | (count == state.count) & (at == state.top))
         model.claim("stack: an address ahead is that of the decodes",
                     ~(right & state.pushed) | ((Mux(written, young, old) + 1)[:NEAR_BITS] == state.call))
         model.claim("stack: it has no more addresses than places", state.count <= depth)

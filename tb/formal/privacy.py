@@ -20,6 +20,7 @@ from metronome.hdl.layouts.prediction import outcome_layout, with_high_bits
 from .claims import Claims
 from .ideal import Ideal, Spot, Word, event_layout, state_layout, told, wrong
 from .inside import Internals
+from .operand_claims import OperandClaims
 from .outcomes import OutcomeClaims
 from .predictor_lemmas import PredictorLemmas
 
@@ -55,7 +56,7 @@ class PrivacyModel(Claims):
         if lemmas:
             PredictorLemmas(self, self.spot)
         self._predictions()
-        self._free += OutcomeClaims(self, config).free
+        self._free += [*OperandClaims(self, config).free, *OutcomeClaims(self, config).free]
         self._show()
 
     def ports(self) -> list[Value]:
@@ -95,14 +96,14 @@ class PrivacyModel(Claims):
             Assume(~(dut.valid & (dut.warp == self.warp)) | ~((dut.start | dut.restore).bit_select(self.warp, 1))),
             Assume(~(self.decodes & word.jumps) | (self.held != self.depth)),
         ]
-        self._free = [self._taken, self._target, self._leaves]
+        self._free: list[Value] = [self._taken, self._target, self._leaves]
 
     def _outcomes(self) -> None:
         """Outcomes, redirects and starts: free for other warps, in order for this one."""
         m, dut, config = self.m, self.dut, self.config
         free = Signal(outcome_layout(config), name="any_outcome")
         start, restore = Signal(config.warps, name="any_start"), Signal(config.warps, name="any_restore")
-        self._free += [free, start, restore]
+        self._free += [Value.cast(free), start, restore]
         first, outcome = self.queue[0], dut.outcome
         mine = Signal()
         self.settles = Signal()
@@ -155,15 +156,15 @@ class PrivacyModel(Claims):
         self.claim("a jal or branch goes where it says", word.indirect | (dut.target == dut.direct))
         self.claim("a jalr goes where its prediction says",
                    ~word.indirect | (dut.target == with_high_bits(dut.prediction.target, dut.pc)[:32]))
-        jumps, branches = Signal(), Signal()
-        self.m.d.comb += [jumps.eq(self.decodes & word.indirect), branches.eq(self.decodes & word.conditional)]
+        jumps, branches = self.decodes & word.indirect, self.decodes & word.conditional
         stacked = ideal.stacked(state, word)
         if config.return_stack:
             self.claim("a return whose stack is not empty is predicted", ~(jumps & stacked) | dut.predicted)
             self.claim("a return goes to the last return address of the warp",
                        ~(jumps & stacked & (state.top == self.spot.place))
                        | (dut.prediction.target == state.call))
-        asks, known = jumps & ~stacked, Const(0, 1)
+        asks: Value = jumps & ~stacked
+        known: Value = Const(0, 1)
         if config.jump_targets:
             asks, known = asks & ideal.is_target(dut.pc), state.known
             self.claim("another jalr goes to the last target that the warp has learned",

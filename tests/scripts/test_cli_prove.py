@@ -53,7 +53,8 @@ def test_without_an_icache(metronome, asked):
 
 
 def test_sizes_of_the_predictors(metronome, asked):
-    done = metronome("prove", "--property", "P8", "--warps", 2, "--set", "return_stack=8", "--set", "two_bit=2", status=0)
+    sizes = ("--set", "return_stack=8", "--set", "two_bit=2")
+    done = metronome("prove", "--property", "P8", "--warps", 2, *sizes, status=0)
     assert [(case.config().return_stack, case.config().two_bit) for case in asked] == [(8, 2)]
     assert "P8 counters" in done.out
 
@@ -65,7 +66,8 @@ def test_all_of_them(metronome, asked):
         (f"P{n}", warps, prediction) for n in range(1, 9) for warps in (2, 4, 8)
         for prediction in ("not_taken", "btfn", "private") if n < 8 or prediction == "private"
     }
-    assert sorted(dict(case.parameters).get("two_bit", 0) for case in swas if case.property == "P8") == [0] * 3 + [4] * 3
+    private = [case for case in swas if case.property == "P8"]
+    assert sorted(dict(case.parameters).get("two_bit", 0) for case in private) == [0] * 3 + [4] * 3
     assert {case.policy for case in swas if case.property == "P3"} == set(POLICIES)
     assert len(asked) == len(set(asked))
 
