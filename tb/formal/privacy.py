@@ -114,7 +114,8 @@ class PrivacyModel(Claims):
         with m.If(mine):
             m.d.comb += told(outcome, first)
         bit = (Const(1, config.warps) << self.warp)[:config.warps]
-        self.starts = (start & bit).any() & (self.held == 0)
+        # Without a fault, a warp that starts has nothing unsettled. A launch after a fault drops it.
+        self.starts = (start & bit).any() & ~self.settles
         self.redirected = self.settles & first.wrong | (restore & bit).any() & (self.held == 0)
         m.d.comb += [
             dut.start.eq(start & ~bit | Mux(self.starts, bit, 0)),
@@ -146,7 +147,7 @@ class PrivacyModel(Claims):
         with m.Elif(self.decodes & Mux(word.jumps, self.event.wrong, self._leaves)):
             m.d.sync += self.right.eq(0)
         with m.If(self.starts):
-            m.d.sync += [self.base.eq(0), self.state.eq(0), self.right.eq(1)]
+            m.d.sync += [self.base.eq(0), self.state.eq(0), self.held.eq(0), self.right.eq(1)]
 
     def _predictions(self) -> None:
         """What is predicted on the path is what the reference predicts."""

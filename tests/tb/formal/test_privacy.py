@@ -33,6 +33,7 @@ EVENTS = {
     "a redirect by a wrong outcome": lambda model: model.settles & model.redirected,
     "a redirect by another instruction": lambda model: ~model.right & model.redirected & ~model.settles,
     "a start of a warp that has run": lambda model: model.starts & (model.state.as_value() != 0),
+    "a start after a fault": lambda model: model.starts & (model.held != 0),
     "a full queue": lambda model: model.held == model.depth,
 }
 CONFIG = Case("P8", prediction="private", warps=2).config()
