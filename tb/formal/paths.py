@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from amaranth.hdl import Array, Const, Mux, Signal, Value
 from amaranth.lib import data
@@ -15,16 +15,13 @@ from metronome.hdl.lib.onehot import one_hot
 from .ideal import Word
 from .records import RingPlace
 
-if TYPE_CHECKING:
-    from .model import Model
-
 __all__ = ["PredictedPath", "predicted_bit"]
 
 #: Of an instruction of the symbolic warp: the word fetched next, and what was predicted when it was decoded.
 _DECODED = data.StructLayout({"after": 30, "predicted": 1, "prediction": prediction_layout()})
 
 
-def predicted_bit(model: Model) -> Value:
+def predicted_bit(model: Any) -> Value:
     """The bit of an entry that says whether it was predicted taken, if that is free; else no bit."""
     entry = data.View(BufferEntry, Const(0, BufferEntry.as_shape().size))
     if model.predictors is None:
@@ -33,9 +30,12 @@ def predicted_bit(model: Model) -> Value:
 
 
 class PredictedPath:
-    """Registers of the harness with the prediction of each slot of the symbolic warp's ring."""
+    """Registers of the harness with the prediction of each slot of the symbolic warp's ring.
 
-    def __init__(self, model: Model) -> None:
+    ``model`` is a :class:`tb.formal.model.Model`, which imports this module.
+    """
+
+    def __init__(self, model: Any) -> None:
         self._model = model
         self._fetch = model.inside.component("fetch")
         self._slots = [model.register(_DECODED, f"expect_decoded_{slot}") for slot in range(model.config.buffer_depth)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from amaranth.hdl import Array, Cat, Const, Mux, Signal, Value
 from amaranth.lib import data
@@ -10,10 +10,8 @@ from amaranth.lib import data
 from metronome.hdl.frontend.prediction.sizes import MOST_RUN, RUN_WAYS, TAG_BITS
 from metronome.hdl.layouts.prediction import NEAR_BITS
 
-from .ideal import Spot, Word
-
-if TYPE_CHECKING:
-    from .privacy import PrivacyModel
+from .ideal import Word
+from .privacy_world import PrivacyWorld
 
 __all__ = ["PredictorLemmas"]
 
@@ -30,8 +28,8 @@ class PredictorLemmas:
     as newer ahead, so that it changes nothing ahead.
     """
 
-    def __init__(self, model: PrivacyModel, spot: Spot) -> None:
-        self._model, self._spot = model, spot
+    def __init__(self, model: PrivacyWorld) -> None:
+        self._model, self._spot = model, model.spot
         config = model.config
         if not (config.return_stack or config.jump_targets or config.two_bit or config.branch_runs):
             return  # nothing is learned
