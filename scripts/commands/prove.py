@@ -29,8 +29,10 @@ __all__ = ["prove"]
 
 #: A warp number of SmConfig; a single warp has no other to be scheduled against.
 _MIN_WARPS, _MAX_WARPS = 2, 64
-#: The fields of SmConfig that are parameters of policies, and the one by which programs change them.
-_PARAMETERS = ("group_warps", "rates", "locality_base", "locality_throttle", "policy_csr")
+#: The fields of SmConfig that are parameters of policies, the one by which programs change them, and the sizes of the
+#: predictors.
+_PARAMETERS = ("group_warps", "rates", "locality_base", "locality_throttle", "policy_csr", "return_stack",
+               "jump_targets", "branch_runs", "two_bit")
 _TAKEN = f"{', '.join(_PARAMETERS[:-1])} and {_PARAMETERS[-1]}"
 
 
@@ -43,7 +45,7 @@ class CaseOptions:
     """The properties to prove, and the front ends."""
 
     properties: Annotated[
-        str | None, typer.Option("--property", metavar="P,..", help="P1 to P7 (docs/proof.md); all by default.")
+        str | None, typer.Option("--property", metavar="P,..", help="P1 to P8 (docs/proof.md); all by default.")
     ] = None
     scheme: Annotated[
         str | None, _list("NAME,..", "swas, baseline, vortex; all that have the property.", "--scheme", "--mode")
@@ -51,11 +53,12 @@ class CaseOptions:
     policy: Annotated[
         str | None, _list("NAME,..", f"By default all for P3, else lrr: {POLICY_NAMES}.", "--policy", "--issue")
     ] = None
-    prediction: Annotated[str | None, _list("NAME,..", "not_taken, btfn; both by default.")] = None
+    prediction: Annotated[str | None, _list("NAME,..", "not_taken, btfn, private; all by default.")] = None
     warps: Annotated[str | None, _list("N,..", "Sizes, 2 to 64; 2,4,8 by default.")] = None
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="FIELD=VALUE", help="A parameter of the policy (group_warps, ..). Repeatable."),
+        typer.Option("--set", metavar="FIELD=VALUE", help="A parameter of the policy (group_warps, ..), or a size of "
+                     "the predictors (return_stack, ..). Repeatable."),
     ] = None
     icache: Annotated[bool, typer.Option(help="With an I-cache, or with one line buffer per warp instead.")] = True
 
@@ -71,7 +74,7 @@ def prove(
     ] = False,
     json_file: JsonOption = None,
 ) -> int:
-    """Prove P1 to P7 by unbounded induction, and show a counterexample for each that does not hold."""
+    """Prove P1 to P8 by unbounded induction, and show a counterexample for each that does not hold."""
     from metronome.tb.formal.flow import ProofError
     from metronome.tb.formal.flow import prove as prove_one
 
@@ -172,7 +175,8 @@ def _cases(asked: CaseOptions) -> list[Case]:
     for option, (names, proved) in wanted.items():
         if missing := [name for name in names or () if name not in proved]:
             raise UsageError(f"{option} {','.join(missing)}: there is nothing to prove with the other options: P6 is a "
-                             "property of --policy lrr, and P1, P4, P5, P6 and P7 of --scheme swas")
+                             "property of --policy lrr, P8 of --prediction private, and all but P2 and P3 of "
+                             "--scheme swas")
     return found
 
 
@@ -199,7 +203,7 @@ def _chosen(option: str, text: str | None, built: tuple[str, ...]) -> list[str] 
 
 
 def _parameters(settings: list[str] | None) -> dict[str, Any]:
-    """Return the fields of --set that only a policy reads; others would change what the proofs are about."""
+    """Return the fields of --set that only a policy or a predictor reads; others would change what is proved."""
     found = {}
     for text in settings or ():
         name, _, value = text.partition("=")
@@ -225,7 +229,8 @@ def _sizes(text: str | None) -> list[int] | None:
 
 #: The columns fit a terminal of 80 characters.
 _ROW: dict[str, Callable[[Proof], str]] = {
-    "property": lambda proof: proof.case.property + ("" if proof.case.icache else " lines"),
+    "property": lambda proof: proof.case.property + ("" if proof.case.icache else " lines") + (
+        " counters" if dict(proof.case.parameters).get("two_bit") else ""),
     "scheme": lambda proof: proof.case.scheme,
     "policy": lambda proof: proof.case.policy,
     "prediction": lambda proof: proof.case.prediction,
@@ -247,6 +252,8 @@ def _print(proofs: list[Proof]) -> None:
     console.print(f"{passed} of {len(proofs)} proved", highlight=False)
     if not all(proof.case.icache for proof in proofs):
         console.print("lines: one line buffer per warp instead of an I-cache.", highlight=False)
+    if any(dict(proof.case.parameters).get("two_bit") for proof in proofs):
+        console.print("counters: with two_bit, 4 by default.", highlight=False)
     if any(proof.cached for proof in proofs):
         console.print("Seconds in brackets: proved earlier, and kept in the build cache.", highlight=False)
     for proof in proofs:

@@ -1,4 +1,4 @@
-"""Deliberately broken front ends: a proof that accepts one of them proves nothing.
+"""Deliberately broken designs: a proof that accepts one of them proves nothing.
 
 Each is one replacement in the source of one method, applied during elaboration; nothing in hdl knows of it.
 """
@@ -6,37 +6,17 @@ Each is one replacement in the source of one method, applied during elaboration;
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 
-from .flow import Case, Problem, bounded_check, problem
+from .broken_predictors import BROKEN_PREDICTORS
+from .defect import Defect
+from .flow import Problem, bounded_check, problem
 from .patched import patched
 from .witness import Counterexample
 
-__all__ = ["BROKEN", "Defect", "refute"]
+__all__ = ["BROKEN", "refute"]
 
 #: Every broken design has to be caught within this many cycles from reset.
 CYCLES = 16
-
-
-@dataclass(frozen=True)
-class Defect:
-    """``old`` becomes ``new`` in ``method`` ("module:Class.method"); ``property`` has to find a violation."""
-
-    name: str
-    property: str
-    method: str
-    old: str
-    new: str
-    prediction: str = "not_taken"
-    scheme: str = "swas"
-    icache: bool = True
-    policy: str = "lrr"
-    parameters: tuple[tuple[str, int], ...] = ()
-
-    def case(self) -> Case:
-        """Return the smallest configuration: two warps."""
-        return Case(self.property, self.scheme, self.policy, self.prediction, warps=2, icache=self.icache,
-                    parameters=self.parameters)
 
 
 _SWAS = "metronome.hdl.frontend.swas:SwasCoordination.elaborate"
@@ -105,6 +85,7 @@ BROKEN = (
            "self.suspended[i] & ~(self.release[i] | wakes)", "self.suspended[i] & ~wakes"),
     Defect("without an I-cache another warp's answer wakes", "P7", f"{_MISSES}._answer",
            "if self._shares else answered)", "if True else answered)", icache=False),
+    *BROKEN_PREDICTORS,
 )
 
 

@@ -29,7 +29,8 @@ from metronome.sim.build.processes import own_folder, run, tool_environment
 
 from .induction import step_queries, trace_query, trace_values, unproved
 from .model import Model
-from .properties import PROPERTIES
+from .privacy import PrivacyModel
+from .properties import FRONT_END, PRIVACY, PROPERTIES
 from .records import Column
 from .tables import NoReference
 from .witness import Counterexample, make_table, read_trace
@@ -63,12 +64,14 @@ def schemes_of(name: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Case:
-    """A property and the configuration for which it is proved; ``parameters``: values of the fields that policies read.
+    """A property and the configuration for which it is proved.
+
+    ``parameters``: values of the fields that policies and predictors read.
 
     Raises
     ------
     ValueError
-        If the property does not exist, or does not apply to the scheme or the policy.
+        If the property does not exist, or does not apply to the scheme, the policy or the prediction.
     """
 
     property: str
@@ -87,6 +90,8 @@ class Case:
                              f"not {self.scheme!r}")
         if self.property == "P6" and self.policy != "lrr":
             raise ValueError(f"policy must be lrr for P6, not {self.policy!r}")
+        if self.property == PRIVACY and self.prediction != Prediction.PRIVATE.value:
+            raise ValueError(f"prediction must be private for P8, not {self.prediction!r}")
 
     def config(self) -> SmConfig:
         """Return the default configuration with the changes that the case names."""
@@ -138,9 +143,11 @@ class Proof:
 def problem(case: Case, *, lemmas: bool = True) -> Problem:
     """Return the property of ``case``; omit the ``lemmas`` for a search without induction."""
     with collector_paused():
+        if case.property == PRIVACY:
+            return as_problem(case.property, PrivacyModel(case.config(), lemmas=lemmas))
         model = Model(case.config(), lemmas=lemmas)
         try:
-            PROPERTIES[case.property](model)
+            FRONT_END[case.property](model)
         except NoReference as error:
             raise ProofError(str(error)) from None
         return as_problem(case.property, model)

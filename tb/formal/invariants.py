@@ -127,9 +127,8 @@ def program_order(model: Model, places: list[RingPlace], next_pc: Value) -> None
     """The non-NOPs in order, then the fetch pc, form the path from ``next_pc``, the pc of the next instruction."""
     depth = len(places)
     fetch_pc = model.mine_of(model.fetch_pcs())
-    following = [Signal(32, name=f"after_place_{number}") for number in range(depth)]
-    model.m.d.comb += [its.eq(place.pc + place.step & ~3) for its, place in zip(following, places, strict=True)]
     # One addition per claim, each of one variable: chains of additions are slow to solve.
+    following = [place.after for place in places]
     ahead = ~place_nops(places, 0, depth)
     model.lemma("a warp with only NOPs fetches the next pc", ahead | (fetch_pc == next_pc))
     for k, place in enumerate(places):

@@ -10,16 +10,20 @@ from metronome.hdl.policies import POLICIES
 
 from .flow import Case, schemes_of
 from .picks import ORDERS
-from .properties import PROPERTIES
+from .properties import PRIVACY, PROPERTIES
 from .tables import fits
 
 __all__ = ["USUAL_POLICY", "USUAL_WARPS", "cases", "quick_cases"]
 
+_Parameters = tuple[tuple[str, int | tuple[int, ...]], ...]
 #: The default policy for properties that do not depend on it, and the default numbers of warps.
 USUAL_POLICY, USUAL_WARPS = "lrr", (2, 4, 8)
 #: A policy whose pick depends on whether the lookup hits: lrr picks a warp twice in a row only if it is alone.
 GREEDY_POLICY = "gtlrr"
 _PREDICTIONS = tuple(its.value for its in Prediction)
+_STATIC = [Prediction.NOT_TAKEN.value, Prediction.BTFN.value]
+#: The sizes of the predictors for P8: the defaults, and the same with counters.
+_COUNTERS: _Parameters = (("two_bit", 4),)
 
 
 def _policies_of(name: str, scheme: str, asked: Sequence[str] | None) -> Sequence[str]:
@@ -32,9 +36,20 @@ def _policies_of(name: str, scheme: str, asked: Sequence[str] | None) -> Sequenc
     return tuple(POLICIES) if (name, scheme) == ("P3", Coordination.SWAS) else (USUAL_POLICY,)
 
 
+def _predictions_of(name: str, asked: Sequence[str] | None) -> Sequence[str]:
+    found = asked or _PREDICTIONS
+    return [its for its in found if name != PRIVACY or its == Prediction.PRIVATE.value]
+
+
 def _usual_warps(name: str, policy: str) -> list[int]:
     """Return the usual sizes; for P3, those at which the policy has a reference."""
     return [warps for warps in USUAL_WARPS if name != "P3" or policy in ORDERS or fits(SmConfig(warps=warps), policy)]
+
+
+def _parameters_of(name: str, asked: Mapping[str, int | tuple[int, ...]] | None) -> list[_Parameters]:
+    if asked or name != PRIVACY:
+        return [tuple((asked or {}).items())]
+    return [(), _COUNTERS]
 
 
 def cases(
@@ -46,31 +61,36 @@ def cases(
     """Return every applicable combination of the request; by default all properties at the usual sizes.
 
     P3 is proved for every policy (of ``swas``), P6 is a property of ``lrr``. The rest do not depend on the policy, but
-    P1 is also proved for one whose pick depends on the lookup. ``parameters``: fields that policies read.
+    P1 is also proved for one whose pick depends on the lookup. P8 is a property of ``private``, with and without
+    counters. ``parameters``: fields that policies and predictors read.
     """
     def found() -> Iterator[Case]:
         for name in properties or PROPERTIES:
             its_schemes = [scheme for scheme in schemes or schemes_of(name) if scheme in schemes_of(name)]
             for scheme in its_schemes:
                 for policy, prediction in product(
-                    _policies_of(name, scheme, policies), predictions or _PREDICTIONS,
+                    _policies_of(name, scheme, policies), _predictions_of(name, predictions),
                 ):
-                    for count in warps or _usual_warps(name, policy):
-                        yield Case(name, scheme, policy, prediction, count, icache, tuple((parameters or {}).items()))
+                    for count, its in product(warps or _usual_warps(name, policy), _parameters_of(name, parameters)):
+                        yield Case(name, scheme, policy, prediction, count, icache, its)
 
     return list(found())
 
 
 def quick_cases() -> list[Case]:
-    """Return a quick subset: every property at 2 warps with both predictions, every policy, and 4 warps with btfn."""
+    """Return a quick subset: the front end at 2 warps without predictors, every policy, and 4 warps with btfn.
+
+    With predictors: P4, which is about what is predicted, and P8.
+    """
     swas = [Coordination.SWAS.value]
-    others = [name for name in PROPERTIES if name not in {"P3", "P4"}]
+    others = [name for name in PROPERTIES if name not in {"P3", "P4", PRIVACY}]
     return [
-        *cases(policies=[USUAL_POLICY], warps=[2]),
+        *cases(policies=[USUAL_POLICY], predictions=_STATIC, warps=[2]),
         *cases(["P3"], swas, [name for name in POLICIES if name != USUAL_POLICY], predictions=["btfn"], warps=[2]),
-        *cases(["P1"], swas, [GREEDY_POLICY], warps=[2]),
+        *cases(["P1"], swas, [GREEDY_POLICY], predictions=_STATIC, warps=[2]),
         *cases(others, swas, predictions=["btfn"], warps=[4]),
         *cases(["P3"], swas, [USUAL_POLICY], predictions=["btfn"], warps=[4]),
         # Without an I-cache the miss unit differs, which is the subject of P7.
         *cases(["P7"], swas, predictions=["btfn"], warps=[2, 4], icache=False),
+        *(Case(name, prediction=Prediction.PRIVATE.value, warps=2) for name in ("P4", PRIVACY)),
     ]

@@ -1,7 +1,8 @@
 """Proof harness of the front end: the design, the assumptions about its environment, and the signals properties use.
 
 Every input is free in every cycle, within the limits of :class:`hdl.observe.environment.EnvironmentWatch`. The tags
-and data of the I-cache are cut out, so whether a lookup hits, and the word it returns, are free too.
+and data of the I-cache are cut out, so whether a lookup hits, and the word it returns, are free too. So are the
+predictors of ``Prediction.PRIVATE``: any instruction may be predicted to go to any address.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any
 from amaranth.hdl import Array, Assume, Cat, ClockDomain, Const, Instance, Module, Mux, ShapeLike, Signal, Value
 from amaranth.lib import data, wiring
 
-from metronome.hdl.config import LINE_NUMBER_BITS, Coordination, Prediction, SmConfig
+from metronome.hdl.config import LINE_NUMBER_BITS, Coordination, SmConfig
 from metronome.hdl.frontend.fetch import stage_layout
 from metronome.hdl.frontend.frontend import FrontEnd
 from metronome.hdl.frontend.signatures import slot_bits
@@ -23,6 +24,7 @@ from metronome.hdl.policies import POLICIES
 
 from .claims import Claims
 from .inside import Internals
+from .paths import PredictedPath
 from .records import Column, Misses, RingPlace
 
 __all__ = ["Model"]
@@ -47,9 +49,14 @@ class Model(Claims):
         self.store = self.inside.component("fetch.store")
         self.suspended = self.inside.component("fetch").lookup.suspended
         self.inside.cut("fetch.store")
+        self.predictors: Any = None
+        if config.learns:
+            self.predictors = self.inside.component("fetch.predictors")
+            self.inside.cut("fetch.predictors")
         self.m.submodules.frontend = self.inside.fragment
         self.claims: dict[str, str] = {}
         self.columns: list[Column] = []
+        self.path: PredictedPath | None = None
         self._choose_warp()
         self._observe()
         self._assume()
@@ -60,7 +67,10 @@ class Model(Claims):
         inputs = [Value.cast(value) for _, member, value in self.dut.signature.flatten(self.dut)
                   if member.flow is wiring.In]
         clock: Signal = self.clock.clk  # type: ignore[attr-defined]  # the stubs give a domain no signals
-        return [clock, *inputs, Value.cast(self.store.hit), self.store.instruction, self.store.error]
+        free: list[Value] = [self.store.hit, self.store.instruction, self.store.error]
+        if self.predictors is not None:
+            free += [self.predictors.predicted, self.predictors.target, self.predictors.prediction]
+        return [clock, *inputs, *(Value.cast(value) for value in free)]
 
     def lemma(self, text: str, holds: Value) -> None:
         """Add an invariant that the induction needs; skip it if ``lemmas`` is false."""
@@ -123,9 +133,12 @@ class Model(Claims):
         return (pc >= stacks.start) & (pc < stacks.stop)
 
     def _predict(self, pc: Value) -> tuple[Signal, Signal]:
-        """Whether the word in decode is a ``jal`` or a backward branch that is followed, and its target."""
+        """Whether the instruction in decode is followed, and its target.
+
+        ``static``: the same without predictors, for a ``jal`` or a backward branch.
+        """
         follows, target = Signal(name="expect_follows"), Signal(32, name="expect_target")
-        if self.config.prediction is Prediction.BTFN:
+        if self.config.follows:
             word, sign = self.store.instruction, self.store.instruction[31]
             in_stacks = self.in_stacks(pc)
             jal = word[:7] == 0b1101111
@@ -136,7 +149,8 @@ class Model(Claims):
                 follows.eq(~self.store.error & ~in_stacks & (jal | branch & sign)),
                 target.eq(pc + Mux(jal, forward, backward)),
             ]
-        return follows, target
+        self.static = follows, target
+        return self.static if self.predictors is None else (self.predictors.predicted, self.predictors.target)
 
     def _assume(self) -> None:
         m, dut = self.m, self.dut
@@ -185,6 +199,8 @@ class Model(Claims):
 
     def ring(self, *, contents: bool) -> list[RingPlace]:
         """Return the d slots of the symbolic warp, the oldest first; ``contents`` adds what the entries hold."""
+        if contents and self.predictors is not None:
+            self.path = PredictedPath(self)
         places = [self._place(number, contents=contents) for number in range(self.config.buffer_depth)]
         self.show("its ring", Cat(Cat(place.nop, place.decoded) for place in places), kind="ring")
         if contents:
@@ -218,7 +234,7 @@ class Model(Claims):
         flying = [(stage, self._is_for(stage, slot)) for stage in self.stages()]
         held = RingPlace(
             nop=Signal(name=f"place_{number}_nop"), decoded=Signal(name=f"place_{number}_decoded"),
-            pc=Signal(32, name=f"place_{number}_pc"), step=Signal(32, name=f"place_{number}_step"),
+            pc=Signal(32, name=f"place_{number}_pc"), after=Signal(32, name=f"after_place_{number}"),
             info=Signal(IssueInfo.as_shape().size, name=f"info_{number}"),
             entry=self.inside.look_at("buffers.entries", Cat(slot, self.warp), BufferEntry) if contents else None,
         )
@@ -232,10 +248,16 @@ class Model(Claims):
                      for s in range(depth)]
             m.d.comb += [
                 held.info.eq(Array(infos)[slot]),
-                held.step.eq(Mux(filled & held.entry.decoded.predicted, held.entry.decoded.imm, 4)),
+                held.after.eq(self._after(held, slot, filled)),
                 held.pc.eq(Mux(filled, held.entry.pc, or_all([Mux(its, stage.pc, 0) for stage, its in flying]))),
             ]
         return held
+
+    def _after(self, place: RingPlace, slot: Value, filled: Value) -> Value:
+        """The pc of the instruction that the warp fetched after this one."""
+        if self.path is not None:
+            return Mux(filled, self.path.of(slot).after << 2, place.pc + 4 & ~3)
+        return place.pc + Mux(filled & place.entry.decoded.predicted, place.entry.decoded.imm, 4) & ~3
 
     def _is_for(self, stage: data.View, slot: Value) -> Value:
         return stage.valid & (stage.warp == self.warp) & (stage.slot == slot)

@@ -13,10 +13,11 @@ from metronome.hdl.lib.onehot import encode
 
 from . import invariants
 from .model import Model
+from .paths import predicted_bit
 from .picks import PickReference, pick_reference
 from .tables import TableReference
 
-__all__ = ["PROPERTIES"]
+__all__ = ["FRONT_END", "PRIVACY", "PROPERTIES"]
 
 
 def together(model: Model) -> None:
@@ -116,7 +117,7 @@ def program_order(model: Model) -> None:
     with m.Elif(model.of_mine(model.redirected)):
         m.d.sync += next_pc.eq(dut.flow.resolution.target & ~3)
     with m.Elif(issues):
-        m.d.sync += next_pc.eq(next_pc + places[0].step & ~3)
+        m.d.sync += next_pc.eq(places[0].after)
     invariants.selection(model)
     invariants.ring(model)
     invariants.flight(model)
@@ -128,13 +129,19 @@ def program_order(model: Model) -> None:
     model.lemma("the jumps that are followed in decode are the predicted ones", fetch.turn.warps == model.turned)
     model.lemma("a jump that is followed goes to its target",
                 ~model.turned.any() | (fetch.turn.target == model.target))
-    model.lemma("the issue side receives every jump that is followed, and its offset",
-                ~(fetch.done.valid & ~fetch.done.squashed) | (fetch.done.entry.decoded.predicted == model.follows)
-                & (~model.follows | ((fetch.done.entry.pc + fetch.done.entry.decoded.imm)[:32] == model.target)))
+    arrives = fetch.done.valid & ~fetch.done.squashed
+    model.lemma("the issue side receives every jump that is followed",
+                ~arrives | (fetch.done.entry.decoded.predicted == model.follows))
+    if model.path is None:
+        model.lemma("the issue side receives the offset of a jump that is followed",
+                    ~(arrives & model.follows)
+                    | ((fetch.done.entry.pc + fetch.done.entry.decoded.imm)[:32] == model.target))
     model.claim("the issued instruction is at the next pc", ~issues | (places[0].pc == next_pc))
     model.claim("the issued instruction belongs to an active warp with nothing unresolved",
                 ~issues | model.of_mine(dut.flow.active & ~model.unresolved))
     _same_entry(model, places, next_pc, issues)
+    if model.path is not None:
+        model.path.claims(places, issues)
 
 
 def _same_entry(model: Model, places: list, next_pc: Value, issues: Value) -> None:
@@ -145,11 +152,13 @@ def _same_entry(model: Model, places: list, next_pc: Value, issues: Value) -> No
     m.submodules.some_pc = Instance("$anyconst", p_WIDTH=32, o_Y=pc)
     m.submodules.some_entry = Instance("$anyconst", p_WIDTH=BufferEntry.as_shape().size, o_Y=entry)
     brings = fetch.done.valid & ~fetch.done.squashed & (fetch.done.entry.pc == pc)
-    m.d.comb += Assume(~brings | (fetch.done.entry.as_value() == entry.as_value()))
+    # A free prediction may differ each time that the instruction is fetched.
+    same = entry.as_value() | predicted_bit(model)
+    m.d.comb += Assume(~brings | (fetch.done.entry.as_value() | predicted_bit(model) == same))
     for number, place in enumerate(places):
         kept = place.decoded & ~place.nop
         model.lemma(f"place {number} of the ring holds the instruction of its pc",
-                    ~kept | (place.pc != pc) | (place.entry.as_value() == entry.as_value()))
+                    ~kept | (place.pc != pc) | (place.entry.as_value() | predicted_bit(model) == same))
         model.lemma(f"place {number} of the ring shows the issue stage the same instruction",
                     ~kept | (place.info == place.entry.decoded.info.as_value()))
     issued, issued_pc = model.register(1, "expect_issued"), model.register(32, "expect_issued_pc")
@@ -160,7 +169,7 @@ def _same_entry(model: Model, places: list, next_pc: Value, issues: Value) -> No
     model.claim("the entry that follows is the instruction that was judged",
                 ~issued | (out.decoded.info.as_value() == Value.cast(issued_info)))
     model.claim("the entry that follows is the instruction of its pc",
-                ~issued | (out.pc != pc) | (out.as_value() == entry.as_value()))
+                ~issued | (out.pc != pc) | (out.as_value() | predicted_bit(model) == same))
 
 
 def nops(model: Model) -> None:
@@ -258,6 +267,9 @@ def suspended(model: Model) -> None:
                     ~(suspends & ~waits & home[i]) | misses.valid[i] & (its == line))
 
 
-PROPERTIES: dict[str, Callable[[Model], None]] = {
+#: The properties of the front end; P8 is one of its predictors (:mod:`tb.formal.privacy`).
+FRONT_END: dict[str, Callable[[Model], None]] = {
     "P1": together, "P2": never_dry, "P3": picks, "P4": program_order, "P5": nops, "P6": bounded_wait, "P7": suspended,
 }
+PRIVACY = "P8"
+PROPERTIES = (*FRONT_END, PRIVACY)

@@ -14,13 +14,14 @@ __all__ = ["Column", "Misses", "RingPlace"]
 class RingPlace:
     """One place of the symbolic warp's ring: a slot of its buffer, or the fetch that will fill the slot.
 
-    ``decoded``: the instruction is in the buffer, so ``entry`` is valid; until then only its pc is known.
+    ``decoded``: the instruction is in the buffer, so ``entry`` is valid; until then only its pc is known. ``after``:
+    the pc that was fetched after it.
     """
 
     nop: Value
     decoded: Value
     pc: Value
-    step: Value
+    after: Value
     info: Value
     #: None if the contents of the places are not requested.
     entry: Any

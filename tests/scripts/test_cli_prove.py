@@ -52,12 +52,22 @@ def test_without_an_icache(metronome, asked):
     assert "P7 lines" in done.out and "instead of an I-cache" in done.out
 
 
+def test_sizes_of_the_predictors(metronome, asked):
+    sizes = ("--set", "return_stack=8", "--set", "two_bit=2")
+    done = metronome("prove", "--property", "P8", "--warps", 2, *sizes, status=0)
+    assert [(case.config().return_stack, case.config().two_bit) for case in asked] == [(8, 2)]
+    assert "P8 counters" in done.out
+
+
 def test_all_of_them(metronome, asked):
     assert metronome("prove", "--json", "-").status == 1
     swas = [case for case in asked if case.scheme == "swas"]
     assert {(case.property, case.warps, case.prediction) for case in swas} == {
-        (f"P{n}", warps, prediction) for n in range(1, 8) for warps in (2, 4, 8) for prediction in ("not_taken", "btfn")
+        (f"P{n}", warps, prediction) for n in range(1, 9) for warps in (2, 4, 8)
+        for prediction in ("not_taken", "btfn", "private") if n < 8 or prediction == "private"
     }
+    private = [case for case in swas if case.property == "P8"]
+    assert sorted(dict(case.parameters).get("two_bit", 0) for case in private) == [0] * 3 + [4] * 3
     assert {case.policy for case in swas if case.property == "P3"} == set(POLICIES)
     assert len(asked) == len(set(asked))
 
@@ -83,9 +93,10 @@ def test_broken_designs(metronome, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (("--property", "P8"), "--property: unknown name 'P8': use P1, P2, P3, P4, P5, P6, P7"),
+        (("--property", "P9"), "--property: unknown name 'P9': use P1, P2, P3, P4, P5, P6, P7, P8"),
+        (("--property", "P8", "--prediction", "btfn"), "nothing to prove with the other options"),
         (("--policy", "best"), "--policy: unknown name 'best'"),
-        (("--prediction", "oracle"), "--prediction: unknown name 'oracle': use not_taken, btfn"),
+        (("--prediction", "oracle"), "--prediction: unknown name 'oracle': use not_taken, btfn, private"),
         (("--scheme", "vliw"), "--scheme: unknown name 'vliw': use swas, baseline, vortex"),
         (("--warps", "1"), "--warps: '1' is not a number from 2 to 64"),
         (("--warps", "2,x"), "--warps: 'x' is not a number"),

@@ -9,7 +9,7 @@ from metronome.tb.formal.flow import Case, Problem, bounded_check
 from metronome.tb.formal.induction import step_queries, trace_values, unproved
 from metronome.tb.formal.inside import Internals
 from metronome.tb.formal.model import Model
-from metronome.tb.formal.properties import PROPERTIES
+from metronome.tb.formal.properties import FRONT_END
 from tests.support.tiers import long_but, more_but, some_long, some_more
 
 
@@ -57,11 +57,11 @@ def test_nothing_is_assumed_away(event):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", some_more(some_long(PROPERTIES, 3), 1))
+@pytest.mark.parametrize("name", some_more(some_long(FRONT_END, 3), 1))
 def test_every_claim_reaches_the_solver(name):
     """None is optimised away as constant, and each is there with the clock running."""
     model = Model(Case(name, prediction="btfn", warps=2).config())
-    PROPERTIES[name](model)
+    FRONT_END[name](model)
     text = rtlil.convert(model.m, name="top", ports=model.ports(), emit_src=False)
     assert text.count('parameter \\FLAVOR "assert"') == len(model.claims) >= 1
     assert "wire width 1 input" in text

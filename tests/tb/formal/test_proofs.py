@@ -11,7 +11,7 @@ from tests.support.tiers import some_long, some_more
 QUICK = quick_cases()
 #: `make test-more`: each property of each scheme with two warps. What a policy does is proved by tables, too
 #: (test_tables.py).
-FIRST = [case for case in QUICK if case.warps == 2 and case.policy == "lrr" and case.prediction == "btfn"]
+FIRST = [case for case in QUICK if case.warps == 2 and case.policy == "lrr" and case.prediction != "not_taken"]
 #: Those in `make test`: P4 takes the solver six seconds.
 TESTED = [case for case in FIRST if case.icache and case.scheme == "swas" and case.property in ("P1", "P3", "P5", "P7")]
 LONG = [case for case in cases() if case not in QUICK]
@@ -20,7 +20,8 @@ LARGE = cases(schemes=["swas"], policies=["lrr"], warps=[16, 32])
 
 
 def name(case: Case) -> str:
-    return f"{case.property}-{case.scheme}-{case.policy}-{case.prediction}-{case.warps}"
+    counters = "-counters" * (case.property == "P8" and bool(case.parameters))
+    return f"{case.property}-{case.scheme}-{case.policy}-{case.prediction}-{case.warps}{counters}"
 
 
 def check(case: Case) -> None:
@@ -97,9 +98,10 @@ def test_a_damaged_entry_is_proved_again(left, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(("case", "text"), [
-    ({"property": "P9"}, "property must be one of P1, P2, P3, P4, P5, P6, P7, not 'P9'"),
+    ({"property": "P9"}, "property must be one of P1, P2, P3, P4, P5, P6, P7, P8, not 'P9'"),
     ({"property": "P6", "policy": "gtlo"}, "policy must be lrr for P6, not 'gtlo'"),
     ({"property": "P1", "scheme": "vortex"}, "scheme must be swas for P1, not 'vortex'"),
+    ({"property": "P8", "prediction": "btfn"}, "prediction must be private for P8, not 'btfn'"),
 ])
 def test_what_is_no_case(case, text):
     with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):

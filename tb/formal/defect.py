@@ -1,0 +1,30 @@
+"""A deliberately broken design: one replacement in the source of one method."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .flow import Case
+
+__all__ = ["Defect"]
+
+
+@dataclass(frozen=True)
+class Defect:
+    """``old`` becomes ``new`` in ``method`` ("module:Class.method"); ``property`` has to find a violation."""
+
+    name: str
+    property: str
+    method: str
+    old: str
+    new: str
+    prediction: str = "not_taken"
+    scheme: str = "swas"
+    icache: bool = True
+    policy: str = "lrr"
+    parameters: tuple[tuple[str, int], ...] = ()
+
+    def case(self) -> Case:
+        """Return the smallest configuration: two warps."""
+        return Case(self.property, self.scheme, self.policy, self.prediction, warps=2, icache=self.icache,
+                    parameters=self.parameters)

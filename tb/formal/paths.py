@@ -1,0 +1,93 @@
+"""The path that a warp fetches if any instruction may be predicted to go anywhere, and what goes along with it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from amaranth.hdl import Array, Const, Mux, Signal, Value
+from amaranth.lib import data
+
+from metronome.hdl.layouts.decoded import BufferEntry
+from metronome.hdl.layouts.prediction import prediction_layout
+from metronome.hdl.lib.onehot import one_hot
+
+from .ideal import Word
+from .records import RingPlace
+
+__all__ = ["PredictedPath", "predicted_bit"]
+
+#: Of an instruction of the symbolic warp: the word fetched next, and what was predicted when it was decoded.
+_DECODED = data.StructLayout({"after": 30, "predicted": 1, "prediction": prediction_layout()})
+
+
+def predicted_bit(model: Any) -> Value:
+    """The bit of an entry that says whether it was predicted taken, if that is free; else no bit."""
+    entry = data.View(BufferEntry, Const(0, BufferEntry.as_shape().size))
+    if model.predictors is None:
+        return entry.as_value()
+    return Value.cast(BufferEntry.const({"decoded": {"predicted": 1}}))
+
+
+class PredictedPath:
+    """Registers of the harness with the prediction of each slot of the symbolic warp's ring.
+
+    ``model`` is a :class:`tb.formal.model.Model`, which imports this module.
+    """
+
+    def __init__(self, model: Any) -> None:
+        self._model = model
+        self._fetch = model.inside.component("fetch")
+        self._slots = [model.register(_DECODED, f"expect_decoded_{slot}") for slot in range(model.config.buffer_depth)]
+        done, predictors = self._fetch.done, model.predictors
+        mine = done.valid & ~done.squashed & (done.warp == model.warp)
+        for slot, held in enumerate(self._slots):
+            with model.m.If(mine & (done.slot == slot)):
+                model.m.d.sync += [
+                    held.after.eq(Mux(predictors.predicted, predictors.target, done.entry.pc + 4)[2:]),
+                    held.predicted.eq(predictors.predicted), held.prediction.eq(predictors.prediction),
+                ]
+
+    def inputs(self) -> None:
+        """What the predictors receive is what P8 assumes."""
+        model, done, dut = self._model, self._fetch.done, self._model.dut
+        its, word, (usual, target) = model.predictors, model.store.instruction, model.static
+        redirected = (model.redirected & one_hot(done.warp, model.config.warps)).any()
+        failed = model.store.error | model.in_stacks(done.entry.pc)
+        kind = Word(its.instruction)
+        model.claim("the predictors receive what arrives, unless its warp is redirected",
+                    its.valid == (done.valid & ~done.squashed & ~redirected))
+        model.claim("but no instruction of a warp that starts",
+                    ~(its.valid & (its.warp == model.warp) & model.of_mine(dut.flow.activation.warps)))
+        model.claim("with its warp and its pc", (its.warp == done.warp) & (its.pc == done.entry.pc))
+        model.claim("and its word, or 0", its.instruction == Mux(failed, 0, word))
+        model.claim("and its static prediction", (its.usual == usual) & (kind.usual == usual))
+        model.claim("and the target of a jal or branch", ~(kind.jal | kind.conditional) | (its.direct == target))
+        model.claim("they receive redirects and starts",
+                    (its.restore == model.redirected) & (its.start == dut.flow.activation.warps))
+        model.claim("and outcomes", its.outcome.as_value() == dut.flow.outcome.as_value())
+
+    def of(self, slot: Value) -> Any:
+        """What is known of the instruction in ``slot``."""
+        return data.View(_DECODED, Array([held.as_value() for held in self._slots])[slot])
+
+    def claims(self, places: Sequence[RingPlace], issues: Value) -> None:
+        """An instruction that issues takes along the prediction that was made for it."""
+        model, m = self._model, self._model.m
+        self.inputs()
+        for number, place in enumerate(places):
+            slot = (model.head() + number)[:len(model.head())]
+            kept, held = place.decoded & ~place.nop, self.of(slot)
+            address = Signal(len(slot) + len(model.warp), name=f"prediction_{number}_address")
+            m.d.comb += [address[:len(slot)].eq(slot), address[len(slot):].eq(model.warp)]
+            known = model.inside.look_at("buffers.predictions", address, prediction_layout())
+            model.lemma(f"place {number} of the ring holds the prediction of its instruction",
+                        ~kept | (place.entry.decoded.predicted == held.predicted)
+                        & (known.as_value() == held.prediction.as_value()))
+        issued, issued_with = model.register(1, "expect_told"), model.register(_DECODED, "expect_issued_decoded")
+        m.d.sync += [issued.eq(issues), issued_with.eq(self.of(model.head()))]
+        selection = model.dut.selection
+        model.claim("the entry that follows takes along whether it was predicted taken",
+                    ~issued | (selection.entry.decoded.predicted == issued_with.predicted))
+        model.claim("the entry that follows takes along its prediction",
+                    ~issued | (selection.prediction.as_value() == issued_with.prediction.as_value()))

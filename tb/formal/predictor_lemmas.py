@@ -1,0 +1,179 @@
+"""Invariants of P8: the memories of the predictors hold the reference's states, ahead and behind."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Array, Cat, Const, Mux, Signal, Value
+from amaranth.lib import data
+
+from metronome.hdl.prediction_sizes import MOST_RUN, RUN_WAYS, TAG_BITS
+from metronome.hdl.prediction_sizes import NEAR_BITS
+
+from .ideal import Word
+from .privacy_world import PrivacyWorld
+
+__all__ = ["PredictorLemmas"]
+
+_COUNT_BITS = (MOST_RUN + 1).bit_length()
+#: The present run of a branch, as in the memories of BranchRuns.
+_RUN = data.StructLayout({"taken": 1, "count": _COUNT_BITS})
+
+
+class PredictorLemmas:
+    """Adds the invariants to a model.
+
+    Three facts carry the proof. The side behind is the reference's state after the outcomes that have come. On the
+    path, the side ahead is the reference's state after all decodes. What a pending outcome will change behind is marked
+    as newer ahead, so that it changes nothing ahead.
+    """
+
+    def __init__(self, model: PrivacyWorld) -> None:
+        self._model, self._spot = model, model.spot
+        config = model.config
+        if not (config.return_stack or config.jump_targets or config.two_bit or config.branch_runs):
+            return  # nothing is learned
+        self._words()
+        self._queue()
+        if config.return_stack:
+            self._stack()
+        if config.jump_targets:
+            self._targets()
+        if config.two_bit:
+            self._counters()
+        if config.branch_runs:
+            self._runs()
+
+    def _words(self) -> None:
+        """The symbolic warp's words, with the share of each predictor."""
+        model, inside = self._model, self._model.inside
+        names = [name for name, size in (
+            ("stack", model.config.return_stack), ("targets", model.config.jump_targets),
+            ("counters", model.config.two_bit), ("runs", model.config.branch_runs),
+        ) if size]
+        parts = {name: inside.component(name).words for name in names}
+        newer, fresh = (Array(inside.signal("words", name))[model.warp] for name in ("newer", "fresh"))
+        self.newer = Signal(name="my_newer")
+        model.m.d.comb += self.newer.eq(newer)
+        shares: dict[str, dict[str, Value]] = {}
+        for side in ("ahead", "behind"):
+            layout = data.StructLayout({name: len(getattr(words, side)) for name, words in parts.items()})
+            word = inside.look_at(f"words.{side}", model.warp, layout)
+            shares[side] = {}
+            for name in names:
+                share = Signal(len(word[name]), name=f"my_{name}_{side}")
+                model.m.d.comb += share.eq(Mux(fresh, 0, word[name]) if side == "behind" else word[name])
+                shares[side][name] = share
+        self.ahead, self.behind = shares["ahead"], shares["behind"]
+
+    def _each(self) -> list[tuple[int, Value, Any, Any, Any, Word]]:
+        """Each place of the queue: whether it is taken, its event, the states before and after it, and its word."""
+        model = self._model
+        return [(i, model.held > i, event, model.before(i), model.after[i], Word(event.word))
+                for i, event in enumerate(model.queue)]
+
+    def _queue(self) -> None:
+        """The queue is the path from ``base`` to ``state``."""
+        model = self._model
+        model.claim("the queue is not overfull", model.held <= model.depth)
+        for i, held, event, before, after, word in self._each():
+            settled = model.ideal.settle(f"settled_{i}", before, event)
+            model.claim(f"unsettled {i} leads to the state after it", ~held | (after == settled))
+            model.claim(f"unsettled {i}, the last, leads to the state", (model.held != i + 1) | (after == model.state))
+            model.claim(f"unsettled {i} is a jump or branch", ~held | word.jumps)
+            model.claim(f"unsettled {i}, if wrong, is the last, and off the path",
+                        ~(held & event.wrong) | ~model.right & (model.held == i + 1))
+            touches = word.conditional & (Const(1, 1) if model.config.two_bit else event.prediction.run)
+            if model.config.return_stack:
+                touches = touches | word.pushes | word.pops
+            model.claim(f"unsettled {i}, if it changes what is ahead, is newer there",
+                        ~(held & model.right & touches) | self.newer)
+        model.claim("without any unsettled, both states are the same", (model.held != 0) | (model.base == model.state))
+
+    def _at(self, number: Value, count: int) -> Value:
+        """The address of an entry of the symbolic warp."""
+        return Cat(number[:(count - 1).bit_length()], self._model.warp)
+
+    def _look(self, path: str, number: Value, count: int, layout: data.Layout) -> Any:
+        return self._model.inside.look_at(path, self._at(number, count), layout)
+
+    def _stack(self) -> None:
+        model, depth, place = self._model, self._model.config.return_stack, self._spot.place
+        position = data.StructLayout({"count": range(depth + 1), "top": range(depth)})
+        top = data.View(data.StructLayout({"place": position, "written": depth}), self.ahead["stack"])
+        behind = data.View(position, self.behind["stack"])
+        word = data.StructLayout({"call": NEAR_BITS})
+        young, old = (self._look(f"stack.{side}_calls", place, depth, word).call for side in ("ahead", "behind"))
+        base, state, right = model.base, model.state, model.right
+        written = self.newer & top.written.bit_select(place, 1)
+        count, at = (Mux(self.newer, top.place[name], behind[name]) for name in ("count", "top"))
+        model.claim("stack: the place behind is that of the outcomes", (behind.count == base.count) & (
+            behind.top == base.top))
+        model.claim("stack: an address behind is that of the outcomes",
+                    ~base.pushed | ((old + 1)[:NEAR_BITS] == base.call))
+        for i, held, _, _, after, its in self._each():
+            model.claim(f"stack: unsettled {i} has written ahead what it will write behind",
+                        ~(held & right & its.pushes & (after.top == place)) | written)
+        model.claim("stack: the place ahead is that of the decodes",
+                    ~right | (count == state.count) & (at == state.top))
+        model.claim("stack: an address ahead is that of the decodes",
+                    ~(right & state.pushed) | ((Mux(written, young, old) + 1)[:NEAR_BITS] == state.call))
+        model.claim("stack: it has no more addresses than places", state.count <= depth)
+        below = Signal(range(max(2, depth)), name="below_top")
+        model.m.d.comb += below.eq(state.top - place)
+        model.claim("stack: the places up to the top hold addresses", (below >= state.count) | state.pushed)
+
+    def _targets(self) -> None:
+        model, count, entry = self._model, self._model.config.jump_targets, self._spot.target
+        known = self.behind["targets"].bit_select(entry, 1)
+        target = self._look("targets.targets", entry, count, data.StructLayout({"target": NEAR_BITS})).target
+        for name, state, when in (("outcomes", model.base, Const(1, 1)), ("decodes", model.state, model.right)):
+            model.claim(f"targets: what is known is what is known of the {name}", ~when | (known == state.known))
+            model.claim(f"targets: the target is that of the {name}", ~(when & state.known) | (target == state.target))
+
+    def _counters(self) -> None:
+        model, count, entry = self._model, self._model.config.two_bit, self._spot.counter
+        word = data.StructLayout({"counter": 2})
+        young, old = (self._look(f"counters.{side}", entry, count, word).counter for side in ("ahead", "behind"))
+        old = Mux(self.behind["counters"].bit_select(entry, 1), old, 0)
+        written = self.newer & self.ahead["counters"].bit_select(entry, 1)
+        model.claim("counters: the one behind is that of the outcomes", old == model.base.counter)
+        for i, held, event, _, _, its in self._each():
+            model.claim(f"counters: unsettled {i} has counted ahead", ~(
+                held & model.right & its.conditional & model.ideal.is_counter(event.pc)) | written)
+        model.claim("counters: the one ahead is that of the decodes",
+                    ~model.right | (Mux(written, young, old) == model.state.counter))
+
+    def _runs(self) -> None:
+        model, sets, group = self._model, self._model.config.branch_runs // RUN_WAYS, self._spot.group
+        layout = data.StructLayout({"valid": RUN_WAYS, "next": 1})
+        word = data.View(layout, self.behind["runs"].word_select(group, layout.size))
+        newer = [self.newer & self.ahead["runs"].bit_select(Cat(Const(i, 1), group[:(sets - 1).bit_length()]), 1)
+                 for i in range(RUN_WAYS)]
+        for i, held, event, before, _, its in self._each():
+            mine = held & model.right & its.conditional & model.ideal.is_set(event.pc)
+            hit, way = model.ideal.hit(before, event.pc)
+            model.claim(f"runs: unsettled {i} knows whether it has an entry",
+                        ~(held & its.conditional & model.ideal.is_set(event.pc)) | (event.prediction.run == hit)
+                        & (~hit | (event.prediction.way == way)))
+            for k in range(RUN_WAYS):
+                model.claim(f"runs: unsettled {i} has counted ahead, in way {k}",
+                            ~(mine & event.prediction.run & (event.prediction.way == k)) | newer[k])
+        for name, state, when in (("outcomes", model.base, Const(1, 1)), ("decodes", model.state, model.right)):
+            model.claim(f"runs: the ways are those of the {name}",
+                        ~when | (word.valid == state.valid) & (word.next == state.next))
+        for i in range(RUN_WAYS):
+            tag = self._look(f"runs.tags_{i}", group, sets, data.StructLayout({"tag": TAG_BITS})).tag
+            counts = data.StructLayout({"length": _COUNT_BITS})
+            lengths = [self._look(f"runs.lengths_{i}_{taken}", group, sets, counts).length for taken in range(2)]
+            young, old = (self._look(f"runs.{side}_{i}", group, sets, _RUN).as_value() for side in ("ahead", "behind"))
+            ahead = data.View(_RUN, Mux(newer[i], young, old))
+            for name, state, when, run in (("outcomes", model.base, Const(1, 1), data.View(_RUN, old)),
+                                           ("decodes", model.state, model.right, ahead)):
+                way, known = state.ways[i], when & state.valid[i]
+                model.claim(f"runs: the tag of way {i} is that of the {name}", ~known | (tag == way.tag))
+                for taken in range(2):
+                    model.claim(f"runs: the length {taken} of way {i} is that of the {name}",
+                                ~known | (lengths[taken] == way.lengths[taken]))
+                model.claim(f"runs: the run of way {i} is that of the {name}",
+                            ~known | (run.taken == way.taken) & (run.count == way.count))
