@@ -7,8 +7,7 @@ from typing import Any
 from amaranth.hdl import Array, Cat, Const, Mux, Signal, Value
 from amaranth.lib import data
 
-from metronome.hdl.prediction_sizes import MOST_RUN, RUN_WAYS, TAG_BITS
-from metronome.hdl.prediction_sizes import NEAR_BITS
+from metronome.hdl.prediction_sizes import MOST_RUN, NEAR_BITS, RUN_WAYS, TAG_BITS
 
 from .ideal import Word
 from .privacy_world import PrivacyWorld
