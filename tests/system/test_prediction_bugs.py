@@ -49,7 +49,7 @@ BUGS = (
     Bug("the divider is busy for a cycle more", f"{_HDL}.issue.issue:IssueStage._unit_free",
         "left.eq(latency - 1 - since)", "left.eq(latency - since)", (_SCOREBOARD,)),
     Bug("a branch that was predicted right is repaired", f"{_HDL}.execute.control:ControlUnit._branch",
-        "self._redirect.eq(taken ^ decoded.predicted)", "self._redirect.eq(taken | decoded.predicted)", (_CONTROL,)),
+        "(taken ^ decoded.predicted)", "(taken | decoded.predicted)", (_CONTROL,)),
     Bug("a barrier is released late", f"{_HDL}.execute.control:ControlUnit._resolve",
         "[self.flow.release.eq(simt.release),",
         "[(late := Signal.like(simt.release)).eq(simt.release), self.flow.release.eq(late),",

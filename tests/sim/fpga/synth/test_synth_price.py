@@ -43,7 +43,7 @@ def measured(patterns, options=SEEDS):
 
 def test_the_table_has_every_front_end_size_and_prediction():
     cases = price.cases()
-    assert len(cases) == len({case.name for case in cases}) == (5 + 2) * 3 * 2
+    assert len(cases) == len({case.name for case in cases}) == (5 + 2) * 3 * 3
     front_ends = [case.config for case in cases if case.unit == "frontend"]
     assert {config.warps for config in front_ends} == {2, 4, 8, 16, 32}
     for config in (case.config for case in cases):
@@ -58,7 +58,7 @@ def test_rows_are_chosen_by_name():
     assert [case.name for case in price.chosen(["frontend-2-*-btfn"])] == [
         "frontend-2-vortex-btfn", "frontend-2-baseline-btfn", "frontend-2-swas-btfn",
     ]
-    assert len(price.chosen(["*-swas-*", "sm-*"])) == 14 + 8
+    assert len(price.chosen(["*-swas-*", "sm-*"])) == 21 + 12
     with pytest.raises(ValueError, match="no row matches 'frontend-3-'"):
         price.chosen(["sm-*", "frontend-3-"])
 
@@ -67,10 +67,11 @@ def test_each_row_is_compared_with_the_baseline_of_its_size_and_prediction(asked
     rows = list(price.values(measured(["frontend-8-*"])))
     assert {row[0]: row[3] for row in rows if "swas" in row[0]} == {
         "frontend-8-swas-not_taken": "+5.0", "frontend-8-swas-btfn": "+4.5",
+        "frontend-8-swas-private": "+5.0",
     }
     assert {row[3] for row in rows if "swas" not in row[0]} == {"+0.0"}
     # Without a baseline there is nothing to compare with.
-    assert [row[3] for row in price.values(measured(["frontend-8-swas-*"]))] == ["", ""]
+    assert [row[3] for row in price.values(measured(["frontend-8-swas-*"]))] == ["", "", ""]
     assert all(len(row) == len(price.headings()) for row in rows)
 
 

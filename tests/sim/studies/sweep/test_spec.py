@@ -106,9 +106,9 @@ def test_a_machine_of_a_file_and_a_kernel_of_a_folder_stand_beside_the_experimen
 @pytest.mark.slow
 def test_the_experiments_that_come_with_the_project():
     paper, pta, guarantee, rates, reorder = (find_spec(name) for name in NAMED)
-    assert len(paper.runs) == 6 * 2 * (9 + 3)
+    assert len(paper.runs) == 6 * 3 * (9 + 3)
     assert {run.config.warps * run.config.threads for run in paper.runs} == {PAPER.warps * PAPER.threads}
-    assert len({run.config for run in paper.runs}) == 4
+    assert len({run.config for run in paper.runs}) == 6
     assert len(pta.runs) == 8 * 4 * 3 * 3
     assert len({run.config for run in pta.runs}) == 3
     assert len(guarantee.runs) == 7 * (9 + 3) and all(run.forecast for run in guarantee.runs)
