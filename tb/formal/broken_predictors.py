@@ -43,7 +43,7 @@ BROKEN_PREDICTORS = (
     _defect("the return addresses of two warps share a memory", f"{_STACK}._at",
             ", warp)", ", 0 * warp)", return_stack=2),
     _defect("the targets of two warps share a memory", _TARGETS,
-            "Cat(there[:bits], self.outcome.warp)", "Cat(there[:bits], self.warp)", jump_targets=2),
+            "Cat(there[:bits], self.outcome.warp)", "Cat(there[:bits], self.early_warp)", jump_targets=2),
     _defect("an entry is for the warp in decode, not for that of the outcome", _SETTLED,
             "write.addr.eq(self.settled_warp)", "write.addr.eq(self.warp)", jump_targets=2),
     _defect("what is ahead is newer for all warps", _DECODED,
