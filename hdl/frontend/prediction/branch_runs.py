@@ -103,8 +103,8 @@ class BranchRuns(Component):
             m.d.comb += [settled.taken.eq(outcome.taken), settled.count.eq(1)]
         return m
 
-    def _found(self, m: Module, here: Signal, later: Signal, *, follows: Value,
-               found: Sequence[Value]) -> tuple[Signal, Signal]:
+    def _found(self, m: Module, here: Signal, later: data.View, *, follows: Value,
+               found: Sequence[Value]) -> tuple[data.View, Signal]:
         """The present run of the branch in decode, and the lengths of both kinds of runs; all were read a cycle early.
 
         ``found``: its run ahead, its run behind, and the lengths. ``follows``: the branch before is the same one.
