@@ -53,12 +53,15 @@ class PredictorLemmas:
             ("counters", model.config.two_bit), ("runs", model.config.branch_runs),
         ) if size]
         parts = {name: inside.component(name).words for name in names}
-        newer, fresh = (Array(inside.signal("words", name))[model.warp] for name in ("newer", "fresh"))
+        # Targets alone have no words ahead.
+        sides = [side for side in ("ahead", "behind") if any(len(getattr(words, side)) for words in parts.values())]
+        fresh = Array(inside.signal("words", "fresh"))[model.warp]
+        newer = Array(inside.signal("words", "newer"))[model.warp] if "ahead" in sides else Const(0, 1)
         self.newer, self.here = Signal(name="my_newer"), Signal(name="my_decode")
         #: ``here``: what was read early is of the symbolic warp, and is used.
         model.m.d.comb += [self.newer.eq(newer), self.here.eq((model.dut.warp == model.warp) & ~model.dropped)]
         shares: dict[str, dict[str, Value]] = {}
-        for side in ("ahead", "behind"):
+        for side in sides:
             layout = data.StructLayout({name: len(getattr(words, side)) for name, words in parts.items()})
             word = inside.look_at(f"words.{side}", model.warp, layout)
             shares[side] = {}
@@ -66,7 +69,7 @@ class PredictorLemmas:
                 share = Signal(len(word[name]), name=f"my_{name}_{side}")
                 model.m.d.comb += share.eq(Mux(fresh, 0, word[name]) if side == "behind" else word[name])
                 shares[side][name] = share
-        self.ahead, self.behind = shares["ahead"], shares["behind"]
+        self.ahead, self.behind = shares.get("ahead", {}), shares["behind"]
         share = inside.component("words").share
         self.early = {name: words.behind for name, words in parts.items()}
         model.claim("words: whether there is a word ahead was read early", ~self.here | (share.newer == newer))
