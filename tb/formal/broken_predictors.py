@@ -7,7 +7,8 @@ from .defect import Defect
 __all__ = ["BROKEN_PREDICTORS"]
 
 _HERE = "metronome.hdl.frontend.prediction"
-_WORDS = f"{_HERE}.words:Words.elaborate"
+_DECODED = f"{_HERE}.words:Words._follow_decode"
+_SETTLED = f"{_HERE}.words:Words._follow_outcomes"
 _STACK = f"{_HERE}.return_stack:ReturnStack"
 _TARGETS = f"{_HERE}.jump_targets:JumpTargets.elaborate"
 _RUNS = f"{_HERE}.branch_runs:BranchRuns"
@@ -42,20 +43,23 @@ BROKEN_PREDICTORS = (
     _defect("the return addresses of two warps share a memory", f"{_STACK}._at",
             ", warp)", ", 0 * warp)", return_stack=2),
     _defect("the targets of two warps share a memory", _TARGETS,
-            "Cat(there[:bits], self.outcome.warp)", "Cat(there[:bits], self.warp)", jump_targets=2),
-    _defect("an entry is for the warp in decode, not for that of the outcome", _WORDS,
-            "settles.addr.eq(self.settled_warp)", "settles.addr.eq(self.warp)", jump_targets=2),
-    _defect("what is ahead is newer for all warps", _WORDS,
-            "share.newer.eq(Array(newer)[self.warp])", "share.newer.eq(newer.any())", return_stack=2),
-    _defect("a redirect does not forget what is ahead", _WORDS,
-            "m.If(self.restore[w])", "m.If(self.start[w])", return_stack=2),
-    _defect("a redirect of another warp forgets what is ahead", _WORDS,
-            "m.If(self.restore[w])", "m.If(self.restore.any())", return_stack=2),
-    _defect("a start does not clear what is behind", _WORDS,
-            "m.d.sync += [fresh[w].eq(1), newer[w].eq(0)]", "m.d.sync += newer[w].eq(0)", jump_targets=2),
+            "Cat(there[:bits], self.outcome.warp)", "Cat(there[:bits], self.early_warp)", jump_targets=2),
+    _defect("an entry is for the warp in decode, not for that of the outcome", _SETTLED,
+            "write.addr.eq(self.settled_warp)", "write.addr.eq(self.warp)", jump_targets=2),
+    _defect("what is ahead is newer for all warps", _DECODED,
+            "there.eq(Array(newer)[self.early_warp])", "there.eq(newer.any())", return_stack=2),
+    _defect("a redirect does not forget what is ahead", _DECODED,
+            "self.start[w] | self.restore[w]", "self.start[w]", return_stack=2),
+    _defect("a redirect of another warp forgets what is ahead", _DECODED,
+            "self.start[w] | self.restore[w]", "self.start[w] | self.restore.any()", return_stack=2),
+    _defect("a start does not clear what is behind", _SETTLED,
+            "fresh[w].eq(1)", "fresh[w].eq(0)", jump_targets=2),
+    _defect("what is ahead is read without the instruction before", _DECODED,
+            "share.ahead.eq(Mux(follows, last, word)), share.newer.eq(there | follows)",
+            "share.ahead.eq(word), share.newer.eq(there)", return_stack=2),
     _defect("a call in decode is written behind", f"{_STACK}.elaborate",
-            "behind_write.data.eq(near(outcome.pc)),\n        behind_write.en.eq(outcome.valid & outcome.pushes)",
-            "behind_write.data.eq(near(self.pc)),\n        behind_write.en.eq(self.valid & self.pushes)",
+            "behind_write.data.eq(near(outcome.pc + 4)),\n        behind_write.en.eq(outcome.valid & outcome.pushes)",
+            "behind_write.data.eq(near(self.pc + 4)),\n        behind_write.en.eq(self.valid & self.pushes)",
             return_stack=2),
     _defect("the mask of what is written ahead is kept over a redirect", f"{_STACK}.elaborate",
             "now.place.eq(words.behind)",
@@ -69,13 +73,15 @@ BROKEN_PREDICTORS = (
     _defect("a right prediction changes a length", f"{_RUNS}.elaborate",
             "learns & outcome.wrong & mine & (", "learns & mine & (", branch_runs=2),
     _defect("a run is counted ahead in the other way", f"{_RUNS}.elaborate",
-            "writes_ahead & (self.way == i)", "writes_ahead & (self.way != i)", branch_runs=2),
-    _defect("a redirect leaves the runs ahead", f"{_RUNS}.elaborate",
-            "entries = Mux(words.newer, words.ahead, 0)", "entries = words.ahead", branch_runs=2),
+            "changes & (self.way == i)", "changes & (self.way != i)", branch_runs=2),
+    _defect("a redirect leaves the runs ahead", f"{_RUNS}._found",
+            "newer = self.words.newer & ", "newer = ", branch_runs=2),
+    _defect("the run of the branch before is taken without comparing its entry", f"{_RUNS}.elaborate",
+            "follows=changes & (at == at_early) & (self.way == hits[1])", "follows=changes", branch_runs=2),
     _defect("a run ahead counts the static prediction", f"{_RUNS}.elaborate",
             "self._count(m, run, self.taken, later)", "self._count(m, run, self.usual, later)", branch_runs=2),
     _defect("the runs of two warps share a memory", f"{_RUNS}.elaborate",
-            'f"ahead_{i}", _RUN.size, at, at,', 'f"ahead_{i}", _RUN.size, self._bits(here), self._bits(here),',
+            'f"ahead_{i}", _RUN.size, at_early, at,', 'f"ahead_{i}", _RUN.size, self._bits(early), self._bits(here),',
             branch_runs=2),
     _defect("a redirect leaves the counters ahead", _COUNTERS,
             "present = Mux(words.newer, words.ahead, 0)", "present = words.ahead", two_bit=2),
@@ -86,5 +92,5 @@ BROKEN_PREDICTORS = (
     _defect("a jump that faults has an outcome", f"{_CONTROL}.elaborate",
             "self._is(Unit.BRANCH) & ~self.fault_valid", "self._is(Unit.BRANCH)"),
     _defect("a jalr that calls through its own link register pops", f"{_CONTROL}._tell_predictors",
-            "indirect & reads_link & ~(links & (word[7:12] == word[15:20]))", "indirect & reads_link"),
+            "outcome.pops.eq(pops(word))", "outcome.pops.eq(is_jalr(word) & is_link(word[15:20]))"),
 )

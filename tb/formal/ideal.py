@@ -14,8 +14,8 @@ from amaranth.hdl import Assume, Const, Instance, Module, Mux, Signal, Value
 from amaranth.lib import data
 
 from metronome.hdl.config import SmConfig
-from metronome.hdl.layouts.prediction import NEAR_BITS, prediction_layout, with_high_bits
-from metronome.hdl.prediction_sizes import MOST_RUN, RUN_WAYS, TAG_BITS
+from metronome.hdl.layouts.prediction import prediction_layout, with_high_bits
+from metronome.hdl.prediction_sizes import MOST_RUN, NEAR_BITS, RUN_WAYS, TAG_BITS
 
 __all__ = ["Ideal", "Spot", "Word", "event_layout", "state_layout", "told", "wrong"]
 

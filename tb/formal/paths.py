@@ -59,6 +59,15 @@ class PredictedPath:
                     its.valid == (done.valid & ~done.squashed & ~redirected))
         model.claim("but no instruction of a warp that starts",
                     ~(its.valid & (its.warp == model.warp) & model.of_mine(dut.flow.activation.warps)))
+        warp, pc = model.register(len(its.early_warp), "expect_decode_warp"), model.register(32, "expect_decode_pc")
+        dropped = model.register(1, "expect_dropped")
+        model.m.d.sync += [
+            warp.eq(its.early_warp), pc.eq(its.early_pc),
+            dropped.eq(model.of_mine(model.redirected | dut.flow.activation.warps)),
+        ]
+        model.claim("nor of one that was started or redirected in the last cycle",
+                    ~(its.valid & (its.warp == model.warp) & dropped))
+        model.claim("its warp and its pc have come a cycle early", (its.warp == warp) & (its.pc == pc))
         model.claim("with its warp and its pc", (its.warp == done.warp) & (its.pc == done.entry.pc))
         model.claim("and its word, or 0", its.instruction == Mux(failed, 0, word))
         model.claim("and its static prediction", (its.usual == usual) & (kind.usual == usual))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from amaranth.hdl import Array, Cat, Const, Mux, Signal, Value
@@ -22,9 +23,10 @@ _RUN = data.StructLayout({"taken": 1, "count": _COUNT_BITS})
 class PredictorLemmas:
     """Adds the invariants to a model.
 
-    Three facts carry the proof. The side behind is the reference's state after the outcomes that have come. On the
+    Four facts carry the proof. The side behind is the reference's state after the outcomes that have come. On the
     path, the side ahead is the reference's state after all decodes. What a pending outcome will change behind is marked
-    as newer ahead, so that it changes nothing ahead.
+    as newer ahead, so that it changes nothing ahead. What was read a cycle early is what would be read now, unless it
+    is not used: it is newer ahead, or nothing of the warp is in decode.
     """
 
     def __init__(self, model: PrivacyWorld) -> None:
@@ -51,11 +53,15 @@ class PredictorLemmas:
             ("counters", model.config.two_bit), ("runs", model.config.branch_runs),
         ) if size]
         parts = {name: inside.component(name).words for name in names}
-        newer, fresh = (Array(inside.signal("words", name))[model.warp] for name in ("newer", "fresh"))
-        self.newer = Signal(name="my_newer")
-        model.m.d.comb += self.newer.eq(newer)
+        # Targets alone have no words ahead.
+        sides = [side for side in ("ahead", "behind") if any(len(getattr(words, side)) for words in parts.values())]
+        fresh = Array(inside.signal("words", "fresh"))[model.warp]
+        newer = Array(inside.signal("words", "newer"))[model.warp] if "ahead" in sides else Const(0, 1)
+        self.newer, self.here = Signal(name="my_newer"), Signal(name="my_decode")
+        #: ``here``: what was read early is of the symbolic warp, and is used.
+        model.m.d.comb += [self.newer.eq(newer), self.here.eq((model.dut.warp == model.warp) & ~model.dropped)]
         shares: dict[str, dict[str, Value]] = {}
-        for side in ("ahead", "behind"):
+        for side in sides:
             layout = data.StructLayout({name: len(getattr(words, side)) for name, words in parts.items()})
             word = inside.look_at(f"words.{side}", model.warp, layout)
             shares[side] = {}
@@ -63,7 +69,14 @@ class PredictorLemmas:
                 share = Signal(len(word[name]), name=f"my_{name}_{side}")
                 model.m.d.comb += share.eq(Mux(fresh, 0, word[name]) if side == "behind" else word[name])
                 shares[side][name] = share
-        self.ahead, self.behind = shares["ahead"], shares["behind"]
+        self.ahead, self.behind = shares.get("ahead", {}), shares["behind"]
+        share = inside.component("words").share
+        self.early = {name: words.behind for name, words in parts.items()}
+        model.claim("words: whether there is a word ahead was read early", ~self.here | (share.newer == newer))
+        for name, words in parts.items():
+            if len(words.ahead):
+                model.claim(f"words: that of the {name} ahead was read early",
+                            ~self.here | (words.ahead == self.ahead[name]))
 
     def _each(self) -> list[tuple[int, Value, Any, Any, Any, Word]]:
         """Each place of the queue: whether it is taken, its event, the states before and after it, and its word."""
@@ -102,21 +115,23 @@ class PredictorLemmas:
         top = data.View(data.StructLayout({"place": position, "written": depth}), self.ahead["stack"])
         behind = data.View(position, self.behind["stack"])
         word = data.StructLayout({"call": NEAR_BITS})
-        young, old = (self._look(f"stack.{side}_calls", place, depth, word).call for side in ("ahead", "behind"))
+        young, old = (self._look(f"stack.{side}_addresses", place, depth, word).call for side in ("ahead", "behind"))
         base, state, right = model.base, model.state, model.right
         written = self.newer & top.written.bit_select(place, 1)
         count, at = (Mux(self.newer, top.place[name], behind[name]) for name in ("count", "top"))
         model.claim("stack: the place behind is that of the outcomes", (behind.count == base.count) & (
             behind.top == base.top))
         model.claim("stack: an address behind is that of the outcomes",
-                    ~base.pushed | ((old + 1)[:NEAR_BITS] == base.call))
+                    ~base.pushed | (old == base.call))
         for i, held, _, _, after, its in self._each():
             model.claim(f"stack: unsettled {i} has written ahead what it will write behind",
                         ~(held & right & its.pushes & (after.top == place)) | written)
         model.claim("stack: the place ahead is that of the decodes",
                     ~right | (count == state.count) & (at == state.top))
         model.claim("stack: an address ahead is that of the decodes",
-                    ~(right & state.pushed) | ((Mux(written, young, old) + 1)[:NEAR_BITS] == state.call))
+                    ~(right & state.pushed) | (Mux(written, young, old) == state.call))
+        model.claim("stack: the place behind was read early, unless there is one ahead",
+                    ~(self.here & right) | self.newer | (self.early["stack"] == behind.as_value()))
         model.claim("stack: it has no more addresses than places", state.count <= depth)
         below = Signal(range(max(2, depth)), name="below_top")
         model.m.d.comb += below.eq(state.top - place)
@@ -129,6 +144,9 @@ class PredictorLemmas:
         for name, state, when in (("outcomes", model.base, Const(1, 1)), ("decodes", model.state, model.right)):
             model.claim(f"targets: what is known is what is known of the {name}", ~when | (known == state.known))
             model.claim(f"targets: the target is that of the {name}", ~(when & state.known) | (target == state.target))
+        targets, here = model.inside.component("targets"), self.here & model.ideal.is_target(model.dut.pc)
+        model.claim("targets: what is known was read early", ~here | (targets.known == known))
+        model.claim("targets: the target was read early", ~here | (targets.target == target))
 
     def _counters(self) -> None:
         model, count, entry = self._model, self._model.config.two_bit, self._spot.counter
@@ -140,6 +158,10 @@ class PredictorLemmas:
         for i, held, event, _, _, its in self._each():
             model.claim(f"counters: unsettled {i} has counted ahead", ~(
                 held & model.right & its.conditional & model.ideal.is_counter(event.pc)) | written)
+        is_counted = self.behind["counters"].bit_select(entry, 1)
+        model.claim("counters: whether there is one behind was read early, unless there is one ahead",
+                    ~(self.here & model.right) | written
+                    | (self.early["counters"].bit_select(entry, 1) == is_counted))
         model.claim("counters: the one ahead is that of the decodes",
                     ~model.right | (Mux(written, young, old) == model.state.counter))
 
@@ -161,18 +183,37 @@ class PredictorLemmas:
         for name, state, when in (("outcomes", model.base, Const(1, 1)), ("decodes", model.state, model.right)):
             model.claim(f"runs: the ways are those of the {name}",
                         ~when | (word.valid == state.valid) & (word.next == state.next))
+        tags, lengths, runs = [], [], []
         for i in range(RUN_WAYS):
             tag = self._look(f"runs.tags_{i}", group, sets, data.StructLayout({"tag": TAG_BITS})).tag
             counts = data.StructLayout({"length": _COUNT_BITS})
-            lengths = [self._look(f"runs.lengths_{i}_{taken}", group, sets, counts).length for taken in range(2)]
+            ends = [self._look(f"runs.lengths_{i}_{taken}", group, sets, counts).length for taken in range(2)]
             young, old = (self._look(f"runs.{side}_{i}", group, sets, _RUN).as_value() for side in ("ahead", "behind"))
             ahead = data.View(_RUN, Mux(newer[i], young, old))
+            tags.append(tag)
+            lengths.append(Cat(ends))
+            runs.append(ahead.as_value())
             for name, state, when, run in (("outcomes", model.base, Const(1, 1), data.View(_RUN, old)),
                                            ("decodes", model.state, model.right, ahead)):
                 way, known = state.ways[i], when & state.valid[i]
                 model.claim(f"runs: the tag of way {i} is that of the {name}", ~known | (tag == way.tag))
                 for taken in range(2):
                     model.claim(f"runs: the length {taken} of way {i} is that of the {name}",
-                                ~known | (lengths[taken] == way.lengths[taken]))
+                                ~known | (ends[taken] == way.lengths[taken]))
                 model.claim(f"runs: the run of way {i} is that of the {name}",
                             ~known | (run.taken == way.taken) & (run.count == way.count))
+        self._early_runs(word.valid, tags, lengths, runs)
+
+    def _early_runs(self, valid: Value, tags: Sequence[Value], lengths: Sequence[Value], runs: Sequence[Value]) -> None:
+        """What was read early of the symbolic set. Its present runs, ``runs``, are those ahead if they are newer."""
+        model, inside, pc = self._model, self._model.inside, self._model.dut.pc
+        part, here = inside.component("runs"), self.here & model.ideal.is_set(pc)
+        low = 2 + (model.config.branch_runs // RUN_WAYS - 1).bit_length()
+        hits = [valid[i] & (tag == pc[low:low + TAG_BITS]) for i, tag in enumerate(tags)]
+        model.claim("runs: whether there is an entry was read early", ~here | (part.run == Cat(hits).any()))
+        model.claim("runs: its way was read early", ~here | (part.way == hits[1]))
+        model.claim("runs: its lengths were read early",
+                    ~here | (inside.signal("runs", "early_lengths") == Mux(part.way, *reversed(lengths))))
+        model.claim("runs: its present run was read early, or is that after the branch before",
+                    ~(here & model.right & part.run)
+                    | (inside.signal("runs", "present") == Mux(part.way, *reversed(runs))))

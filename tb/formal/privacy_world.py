@@ -5,6 +5,9 @@ program: each jump or branch that it decodes on its path has an arbitrary, real 
 (:mod:`.ideal`) takes that outcome at once. The warp's outcomes come in the order of its decodes, at any later time, and
 a wrong prediction is followed by decodes of a wrong path until its outcome redirects the warp. All else is free in
 every cycle: when anything happens, what is on a wrong path, and everything that other warps do.
+
+What is in decode was announced, with its warp and its pc, in the cycle before. The symbolic warp decodes nothing in the
+cycle after its start or redirect: what was announced then has been squashed.
 """
 
 from __future__ import annotations
@@ -29,7 +32,7 @@ class PrivacyWorld(Claims):
 
     ``base``: the reference's state after the outcomes that have come. ``state``: the same after all decodes on the
     warp's path. ``queue``: the jumps and branches between the two, the oldest first, ``held`` of them. ``right``: what
-    is decoded next is on the path.
+    is decoded next is on the path. ``dropped``: the warp was started or redirected in the last cycle.
     """
 
     def __init__(self, config: SmConfig) -> None:
@@ -54,7 +57,8 @@ class PrivacyWorld(Claims):
     def ports(self) -> list[Value]:
         """Return the clock and all free inputs."""
         clock: Signal = self.clock.clk  # type: ignore[attr-defined]  # the stubs give a domain no signals
-        inputs = [self.dut.valid, self.dut.warp, self.dut.pc, self.dut.instruction, self.dut.direct, *self.free]
+        dut = self.dut
+        inputs = [dut.early_warp, dut.early_pc, dut.valid, dut.instruction, dut.direct, *self.free]
         return [clock, *(Value.cast(value) for value in inputs)]
 
     def _registers(self) -> None:
@@ -66,6 +70,7 @@ class PrivacyWorld(Claims):
         #: The reference's state after each of them.
         self.after = [Signal(layout, name=f"after_{i}") for i in range(self.depth)]
         self.held, self.right = Signal(range(self.depth + 1), name="held"), Signal(name="right", init=1)
+        self.dropped = Signal(name="dropped")
 
     def before(self, number: int) -> Any:
         """The reference's state before a jump or branch of the queue."""
@@ -78,6 +83,7 @@ class PrivacyWorld(Claims):
         self.decodes, self.event = Signal(), Signal(event_layout())
         self._taken, self._target, self._leaves = Signal(name="takes"), Signal(32, name="goes"), Signal(name="leaves")
         event = self.event
+        m.d.sync += [dut.warp.eq(dut.early_warp), dut.pc.eq(dut.early_pc)]
         m.d.comb += [
             dut.usual.eq(word.usual),
             self.decodes.eq(dut.valid & (dut.warp == self.warp) & self.right),
@@ -85,7 +91,8 @@ class PrivacyWorld(Claims):
             event.prediction.eq(dut.prediction), event.target.eq(self._target),
             event.taken.eq(self._taken | ~word.conditional),
             event.wrong.eq(wrong(event)),
-            Assume(~(dut.valid & (dut.warp == self.warp)) | ~((dut.start | dut.restore).bit_select(self.warp, 1))),
+            Assume(~(dut.valid & (dut.warp == self.warp))
+                   | ~(self.dropped | (dut.start | dut.restore).bit_select(self.warp, 1))),
             Assume(~(self.decodes & word.jumps) | (self.held != self.depth)),
         ]
         self.free: list[Value] = [self._taken, self._target, self._leaves]
@@ -109,6 +116,7 @@ class PrivacyWorld(Claims):
         # Without a fault, a warp that starts has nothing unsettled. A launch after a fault drops it.
         self.starts = (start & bit).any() & ~self.settles
         self.redirected = self.settles & first.wrong | (restore & bit).any() & (self.held == 0)
+        m.d.sync += self.dropped.eq(self.starts | self.redirected)
         m.d.comb += [
             dut.start.eq(start & ~bit | Mux(self.starts, bit, 0)),
             dut.restore.eq(restore & ~bit | Mux(self.redirected, bit, 0)),

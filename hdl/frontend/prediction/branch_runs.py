@@ -111,7 +111,7 @@ class BranchRuns(Component):
         """
         ahead, behind, lengths = (Signal(len(value), name=f"early_{name}")
                                   for name, value in zip(("ahead", "behind", "lengths"), found, strict=True))
-        before, repeats, run = Signal(_RUN), Signal(), Signal(_RUN)
+        before, repeats, run = Signal(_RUN), Signal(), Signal(_RUN, name="present")
         m.d.sync += [register.eq(value) for register, value in zip((ahead, behind, lengths), found, strict=True)]
         m.d.sync += [before.eq(later), repeats.eq(follows)]
         newer = self.words.newer & self.words.ahead.bit_select(Cat(self.way, self._bits(here)), 1)
