@@ -134,8 +134,10 @@ class BranchRuns(Component):
 
     def _predict(self, m: Module, run: data.View, known: Value) -> None:
         """Whether the present run goes on; ``known``: the length at which it ends, or 0."""
+        # Not ==, for which synthesis would take a slow carry chain.
+        ends = ~(run.count ^ known).any()
         by_run = Mux(
-            known.any(), run.taken ^ (run.count == known),
+            known.any(), run.taken ^ ends,
             # Of unknown length: a second outcome against the usual one begins a longer run.
             Mux(run.count >= 2, run.taken, self.usual),
         )
