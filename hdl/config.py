@@ -182,7 +182,7 @@ class SmConfig:
     assertions: bool = setting(True, 'Hardware assertions ("may never happen"), watched by the testbench.')
 
     def __post_init__(self) -> None:
-        require_machine(self)
+        require_machine(self, line_bytes=LINE_BYTES)
 
     def for_chip(self, **changes: object) -> SmConfig:
         """The same configuration without simulation-only fields (:data:`WATCHING`), with ``changes`` of others."""

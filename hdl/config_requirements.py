@@ -1,4 +1,4 @@
-"""What a configuration must fulfil."""
+"""The requirements on a configuration."""
 
 from __future__ import annotations
 
@@ -22,16 +22,15 @@ from .memory_map import require_map, require_stacks
 
 __all__ = ["require_machine"]
 
-#: A line: the only size that is built.
-_LINE_BYTES = 64
 #: The largest cache or scratchpad: 16 MiB.
 _MAX_BYTES = 1 << 24
 
 
-def require_machine(config: Any) -> None:
+def require_machine(config: Any, *, line_bytes: int) -> None:
     """Raise ValueError unless the SmConfig can be built, naming the field, the allowed values and the value given.
 
-    Its module imports this one, so the type is not named here.
+    The module of SmConfig imports this one, so the type is not named here. ``line_bytes``: the only size of a line that
+    is built.
     """
     _require_types(config)
     require(1 <= config.warps <= 64, "warps", "between 1 and 64", config.warps)
@@ -48,7 +47,7 @@ def require_machine(config: Any) -> None:
     )
     require_prediction({name: getattr(config, name) for name in PREDICTORS})
     require(config.fetch_latency == 3, "fetch_latency", "3", config.fetch_latency)
-    require(config.line_bytes == _LINE_BYTES, "line_bytes", str(_LINE_BYTES), config.line_bytes)
+    require(config.line_bytes == line_bytes, "line_bytes", str(line_bytes), config.line_bytes)
     require(is_power_of_two(config.icache_ways), "icache_ways", "a power of two", config.icache_ways)
     _require_cache(config, "icache_bytes", config.icache_bytes, config.icache_ways)
     require(1 <= config.icache_mshrs <= 16, "icache_mshrs", "between 1 and 16", config.icache_mshrs)

@@ -169,11 +169,12 @@ class IssueStage(Component):
     def _read(self, m: Module, issued: Signal, operands: OperandStage, schedule: WritebackSchedule) -> None:
         x = operands.operands
         info = x.entry.decoded.info
+        if self._config.learns:
+            m.d.comb += operands.prediction.eq(self.selection.prediction)
         m.d.comb += [
             operands.selected.eq(issued),
             operands.selected_warp.eq(self.selection.warp),
             operands.entry.eq(self.selection.entry),
-            *([operands.prediction.eq(self.selection.prediction)] if self._config.learns else []),
             operands.masks.eq(self.flow.masks),
             self.next_warp.eq(operands.next_warp),
             self.operands.eq(x),

@@ -1,4 +1,4 @@
-"""What the predictors of a warp say about an instruction, and what they are told about its outcome."""
+"""The prediction of an instruction, and its outcome, as the predictors exchange them with other units."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from ..prediction_sizes import NEAR_BITS
 __all__ = ["JumpKind", "is_branch", "is_jalr", "is_link", "jump_kind", "near", "outcome_layout",
            "pops", "prediction_layout", "with_high_bits"]
 
+
 class JumpKind(enum.IntEnum):
-    """What the counters distinguish."""
+    """Kinds of branches and jumps, for the counters."""
 
     NONE = 0  # also a jal, which goes where it says
     BRANCH = 1
@@ -30,6 +31,11 @@ def near(address: Value) -> Value:
 def with_high_bits(kept: Value, pc: Value) -> Value:
     """The address with the part ``kept``, near the jump at ``pc``."""
     return Cat(kept, pc[2 + NEAR_BITS:]) << 2
+
+
+def is_link(register: Value) -> Value:
+    """Whether a register holds return addresses by convention: ra or t0 (unprivileged manual, "JALR")."""
+    return (register == 1) | (register == 5)
 
 
 def is_branch(word: Value) -> Value:
@@ -78,8 +84,3 @@ def outcome_layout(config: SmConfig) -> data.StructLayout:
         "run": 1,  # as in the prediction
         "way": 1,  # as in the prediction
     })
-
-
-def is_link(register: Value) -> Value:
-    """Whether a register holds return addresses by convention: ra or t0 (unprivileged manual, "JALR")."""
-    return (register == 1) | (register == 5)

@@ -18,7 +18,7 @@ __all__ = ["BranchRuns"]
 _COUNT_BITS = (MOST_RUN + 1).bit_length()
 #: The present run: its outcome, and how long it is; MOST_RUN + 1 stands for longer ones.
 _RUN = data.StructLayout({"taken": 1, "count": _COUNT_BITS})
-#: Of a set: the ways that hold a branch, and the one for the next branch.
+#: A set: the ways that hold a branch, and the way that the next branch takes.
 _SET = data.StructLayout({"valid": RUN_WAYS, "next": 1})
 
 
@@ -133,7 +133,7 @@ class BranchRuns(Component):
         return settled.next
 
     def _predict(self, m: Module, run: data.View, known: Value) -> None:
-        """Whether the present run goes on; ``known``: the length at which it ends, or 0."""
+        """Predict whether the present run continues. ``known``: the length at which it ends, or 0."""
         # Not ==, for which synthesis would take a slow carry chain.
         ends = ~(run.count ^ known).any()
         by_run = Mux(

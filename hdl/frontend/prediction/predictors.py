@@ -95,7 +95,7 @@ class Predictors(Component):
         m.d.comb += [
             self.prediction.target.eq(Mux(available, address, last)),
             self.predicted.eq(
-                Mux(conditional, taken, Mux(indirect, available | known, self.usual)) if config.learns else self.usual
+                Mux(conditional, taken, Mux(indirect, available | known, self.usual))
             ),
             self.target.eq(Mux(indirect, with_high_bits(self.prediction.target, self.pc), self.direct)),
         ]
