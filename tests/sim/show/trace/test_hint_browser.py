@@ -58,6 +58,8 @@ def test_the_hint_covers_no_cell(tab, screen):
     width, height, scroll = screen
     tab.set_viewport_size({"width": width, "height": height})
     tab.evaluate(f"scrollTo(0, {scroll} * (timeline.canvas.getBoundingClientRect().top + scrollY - 20))")
+    # The browser tells the page of its new size and place with the next frames; the page then hides the hint.
+    tab.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
     show(tab, 30_000, 20)
     for warp in (0, 3):
         for cycle in (29_992, 30_006):
