@@ -9,7 +9,16 @@ from ..isa.ops import FLOAT_UNITS, BranchOp, SystemOp, Unit
 from ..layouts.counters import COUNTER_BITS, counter_places
 from ..layouts.events import control_event_layout
 from ..layouts.execute import fault_layout, operands_layout, order_layout
-from ..layouts.prediction import JumpKind, is_branch, is_jalr, is_link, jump_kind, pops, with_high_bits
+from ..layouts.prediction import (
+    JumpKind,
+    is_branch,
+    is_jalr,
+    is_link,
+    is_usually_taken,
+    jump_kind,
+    pops,
+    with_high_bits,
+)
 from ..layouts.signatures import flow_signature
 from ..lib.component import Component
 from ..lib.onehot import highest_one, one_hot, select
@@ -200,7 +209,7 @@ class ControlUnit(Component):
         x, outcome, word = self.x, self.flow.outcome, self.x.entry.instruction
         m.d.sync += [
             outcome.warp.eq(x.warp), outcome.pc.eq(x.entry.pc), outcome.taken.eq(taken), outcome.target.eq(target),
-            outcome.conditional.eq(is_branch(word)), outcome.indirect.eq(is_jalr(word)), outcome.backward.eq(word[31]),
+            outcome.conditional.eq(is_branch(word)), outcome.indirect.eq(is_jalr(word)), outcome.usual.eq(is_usually_taken(word)),
             outcome.pushes.eq(is_link(word[7:12]) & ~is_branch(word)), outcome.pops.eq(pops(word)),
             outcome.wrong.eq(self._redirect), outcome.run.eq(x.prediction.run), outcome.way.eq(x.prediction.way),
         ]

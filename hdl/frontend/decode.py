@@ -10,6 +10,7 @@ from ..isa.csrs import FLOAT_CSRS, ORDER_CSRS
 from ..isa.ops import OP_BITS, STORE_BIT, BranchOp, SystemOp, Unit
 from ..isa.table import ImmFormat, Instruction, RegFile, instructions
 from ..layouts.decoded import Decoded
+from ..layouts.prediction import is_usually_taken
 from ..lib.component import Component
 
 __all__ = ["REGISTER_FIELDS", "Decoder", "jump_offset"]
@@ -28,8 +29,8 @@ class Decoder(Component):
     - With ``fpu``, ``info.drain`` is set for an access to fflags, frm or fcsr, whatever it does with it. If
       ``ordered``, it and ``info.fence`` are both set for an access to mregion, and for no other instruction;
       ``info.store`` too if it is a csrrwi that begins the region.
-    - ``predicted`` (only with ``Prediction.BTFN``): a ``jal`` or a backward branch. Such a ``jal`` needs no resolution,
-      so its ``info.control`` is clear.
+    - ``predicted`` (not with ``Prediction.NOT_TAKEN``): a ``jal``, or a branch that is statically predicted taken. Such
+      a ``jal`` needs no resolution, so its ``info.control`` is clear.
 
     Rows exclude each other, so every output bit is an OR over the rows that set it: no priority chain.
 
@@ -55,7 +56,7 @@ class Decoder(Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        # Both low bits are 1 in every row, so a word whose fetch failed is in no row, and sets no other field.
+        # Bit 1 is 1 in every row, so a word whose fetch failed is in no row, and sets no other field.
         word = Signal(32)
         m.d.comb += word.eq(Cat(Mux(self.fetch_error, 0, self.instruction[:2]), self.instruction[2:]))
 
@@ -83,7 +84,7 @@ class Decoder(Component):
             out.imm.eq(_immediate(where, word)),
             jal.eq(where(lambda row: row.op is BranchOp.JAL)),
             branch.eq(where(lambda row: row.imm is ImmFormat.B)),
-            out.predicted.eq((jal | (branch & word[31])) if self._follows else 0),
+            out.predicted.eq((jal | (branch & is_usually_taken(word))) if self._follows else 0),
             info.control.eq(where(lambda row: row.control and not (self._follows and row.op is BranchOp.JAL))),
             info.fence.eq(where(lambda row: row.fence) | (reads(ORDER_CSRS) if self._ordered else 0)),
             info.store.eq(

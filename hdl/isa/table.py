@@ -109,8 +109,9 @@ def _op(mnemonic: str, funct3: int, funct7: int, unit: Unit, op: Op) -> Instruct
 
 
 def _branch(mnemonic: str, funct3: int, op: BranchOp) -> Instruction:
-    return Instruction(mnemonic=mnemonic, mask=_OPCODE | _FUNCT3, match=_match(0x63, funct3), unit=Unit.BRANCH, op=op,
-                       rs1=_X, rs2=_X, imm=ImmFormat.B, control=True)
+    # Bit 0 is the hint of the branch (isa.md, "Hints").
+    return Instruction(mnemonic=mnemonic, mask=_OPCODE & ~1 | _FUNCT3, match=_match(0x62, funct3), unit=Unit.BRANCH,
+                       op=op, rs1=_X, rs2=_X, imm=ImmFormat.B, control=True)
 
 
 def _load(mnemonic: str, op: LsuOp, *, fp: bool = False) -> Instruction:

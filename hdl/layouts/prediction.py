@@ -10,7 +10,7 @@ from amaranth.lib import data
 from ..config import SmConfig
 from ..prediction_sizes import NEAR_BITS
 
-__all__ = ["JumpKind", "is_branch", "is_jalr", "is_link", "jump_kind", "near", "outcome_layout",
+__all__ = ["JumpKind", "is_branch", "is_jalr", "is_link", "is_usually_taken", "jump_kind", "near", "outcome_layout",
            "pops", "prediction_layout", "with_high_bits"]
 
 
@@ -40,7 +40,12 @@ def is_link(register: Value) -> Value:
 
 def is_branch(word: Value) -> Value:
     """Whether a word that is a branch or jump is a branch."""
-    return word[:7] == 0b1100011
+    return word[1:7] == 0b110001
+
+
+def is_usually_taken(word: Value) -> Value:
+    """Whether a branch is statically predicted taken: if it is backward; a hint says the opposite (isa.md, "Hints")."""
+    return word[31] ^ ~word[0]
 
 
 def is_jalr(word: Value) -> Value:
@@ -74,7 +79,7 @@ def outcome_layout(config: SmConfig) -> data.StructLayout:
         "warp": config.warp_bits,
         "pc": 32,
         "conditional": 1,  # a branch
-        "backward": 1,  # a branch to a lower address
+        "usual": 1,  # a branch that is statically predicted taken
         "indirect": 1,  # a jalr
         "pushes": 1,  # it pushes its return address
         "pops": 1,  # it pops one, and pops before it pushes

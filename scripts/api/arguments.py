@@ -37,8 +37,9 @@ class Options(TypedDict, total=False):
     - ``dtype``: the element type of a kernel, ``int32`` or ``float32`` (``--type``).
     - ``memory``, ``latency``, ``timing``, ``memory_clock``, ``bank_hash``: the memory model and its parameters; the
       latency is in cycles.
-    - ``cflags``, ``simt``, ``soft_float``, ``function``: how the program is compiled. ``simt=False`` is ``--no-simt``;
-      ``soft_float=True`` is ``--soft-float``; ``function`` is the kernel function of an OpenCL source (``--kernel``).
+    - ``cflags``, ``simt``, ``soft_float``, ``hints``, ``function``: how the program is compiled. ``simt=False`` is
+      ``--no-simt``; ``soft_float=True`` is ``--soft-float``; ``function`` is the kernel function of an OpenCL source
+      (``--kernel``).
     - ``argument``, ``load``, ``region``: the argument block's file, files by address, and the measured region, for
       programs without a ``host.py``.
     - ``max_cycles``: the limit of a run, by default 10 000 000 cycles.
@@ -58,6 +59,7 @@ class Options(TypedDict, total=False):
     cflags: str | None
     simt: bool
     soft_float: bool
+    hints: bool
     function: str | None
     argument: Name | None
     load: Mapping[int, Name]
@@ -95,7 +97,7 @@ def asked_by(
         kernel=text_of(program), function=option("function"), argument=text_of(option("argument")),
         load=[f"{address:#x}={text_of(file)}" for address, file in option("load", {}).items()],
         region=option("region"), cflags=option("cflags"), no_simt=not option("simt", True),
-        soft_float=option("soft_float", False),
+        soft_float=option("soft_float", False), hints=option("hints", False),
     )
     memory = MemoryOptions(
         memory=option("memory", "fixed"), latency=option("latency"), timing=option("timing"),

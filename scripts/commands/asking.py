@@ -14,7 +14,7 @@ from metronome.sim.machine.engines import Engine
 from metronome.sim.machine.user_paths import user_path
 
 from ..options.common import json_target
-from ..options.compiling import compiling, print_warnings
+from ..options.compiling import compiling_of, print_warnings
 from ..options.dumps import Dump, DumpRequest, parse_dumps
 from ..options.loads import Load, parse_loads
 from ..options.machine import Machine, MachineOptions, machine_of
@@ -178,7 +178,7 @@ def asked_run(
     config = coordinate(asked.config, scheme)
     if watch.check and not config.probe:
         raise UsageError("--check needs the probe: leave out --set probe=false")
-    how = compiling(named.cflags, named.function, named.no_simt, named.soft_float)
+    how = compiling_of(named)
     program = find_program(named.kernel, named.elf, named.binary)
     files = _Files.of(options, program)
     # The table or the JSON is always on standard output.

@@ -10,7 +10,7 @@ import typer
 from metronome.sim.machine.limits import MAX_CYCLES
 
 from ..options.common import JsonOption, given, json_target, listed, within
-from ..options.compiling import CflagsOption, FunctionOption, NoSimtOption, SoftFloatOption, compiling
+from ..options.compiling import CflagsOption, FunctionOption, HintsOption, NoSimtOption, SoftFloatOption, compiling_of
 from ..options.machine import ChipMachineOptions, Machine, PresetOption, machine_of
 from ..options.program import ArgumentOption, find_program
 from ..options.running import InputOptions, MaxCyclesOption, size_and_seed, type_of
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["board"]
 
 _OF_OUTPUT, _OF_PORT = ("seeds", "minutes"), ("max_cycles",)
-_OF_KERNEL = ("dtype", "size", "seed", "function", "cflags", "no_simt", "soft_float", "elf", "argument")
+_OF_KERNEL = ("dtype", "size", "seed", "function", "cflags", "no_simt", "soft_float", "hints", "elf", "argument")
 _MAX_MINUTES, _MAX_PLACEMENT = 10_000, 2**31 - 1
 
 
@@ -47,6 +47,7 @@ class ProgramOptions:
     cflags: CflagsOption = None
     no_simt: NoSimtOption = False
     soft_float: SoftFloatOption = False
+    hints: HintsOption = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,7 +110,7 @@ def board(
     asked = machine_of(machine)
     policies = check_scheme(asked.config, scheme)
     design = _design(asked, policies, chip, task.port)
-    how = compiling(program.cflags, program.function, program.no_simt, program.soft_float)
+    how = compiling_of(program)
     found = None if program.kernel is None and program.elf is None else find_program(program.kernel, program.elf)
     target = json_target(json_file)
     read = {"--config": machine.config_file, "--arg": program.argument}

@@ -14,7 +14,15 @@ from metronome.sim.machine.user_paths import user_path
 from metronome.sim.program.compiler.options import Compiling
 
 from ..options.common import JsonOption, given, json_target
-from ..options.compiling import CflagsOption, FunctionOption, NoSimtOption, SoftFloatOption, compiling, print_warnings
+from ..options.compiling import (
+    CflagsOption,
+    FunctionOption,
+    HintsOption,
+    NoSimtOption,
+    SoftFloatOption,
+    compiling_of,
+    print_warnings,
+)
 from ..options.machine import MachineOptions, machine_of
 from ..options.program import Program, find_program
 from ..options.running import SeedOption, SizeOption, TypeOption, size_and_seed, type_of
@@ -34,7 +42,9 @@ _OF_IMAGE = ("preset", "warps", "threads", "settings", "config_file", "size", "s
 _OF_SIMULATION = ("mode", "issue", "fetch", "prediction")
 #: Options that do not affect a machine.
 _OF_PROGRAM = (
-    "output", "image", "cflags", "dtype", "function", "no_simt", "soft_float", "size", "seed", "show_simt")
+    "output", "image", "cflags", "dtype", "function", "no_simt", "soft_float", "hints", "size", "seed",
+    "show_simt",
+)
 
 
 @dataclass(frozen=True)
@@ -79,6 +89,7 @@ class SourceOptions:
     function: FunctionOption = None
     no_simt: NoSimtOption = False
     soft_float: SoftFloatOption = False
+    hints: HintsOption = False
 
 
 def build(
@@ -99,7 +110,7 @@ def build(
         return build_by_profile(backend_of(ctx), machine_of(machine), many_runs, json_file)
     _refuse(given(ctx, _OF_SIMULATION), "--optimise: a program is the same for every front end")
     sources = _sources(files)
-    how = compiling(compiled.cflags, compiled.function, compiled.no_simt, compiled.soft_float)
+    how = compiling_of(compiled)
     if files.show_simt and (compiled.no_simt or json_file == STDOUT):
         option = "--no-simt" if compiled.no_simt else "--json -"
         raise UsageError(f"--show-simt and {option} cannot be used together: leave one out")

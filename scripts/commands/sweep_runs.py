@@ -14,7 +14,7 @@ from metronome.sim.machine.engines import Engine
 from metronome.sim.program.compiler.options import Compiling
 
 from ..options.common import listed
-from ..options.compiling import CflagsOption, FunctionOption, NoSimtOption, SoftFloatOption, compiling
+from ..options.compiling import CflagsOption, FunctionOption, HintsOption, NoSimtOption, SoftFloatOption, compiling_of
 from ..options.machine import Machine, SweepMachineOptions, axes, machines
 from ..options.program import Program, find_program
 from ..options.running import (
@@ -71,6 +71,7 @@ class EachOptions:
     cflags: CflagsOption = None
     no_simt: NoSimtOption = False
     soft_float: SoftFloatOption = False
+    hints: HintsOption = False
     check: CheckOption = False
     engine: EngineOption = None
     forecast: Annotated[
@@ -121,7 +122,7 @@ class KernelRuns:
         asked = [(machine, _schemes(machine, varied, options.scheme, engine)) for machine in machines(options.machine)]
         if each.forecast:
             _check_forecast([machine.config for machine, _ in asked], engine)
-        compiled = compiling(each.cflags, each.function, each.no_simt, each.soft_float)
+        compiled = compiling_of(each)
         program = find_program(kernel)
         refuse_inputs(target, {"--config": options.machine.config_file, **program.files}, waves())
         from metronome.sim.run.types import RunRequest

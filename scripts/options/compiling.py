@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import Annotated, Protocol
 
 import typer
 
@@ -11,7 +11,9 @@ from metronome.sim.program.compiler.options import Compiling, split_flags
 
 from ..process.errors import UsageError
 
-__all__ = ["CflagsOption", "FunctionOption", "NoSimtOption", "SoftFloatOption", "compiling", "print_warnings"]
+__all__ = [
+    "CflagsOption", "FunctionOption", "HintsOption", "NoSimtOption", "SoftFloatOption", "compiling_of", "print_warnings",
+]
 
 CflagsOption = Annotated[
     str | None,
@@ -28,8 +30,22 @@ SoftFloatOption = Annotated[
     bool, typer.Option("--soft-float", help="Compute floats with integers, for a machine without FPU (docs/isa.md)."),
 ]
 
+HintsOption = Annotated[
+    bool, typer.Option("--hints", help="Mark branches that btfn mostly predicts wrong (docs/prediction.md)."),
+]
 
-def compiling(cflags: str | None, function: str | None, no_simt: bool, soft_float: bool) -> Compiling:
+
+class _Compiled(Protocol):
+    """The options above, as a subcommand has them."""
+
+    cflags: str | None
+    function: str | None
+    no_simt: bool
+    soft_float: bool
+    hints: bool
+
+
+def compiling_of(options: _Compiled) -> Compiling:
     """Return the compiler options; flags are split as in a shell.
 
     Raises
@@ -38,9 +54,10 @@ def compiling(cflags: str | None, function: str | None, no_simt: bool, soft_floa
         For an unbalanced quotation mark.
     """
     try:
-        return Compiling(split_flags(cflags or ""), function, not no_simt, soft_float)
+        flags = split_flags(options.cflags or "")
     except ValueError as error:
-        raise UsageError(f"--cflags {cflags}: {error}") from None
+        raise UsageError(f"--cflags {options.cflags}: {error}") from None
+    return Compiling(flags, options.function, not options.no_simt, options.soft_float, options.hints)
 
 
 def print_warnings(text: str) -> None:

@@ -17,7 +17,7 @@ from metronome.sim.program.compiler.options import Compiling
 from ..process.backend import Backend
 from ..process.errors import UsageError
 from .common import input_file
-from .compiling import CflagsOption, FunctionOption, NoSimtOption, SoftFloatOption, print_warnings
+from .compiling import CflagsOption, FunctionOption, HintsOption, NoSimtOption, SoftFloatOption, print_warnings
 from .loads import Load
 from .machine import Machine
 
@@ -67,6 +67,7 @@ class ProgramOptions:
     cflags: CflagsOption = None
     no_simt: NoSimtOption = False
     soft_float: SoftFloatOption = False
+    hints: HintsOption = False
 
 
 @dataclass(frozen=True)

@@ -102,12 +102,10 @@ class Backend:
 
     def build_sources(self, paths: Sequence[Path], name: str, compiling: Compiling, warn: Report) -> Path:
         """Build sources with the runtime and return the ELF in the cache."""
-        from metronome.sim.program.compiler.elf_cache import build_elf
+        from metronome.sim.program.kernels import build_sources
 
         with _user_errors():
-            return build_elf(
-                paths, name=name, flags=compiling.flags, simt=compiling.simt, soft_float=compiling.soft_float, warn=warn
-            )
+            return build_sources(paths, name, compiling, warn=warn)
 
     def prepare_elf(self, path: Path, argument: Path | None, config: SmConfig) -> Launch:
         """Prepare a program that was built elsewhere."""

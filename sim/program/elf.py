@@ -9,6 +9,7 @@ import bisect
 import functools
 import itertools
 import struct
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ __all__ = ["ElfImage", "ImageError", "Segment", "load_binary", "load_elf", "load
 _HEADER = struct.Struct("<16sHHIIIIIHHHHHH")
 _PROGRAM_HEADER = struct.Struct("<8I")
 _SECTION_HEADER = struct.Struct("<10I")
+_WORD = struct.Struct("<I")
 _SYMBOL = struct.Struct("<IIIBBH")
 #: The header of a .vxbin file.
 _VXBIN = struct.Struct("<2Q")
@@ -78,6 +80,18 @@ class ElfImage:
     def loaded(self) -> list[tuple[int, bytes, int]]:
         """(address, data, end) of each segment: all that a launch puts into memory, whatever the file is called."""
         return [(each.address, each.data, each.end) for each in self.segments]
+
+    def patched(self, words: Mapping[int, int]) -> bytes:
+        """The whole ELF file with other ``words`` at these addresses, which must be in a segment's data."""
+        content = bytearray(self.content)
+        reader = _Reader(self.path, self.content)
+        header = reader.table(_HEADER, 0, 1, _HEADER.size, "header")[0]
+        segments = reader.table(_PROGRAM_HEADER, header[5], header[10], header[9], "program header table")
+        for address, word in words.items():
+            offset = next(first + address - start for kind, first, start, _, size, *_ in segments
+                          if kind == _LOAD and start <= address < start + size)
+            _WORD.pack_into(content, offset, word)
+        return bytes(content)
 
     def function_at(self, pc: int) -> str | None:
         """The function that contains ``pc``, by the name in its source, or None."""

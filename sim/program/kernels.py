@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from metronome.hdl.config import MemoryMap, SmConfig
@@ -19,18 +19,20 @@ from metronome.hdl.presets import BASE
 from metronome.riscv_kernels.host import KernelError, Problem, require_size
 from metronome.riscv_kernels.opencl import OpenCl
 
-from ..machine.memory.store import PAGE_BYTES, SparseMemory
 from .compiler.elf_cache import Parts, build_elf
 from .compiler.options import AS_USUAL, Compiling
 from .elf import ElfImage, ImageError, load_binary, load_elf, load_vxbin
+from .hints import with_hints
 from .host import Host, HostError, shown
 from .kernel_folders import KERNEL_FILES, KERNELS, KernelInfo, host_of, kernel_source, kernels, listing
 from .kernel_names import C_TYPES
-from .launch import Launch, ReadableMemory
+from .launch import Launch, ReadableMemory, load_into
 
-__all__ = ["KERNELS", "HostError", "KernelError", "KernelInfo", "Launch", "ReadableMemory", "build_kernel", "kernels",
-           "listing", "load_into", "prepare", "prepare_binary", "prepare_elf", "prepare_source", "prepare_vxbin",
-           "with_loads", "with_vortex_memory"]
+__all__ = [
+    "KERNELS", "HostError", "KernelError", "KernelInfo", "Launch", "ReadableMemory", "build_kernel", "build_sources",
+    "kernels", "listing", "load_into", "prepare", "prepare_binary", "prepare_elf", "prepare_source", "prepare_vxbin",
+    "with_loads", "with_vortex_memory",
+]
 
 #: The runtime's linker script defines it.
 RUNTIME_SYMBOL = "__metronome_runtime"
@@ -51,6 +53,8 @@ def build_kernel(
     name: str, dtype: str | None = None, compiling: Compiling = AS_USUAL, *, warn: Warn | None = None
 ) -> Path:
     """Compile a kernel, or find it in the cache, and return the path of its ELF. See :func:`prepare`."""
+    if compiling.hints:
+        return prepare(name, dtype, compiling=compiling, warn=warn).image.path
     host = host_of(name)
     dtype = _type(name, host, dtype)
     problem = None
@@ -148,8 +152,11 @@ def prepare(
     size = host.default_size if size is None else size
     require_size(name, size, host.max_size)
     problem = _problem(name, host, compiling.function, (dtype, size, seed, config))
-    elf = _build(name, dtype, problem, compiling, config.memory_map, warn)
-    image = load_elf(elf, config.memory_map)
+    image = load_elf(_build(name, dtype, problem, compiling, config.memory_map, warn), config.memory_map)
+    if compiling.hints:
+        # A profile of the same inputs would know more than a user can know before the run.
+        other = prepare(name, dtype, size, seed + 1, config, dataclasses.replace(compiling, hints=False), warn=_silent)
+        image = with_hints(other, config)
     launch = Launch(
         name=name,
         image=image,
@@ -169,6 +176,10 @@ def prepare(
     if (refusal := _without_fpu(launch, config)) is not None:
         raise KernelError(refusal)
     return launch
+
+
+def _silent(warning: str) -> None:
+    """Do not repeat a warning of the compiler."""
 
 
 def _without_fpu(launch: Launch, config: SmConfig) -> str | None:
@@ -198,11 +209,32 @@ def prepare_source(
         If the argument block cannot be used, or the source does not compile.
     """
     path = Path(path)
-    elf = build_elf(
-        [path], name=path.resolve().stem, flags=compiling.flags, simt=compiling.simt, soft_float=compiling.soft_float,
-        warn=warn, memory_map=config.memory_map,
+    elf = _build_sources([path], path.resolve().stem, compiling, config.memory_map, warn)
+    launch = _foreign(load_elf(elf, config.memory_map), arguments_path, config, name=shown(path), compiling=compiling)
+    return dataclasses.replace(launch, image=with_hints(launch, config)) if compiling.hints else launch
+
+
+def build_sources(
+    paths: Sequence[Path], name: str, compiling: Compiling = AS_USUAL, *, warn: Warn | None = None
+) -> Path:
+    """Compile a program of C and assembly files with the runtime, and return the path of its ELF in the cache.
+
+    Raises
+    ------
+    ToolchainError
+        If a source does not compile.
+    """
+    elf = _build_sources(paths, name, compiling, MemoryMap(), warn)
+    return with_hints(prepare_elf(elf), BASE).path if compiling.hints else elf
+
+
+def _build_sources(
+    paths: Sequence[Path], name: str, compiling: Compiling, memory_map: MemoryMap, warn: Warn | None
+) -> Path:
+    return build_elf(
+        paths, name=name, flags=compiling.flags, simt=compiling.simt, soft_float=compiling.soft_float, warn=warn,
+        memory_map=memory_map,
     )
-    return _foreign(load_elf(elf, config.memory_map), arguments_path, config, name=shown(path), compiling=compiling)
 
 
 def _overlap(launch: Launch) -> str | None:
@@ -303,26 +335,3 @@ def with_loads(launch: Launch, loads: dict[str, tuple[int, bytes]]) -> Launch:
     if overlap is not None:
         raise ImageError(f"{overlap}: choose another ADDR for --load")
     return launch
-
-
-def load_into(launch: Launch, memory: SparseMemory) -> None:
-    """Write image, buffers, loads and argument block.
-
-    Memory that a segment only reserves is zero afterwards, even if it was used before.
-    """
-    pages = memory.pages()
-    for segment in launch.image.segments:
-        memory.write(segment.address, segment.data)
-        _clear(memory, pages, segment.address + len(segment.data), segment.end)
-    for address, data in (launch.buffers | launch.loads).values():
-        memory.write(address, data)
-    if launch.arguments:
-        memory.write(launch.argument_address, launch.arguments)
-
-
-def _clear(memory: SparseMemory, pages: list[int], first: int, end: int) -> None:
-    """Zero [first, end) in pages that exist; the others read zero anyway."""
-    for page in pages:
-        low, high = max(first, page), min(end, page + PAGE_BYTES)
-        if low < high:
-            memory.write(low, bytes(high - low))

@@ -9,10 +9,11 @@ from typing import Protocol
 
 from metronome.hdl.config import LINE_BYTES, MemoryMap
 
+from ..machine.memory.store import PAGE_BYTES, SparseMemory
 from .compiler.options import Compiling
 from .elf import ElfImage
 
-__all__ = ["Launch", "ReadableMemory"]
+__all__ = ["Launch", "ReadableMemory", "load_into"]
 
 
 class ReadableMemory(Protocol):
@@ -74,3 +75,26 @@ class Launch:
         places += [(segment.address, segment.end) for segment in self.image.segments]
         places += [(address, address + len(data)) for address, data in (self.buffers | self.loads).values()]
         return all(low >= high or high <= first or first + LINE_BYTES <= low for low, high in places)
+
+
+def load_into(launch: Launch, memory: SparseMemory) -> None:
+    """Write image, buffers, loads and argument block.
+
+    Memory that a segment only reserves is zero afterwards, even if it was used before.
+    """
+    pages = memory.pages()
+    for segment in launch.image.segments:
+        memory.write(segment.address, segment.data)
+        _clear(memory, pages, segment.address + len(segment.data), segment.end)
+    for address, data in (launch.buffers | launch.loads).values():
+        memory.write(address, data)
+    if launch.arguments:
+        memory.write(launch.argument_address, launch.arguments)
+
+
+def _clear(memory: SparseMemory, pages: list[int], first: int, end: int) -> None:
+    """Zero [first, end) in pages that exist; the others read zero anyway."""
+    for page in pages:
+        low, high = max(first, page), min(end, page + PAGE_BYTES)
+        if low < high:
+            memory.write(low, bytes(high - low))

@@ -110,7 +110,7 @@ def _append_moved(program: Program, word: int, pc: int) -> None:
         program.li(rd, (pc + (word & 0xFFFFF000)) & 0xFFFF_FFFF)
     elif opcode == _JAL:
         program.add(asm.jal(rd, _target(pc, _jal_offset(word), body) - body))
-    elif opcode == _BRANCH:
+    elif opcode | 1 == _BRANCH:
         program.add(_branch(word, 8), asm.jal(_ZERO, pc + 4 - (body + 4)))
         program.add(asm.jal(_ZERO, _target(pc, _branch_offset(word), body) - (body + 8)))
         return
@@ -128,7 +128,7 @@ def _loops(words: _Words, first: int, body: int) -> _Words:
     """The function's branches and jumps to its own start, which is now at ``body``. ValueError: out of reach."""
     moved = {}
     for pc, word in words.items():
-        if word & 0x7F == _BRANCH and pc + _branch_offset(word) == first != pc:
+        if (word | 1) & 0x7F == _BRANCH and pc + _branch_offset(word) == first != pc:
             moved[pc] = _branch(word, body - pc)
         elif word & 0xFFF == _JAL and pc + _jal_offset(word) == first != pc:  # rd is x0
             moved[pc] = asm.jal(_ZERO, body - pc)
@@ -150,7 +150,7 @@ def _branch_offset(word: int) -> int:
 
 
 def _branch(word: int, offset: int) -> int:
-    """The branch ``word`` with another offset."""
+    """The branch ``word`` with another offset, without its hint."""
     return asm.beq(word >> 15 & 31, word >> 20 & 31, offset) | word & 0x7000
 
 

@@ -77,6 +77,7 @@ def described(
         "function": None if compiling is None else compiling.function,
         "no_simt": None if compiling is None else not compiling.simt,
         "soft_float": None if compiling is None else compiling.soft_float,
+        "hints": None if compiling is None else compiling.hints,
         "type": dtype, "size": size, "seed": request.seed,
         "max_cycles": request.max_cycles, "check": request.check, "memcheck": request.memcheck,
         "strict_races": request.strict_races, "engine": engine,

@@ -57,7 +57,7 @@ def told(outcome: Any, event: Any) -> list:
     word = Word(event.word)
     return [
         outcome.pc.eq(event.pc), outcome.conditional.eq(word.conditional), outcome.indirect.eq(word.indirect),
-        outcome.backward.eq(word.backward), outcome.pushes.eq(word.pushes), outcome.pops.eq(word.pops),
+        outcome.usual.eq(word.usual), outcome.pushes.eq(word.pushes), outcome.pops.eq(word.pops),
         outcome.taken.eq(event.taken), outcome.wrong.eq(event.wrong), outcome.target.eq(event.target),
         outcome.run.eq(event.prediction.run), outcome.way.eq(event.prediction.way),
     ]
@@ -77,13 +77,12 @@ class Word:
         links, returns = [(register == 1) | (register == 5) for register in (rd, rs1)]
         self.jal = word[:7] == 0b1101111
         self.indirect = (word[:7] == 0b1100111) & (word[12:15] == 0)
-        self.conditional = (word[:7] == 0b1100011) & (word[13:15] != 1)
-        self.backward = word[31]
+        self.conditional = (word[1:7] == 0b110001) & (word[13:15] != 1)
         self.pushes = (self.jal | self.indirect) & links
         self.pops = self.indirect & returns & ~(links & (rd == rs1))
         self.jumps = self.jal | self.indirect | self.conditional
         #: What decode predicts without predictors.
-        self.usual = self.jal | self.conditional & self.backward
+        self.usual = self.jal | self.conditional & (word[31] != ~word[0])
 
 
 @dataclass(frozen=True)
@@ -147,7 +146,7 @@ class Ideal:
 
     def direction(self, state: Any, word: Word, pc: Value) -> Value:
         """The predicted outcome of a branch of the symbolic set and counter."""
-        usual: Value = word.backward
+        usual: Value = word.usual
         if self._config.two_bit:
             usual = usual ^ (state.counter >= 2)
         if not self._config.branch_runs:
@@ -171,7 +170,7 @@ class Ideal:
         if self._config.two_bit:
             with self._m.If(word.conditional & self.is_counter(event.pc)):
                 up, down = state.counter + (state.counter != 3), state.counter - (state.counter != 0)
-                self._m.d.comb += after.counter.eq(Mux(event.taken != word.backward, up, down))
+                self._m.d.comb += after.counter.eq(Mux(event.taken != word.usual, up, down))
         if self._config.branch_runs:
             with self._m.If(word.conditional & self.is_set(event.pc)):
                 self._runs(state, after, event)

@@ -135,18 +135,18 @@ class Model(Claims):
     def _predict(self, pc: Value) -> tuple[Signal, Signal]:
         """Whether the instruction in decode is followed, and its target.
 
-        ``static``: the same without predictors, for a ``jal`` or a backward branch.
+        ``static``: the same without predictors, for a ``jal`` or a branch that is statically predicted taken.
         """
         follows, target = Signal(name="expect_follows"), Signal(32, name="expect_target")
         if self.config.follows:
             word, sign = self.store.instruction, self.store.instruction[31]
             in_stacks = self.in_stacks(pc)
             jal = word[:7] == 0b1101111
-            branch = (word[:7] == 0b1100011) & (word[13:15] != 1)
+            branch = (word[1:7] == 0b110001) & (word[13:15] != 1)
             forward = Cat(Const(0, 1), word[21:31], word[20], word[12:20], sign.replicate(12))
             backward = Cat(Const(0, 1), word[8:12], word[25:31], word[7], sign.replicate(20))
             self.m.d.comb += [
-                follows.eq(~self.store.error & ~in_stacks & (jal | branch & sign)),
+                follows.eq(~self.store.error & ~in_stacks & (jal | branch & (sign != ~word[0]))),
                 target.eq(pc + Mux(jal, forward, backward)),
             ]
         self.static = follows, target

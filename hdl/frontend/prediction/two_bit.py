@@ -58,7 +58,7 @@ class TwoBit(Component):
             self.inverts.eq(now[1]),
             write.addr.eq(at), write.en.eq(self.valid), write.data.eq(_counted(now, self.differs)),
             settles.addr.eq(at_outcome), settles.en.eq(learns),
-            settles.data.eq(_counted(before, self.outcome.taken ^ self.outcome.backward)),
+            settles.data.eq(_counted(before, self.outcome.taken ^ self.outcome.usual)),
         ]
         return m
 

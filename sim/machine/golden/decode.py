@@ -264,6 +264,7 @@ _OPCODES: dict[int, Callable[[_Fields], Instruction | None]] = {
     0x37: _upper, 0x17: _upper, 0x6F: _jal, 0x67: _jalr, 0x63: _branch, 0x03: _load, 0x23: _store, 0x13: _immediate,
     0x33: _register, 0x0F: _fence, 0x73: _system, 0x07: _float_load, 0x27: _float_store, 0x53: _float, 0x0B: _simt,
     0x43: _fused, 0x47: _fused, 0x4B: _fused, 0x4F: _fused,
+    0x62: _branch,  # with a hint (isa.md, "Hints"), which changes no result
 }  # fmt: skip
 #: The opcodes of F.
 _FLOAT_OPCODES = frozenset((0x07, 0x27, 0x43, 0x47, 0x4B, 0x4F, 0x53))

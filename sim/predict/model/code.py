@@ -114,7 +114,8 @@ class CodeTable:
         for register in registers.values():
             uses |= _bit(register)
         jal = row.op is BranchOp.JAL
-        followed = self._follows and (jal or (row.imm is ImmFormat.B and bool(word >> 31)))
+        # A hint is a clear bit 0 (isa.md).
+        followed = self._follows and (jal or (row.imm is ImmFormat.B and word >> 31 == word & 1))
         indirect, links = row.op is BranchOp.JALR, (word >> 7 & 31) in _LINKS
         csr = word >> 20 if row.imm is ImmFormat.CSR else None
         waits = self._ordered and csr in ORDER_CSRS

@@ -22,7 +22,8 @@ _FLOAT_NAMES = tuple(
 _ROUNDING = ("rne", "rtz", "rdn", "rup", "rmm")
 _BY_OPCODE: dict[int, list[Instruction]] = {}
 for _row in INSTRUCTIONS:
-    _BY_OPCODE.setdefault(_row.match & 0x7F, []).append(_row)
+    # Without bit 0, which is the hint of a branch.
+    _BY_OPCODE.setdefault(_row.match & 0x7E, []).append(_row)
 
 
 def register_name(number: int) -> str:
@@ -31,7 +32,7 @@ def register_name(number: int) -> str:
 
 
 def _row_of(word: int) -> Instruction | None:
-    return next((row for row in _BY_OPCODE.get(word & 0x7F, ()) if word & row.mask == row.match), None)
+    return next((row for row in _BY_OPCODE.get(word & 0x7E, ()) if word & row.mask == row.match), None)
 
 
 def unit_of(word: int) -> Unit | None:
@@ -78,6 +79,8 @@ def disassemble(word: int, pc: int) -> str:
     negated = {ImmFormat.NEGATE_RS2: 20, ImmFormat.NEGATE_RD: 7}.get(row.imm)
     if negated is not None and word >> negated & 1:
         name += ".n"
+    if row.imm is ImmFormat.B and not word & 1:
+        name += ".hint"
     return f"{name} {', '.join(operands)}" if operands else name
 
 

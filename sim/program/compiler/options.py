@@ -46,6 +46,8 @@ class Compiling:
     simt: bool = True
     #: Use no float instruction: operations on floats become calls (:mod:`.soft_float`).
     soft_float: bool = False
+    #: Mark branches whose static prediction is mostly wrong (:mod:`sim.program.hints`).
+    hints: bool = False
 
     def given(self) -> str | None:
         """An option that was given, if there is one: a program that is not compiled takes none."""
@@ -53,7 +55,9 @@ class Compiling:
             return "--cflags"
         if not self.simt:
             return "--no-simt"
-        return "--soft-float" if self.soft_float else None
+        if self.soft_float:
+            return "--soft-float"
+        return "--hints" if self.hints else None
 
 
 #: The default: no options.

@@ -14,7 +14,7 @@ __all__ = ["Plan", "Use", "plan_of"]
 
 _FP = 32
 _LOAD, _FLOAT_LOAD, _STORE, _FLOAT_STORE = 0x03, 0x07, 0x23, 0x27
-_BRANCH, _JALR, _SYSTEM, _SIMT = 0x63, 0x67, 0x73, 0x0B
+_BRANCH, _HINTED_BRANCH, _JALR, _SYSTEM, _SIMT = 0x63, 0x62, 0x67, 0x73, 0x0B
 _IMMEDIATE, _REGISTER, _FLOAT = 0x13, 0x33, 0x53
 _FUSED = frozenset((0x43, 0x47, 0x4B, 0x4F))
 _FROM_INTEGER = frozenset(("fcvt.s.w", "fcvt.s.wu", "fmv.w.x"))
@@ -75,7 +75,8 @@ def _operands(instruction: Instruction) -> tuple[Use, tuple[int, ...]]:
     plain = {
         _LOAD: (Use.LOAD, (rs1,)), _FLOAT_LOAD: (Use.LOAD, (rs1,)),
         _STORE: (Use.STORE, (rs1, rs2)), _FLOAT_STORE: (Use.STORE, (rs1, _FP + rs2)),
-        _BRANCH: (Use.BRANCH, (rs1, rs2)), _JALR: (Use.JUMP, (rs1,)),
+        _BRANCH: (Use.BRANCH, (rs1, rs2)), _HINTED_BRANCH: (Use.BRANCH, (rs1, rs2)),
+        _JALR: (Use.JUMP, (rs1,)),
         _IMMEDIATE: (Use.RESULT, (rs1,)), _REGISTER: (Use.RESULT, (rs1, rs2)),
         _SIMT: (Use.SIMT, (rs1, rs2) if name in ("wspawn", "bar", "pred") else (rs1,)),
     }

@@ -30,7 +30,7 @@ from ...run.types import RunRequest
 __all__ = ["Run"]
 
 #: Options that appear in a title only if they do not have the usual value.
-_OPTIONS = ("cflags", "function", "no_simt", "soft_float", "seed", "latency", "timing", "memory_clock",
+_OPTIONS = ("cflags", "function", "no_simt", "soft_float", "hints", "seed", "latency", "timing", "memory_clock",
             "bank_hash", "max_cycles", "check", "memcheck", "engine", "forecast", "progress")
 
 

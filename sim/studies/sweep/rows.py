@@ -37,7 +37,8 @@ _STRINGS, _TEXT, _COUNT, _REAL, _SWITCH = pa.list_(pa.string()), pa.string(), pa
 _OPTIONS = {
     "preset": _TEXT, "config_file": _TEXT, "set": _TEXT, "mode": _TEXT, "issue": _TEXT, "fetch": _TEXT, "memory": _TEXT,
     "latency": _COUNT, "timing": _TEXT, "memory_clock": _TEXT, "bank_hash": _TEXT, "cflags": _TEXT, "function": _TEXT,
-    "no_simt": _SWITCH, "soft_float": _SWITCH, "type": _TEXT, "size": _COUNT, "seed": _COUNT, "max_cycles": _COUNT,
+    "no_simt": _SWITCH, "soft_float": _SWITCH, "hints": _SWITCH, "type": _TEXT, "size": _COUNT, "seed": _COUNT,
+    "max_cycles": _COUNT,
     "check": _SWITCH, "memcheck": _SWITCH, "strict_races": _SWITCH, "engine": _TEXT,
     "policy_files": _TEXT, "forecast": _SWITCH, "progress": _SWITCH,
 }

@@ -40,7 +40,7 @@ NAMED = ("paper", "pta", "guarantee", "rates", "reorder")
 #: Axes of a run, with the type of their values. The others are fields of SmConfig.
 _AXES: Mapping[str, type] = {
     "kernel": str, "function": str, "type": str, "size": int, "seed": int, "cflags": str, "no_simt": bool,
-    "soft_float": bool,
+    "soft_float": bool, "hints": bool,
     "preset": str, "config": str, "mode": str, "fetch": str, "issue": str, "prediction": str,
     "memory": str, "latency": int, "timing": str, "memory_clock": str, "bank_hash": str,
     "max_cycles": int, "check": bool, "memcheck": bool, "engine": str,
@@ -255,7 +255,7 @@ def _run(kernel: str, host: Host, values: Mapping[str, Any], axes: Mapping[str, 
         engine=Engine(engine), forecast=forecast, progress=values.get("progress", False),
         compiling=Compiling(
             _flags(values.get("cflags", "")), values.get("function"), not values.get("no_simt", False),
-            values.get("soft_float", False),
+            values.get("soft_float", False), values.get("hints", False),
         ),
     )
 
