@@ -209,7 +209,8 @@ class ControlUnit(Component):
         x, outcome, word = self.x, self.flow.outcome, self.x.entry.instruction
         m.d.sync += [
             outcome.warp.eq(x.warp), outcome.pc.eq(x.entry.pc), outcome.taken.eq(taken), outcome.target.eq(target),
-            outcome.conditional.eq(is_branch(word)), outcome.indirect.eq(is_jalr(word)), outcome.usual.eq(is_usually_taken(word)),
+            outcome.conditional.eq(is_branch(word)), outcome.usual.eq(is_usually_taken(word)),
+            outcome.indirect.eq(is_jalr(word)),
             outcome.pushes.eq(is_link(word[7:12]) & ~is_branch(word)), outcome.pops.eq(pops(word)),
             outcome.wrong.eq(self._redirect), outcome.run.eq(x.prediction.run), outcome.way.eq(x.prediction.way),
         ]

@@ -12,7 +12,8 @@ from metronome.sim.program.compiler.options import Compiling, split_flags
 from ..process.errors import UsageError
 
 __all__ = [
-    "CflagsOption", "FunctionOption", "HintsOption", "NoSimtOption", "SoftFloatOption", "compiling_of", "print_warnings",
+    "CflagsOption", "FunctionOption", "HintsOption", "NoSimtOption", "SoftFloatOption", "compiling_of",
+    "print_warnings",
 ]
 
 CflagsOption = Annotated[

@@ -31,6 +31,7 @@ _ZERO, _RA, _SP, _T0 = (asm.REGISTERS[name] for name in ("zero", "ra", "sp", "t0
 _FRAME_BYTES, _SAVED_RA, _SAVED_REGION = 16, 12, 8
 #: The range of a jal in bytes.
 _REACH = 1 << 20
+#: A branch with a hint has bit 0 clear (isa.md).
 _AUIPC, _BRANCH, _JAL = 0x17, 0x63, 0x6F
 #: Address -> instruction.
 _Words = dict[int, int]
@@ -67,7 +68,8 @@ def _around_function(launch: Launch, name: str, config: SmConfig) -> ElfImage:
     if first == image.entry:
         raise ImageError(f"the program starts there, without a stack: use --region {WHOLE}")
     words = _words(image, first, end)
-    if first % 4 or words.get(first, 0) & 3 != 3:
+    word = words.get(first, 0)
+    if first % 4 or (word & 3 != 3 and word & 0x7F != _BRANCH - 1):
         raise ImageError(f"at {first:#010x} is no instruction of 32 bits: name another function")
     place = free_place(launch, config, first)
     program = _call(place)

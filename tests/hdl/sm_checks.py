@@ -18,18 +18,19 @@ DEPTH = 4
 #: A fetch is looked up in t+1, asks for an MSHR in t+2 and for its line in t+3.
 REQUEST_AFTER_MISS = 2
 
-#: Opcodes of branches, jalr and jal; opcode and funct3 of fence.i; opcode of the SIMT extension (funct3 0 to 5).
-_JUMPS, _FENCE_I, _SIMT = (0x63, 0x67, 0x6F), 0x100F, 0x0B
+#: Opcodes of branches with and without a hint, jalr and jal; opcode and funct3 of fence.i; opcode of the SIMT extension
+#: (funct3 0 to 5).
+_JUMPS, _FENCE_I, _SIMT = (0x62, 0x63, 0x67, 0x6F), 0x100F, 0x0B
 
 
 def predicted_offset(instruction: int, prediction: Prediction) -> int | None:
-    """Where the fetch goes on, relative to the instruction, if it follows it at decode: jal and backward branches."""
+    """Where the fetch goes on, relative to the instruction, if it follows it at decode: jal, some branches."""
     sign = instruction >> 31
     if prediction is not Prediction.BTFN:
         return None
     if instruction & 0x7F == 0x6F:
         fields = ((21, 10, 1), (20, 1, 11), (12, 8, 12), (31, 1, 20))
-    elif instruction & 0x7F == 0x63 and sign:
+    elif instruction & 0x7F in (0x62, 0x63) and sign == instruction & 1:
         fields = ((8, 4, 1), (25, 6, 5), (7, 1, 11), (31, 1, 12))
     else:
         return None

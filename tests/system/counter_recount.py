@@ -16,7 +16,7 @@ from tests.system.statistics_recount import warp_states
 
 __all__ = ["counter_recount"]
 
-JAL, BRANCH, LOADS = 0x6F, 0x63, (0x03, 0x07)
+JAL, BRANCHES, LOADS = 0x6F, (0x62, 0x63), (0x03, 0x07)
 
 
 def stall(states: list[Any]) -> StallReason:
@@ -33,7 +33,7 @@ def goes_elsewhere(config: SmConfig, instruction: int, warp: int, resolution: di
         return instruction & 0x7F == JAL
     if resolution is None or not resolution["resolve"] or resolution["resolve_warp"] != warp:
         return False
-    if instruction & 0x7F == BRANCH:
+    if instruction & 0x7F in BRANCHES:
         return bool(resolution["redirect"]) != (predicted_offset(instruction, config.prediction) is not None)
     # The end of a warp is no branch.
     return bool(resolution["redirect"] and resolution["active"] >> warp & 1)

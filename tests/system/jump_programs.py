@@ -44,6 +44,10 @@ class JumpProgram:
         self._labels += 1
         return f"l{self._labels}"
 
+    def _hinted(self, branch):
+        """The branch, some with a hint."""
+        return asm.hinted(branch) if self.rng.random() < 0.3 else branch
+
     def _draw(self, bits):
         """Draw the next random number, and ``bits`` bits of it into CHOICE."""
         self.program.add(asm.mul(STATE, STATE, FACTOR), asm.addi(STATE, STATE, 77), asm.srli(CHOICE, STATE, 32 - bits))
@@ -78,7 +82,7 @@ class JumpProgram:
         p, rng = self.program, self.rng
         self._draw(rng.randrange(1, 4))
         end = self._label()
-        p.branch(rng.choice([asm.beq, asm.bne]), CHOICE, 0, end)
+        p.branch(self._hinted(rng.choice([asm.beq, asm.bne])), CHOICE, 0, end)
         self._work(level, loops)
         p.label(end)
 
@@ -97,7 +101,7 @@ class JumpProgram:
         else:
             self._blocks(level, rng.randrange(1, 3), loops - 1)
         p.add(asm.addi(counter, counter, -1))
-        p.branch(asm.bne, counter, 0, top)
+        p.branch(self._hinted(asm.bne), counter, 0, top)
 
     def _call(self, level, loops):
         """A call, direct or by a register; some with an unusual link register, which no convention knows."""

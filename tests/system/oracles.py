@@ -14,7 +14,7 @@ from metronome.sim.run.types import RunResult
 __all__ = ["CyclePicks", "FrontEndReplay", "front_rows", "oracle_differences", "oracle_picks"]
 
 #: Opcodes: the branches and jalr, jal, the SIMT instructions (funct3 0 to 5); opcode and funct3 of fence.i (isa.md).
-_BRANCHES, _JAL, _SIMT, _FENCE_I = (0x63, 0x67), 0x6F, 0x0B, 0x100F
+_BRANCHES, _JAL, _SIMT, _FENCE_I = (0x62, 0x63, 0x67), 0x6F, 0x0B, 0x100F
 #: Before any event: no excuse reaches from here to cycle 0.
 _NEVER = -1_000_000
 

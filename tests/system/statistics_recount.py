@@ -62,7 +62,7 @@ def decode(word: int) -> Instruction:
     table = {
         0x37: lambda: make("alu", rd), 0x17: lambda: make("alu", rd), 0x6F: lambda: make("alu", rd),
         0x67: lambda: make("alu", rd, rs1), 0x13: lambda: make("alu", rd, rs1),
-        0x63: lambda: make("alu", None, rs1, rs2),
+        0x62: lambda: make("alu", None, rs1, rs2), 0x63: lambda: make("alu", None, rs1, rs2),
         0x33: lambda: make(multiplies if funct7 == 1 else "alu", rd, rs1, rs2),
         0x03: lambda: make("lsu", rd, rs1), 0x07: lambda: make("lsu", rd + 32, rs1),
         0x23: lambda: make("lsu", None, rs1, rs2), 0x27: lambda: make("lsu", None, rs1, rs2 + 32),

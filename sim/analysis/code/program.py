@@ -23,7 +23,8 @@ __all__ = ["AnalyzedProgram", "Instruction"]
 
 
 _WORD = 4
-#: The opcodes of branches (with a hint, and without), jal and jalr. All but the last may be followed at decode, or all if predictions are learned.
+#: The opcodes of branches with and without a hint, jal and jalr. All but the last may be followed at decode, or all if
+#: predictions are learned.
 _OPCODE, _JUMPS = 0x7F, (0x62, 0x63, 0x6F, 0x67)
 
 

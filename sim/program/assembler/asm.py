@@ -88,6 +88,12 @@ addi, slti, sltiu, xori, ori, andi = (_i(0x13, funct3) for funct3 in (0, 2, 3, 4
 slli, srli, srai = _shift(1, 0), _shift(5, 0), _shift(5, 0x20)
 # (rs1, rs2, offset)
 beq, bne, blt, bge, bltu, bgeu = (_branch(funct3) for funct3 in (0, 1, 4, 5, 6, 7))
+
+
+def hinted(branch: Callable[[int, int, int], int]) -> Callable[[int, int, int], int]:
+    """The same branch with a hint (isa.md, "Hints"): ``hinted(bne)(5, 0, -8)``."""
+    return lambda rs1, rs2, offset: branch(rs1, rs2, offset) & ~1
+
 # (rd, imm, rs1), as in "lw rd, imm(rs1)"
 lb, lh, lw, lbu, lhu = (_load(0x03, funct3) for funct3 in (0, 1, 2, 4, 5))
 flw = _load(0x07, 2)

@@ -227,6 +227,7 @@ def decode(word: int, *, fetch_error: bool = False) -> Expected:
         0b0001111: lambda: fence(word, funct3), 0b0010011: lambda: op_imm(word, funct3, funct7),
         0b0010111: lambda: upper_or_jump(word, opcode, funct3), 0b0100011: lambda: memory(word, opcode, funct3),
         0b0110011: lambda: op(word, funct3, funct7), 0b0110111: lambda: upper_or_jump(word, opcode, funct3),
+        0b1100010: lambda: branch(word, funct3),  # with a hint
         0b1100011: lambda: branch(word, funct3), 0b1100111: lambda: upper_or_jump(word, opcode, funct3),
         0b1101111: lambda: upper_or_jump(word, opcode, funct3), 0b1110011: lambda: system(word, funct3),
         0b1010011: lambda: op_fp(word, funct3, funct7),

@@ -179,6 +179,14 @@ DISPLACED = {
         [lambda p: p.branch(asm.bgeu, A0, A1, "far"), add(RET), label("far"), add(asm.addi(A0, A0, 5), RET)],
         lambda p: 3,
     ),
+    "a branch with a hint, taken": (
+        [lambda p: p.branch(asm.hinted(asm.bne), A0, A1, "far"), add(RET), label("far"),
+         add(asm.addi(A0, A0, 5), RET)], lambda p: 8,
+    ),
+    "a loop back to it, by a branch with a hint": (
+        [add(asm.addi(A0, A0, 2), asm.addi(A1, A1, -1)), lambda p: p.branch(asm.hinted(asm.bne), A1, ZERO, "work"),
+         add(RET)], lambda p: 11,
+    ),
     "a tail call": ([lambda p: p.jal(ZERO, "other"), label("other"), add(asm.add(A0, A0, A1), RET)], lambda p: 7),
     "a call through t0": (
         [lambda p: p.jal(T0, "other"), add(asm.addi(A0, A0, 1), RET), label("other"),
