@@ -116,6 +116,7 @@ def _hinted(image: ElfImage, found: dict[int, tuple[int, int]]) -> dict[int, int
                 (word,) = _WORD.unpack_from(segment.data, pc - segment.address)
                 fell, taken = found[pc]
                 backward = word >> 31
-                wrong = taken < fell if backward else taken > fell
+                # Of two equally good predictions, "not taken" costs no redirect.
+                wrong = taken <= fell if backward else taken > fell
                 words[pc] = word & ~1 if wrong else word | 1
     return words

@@ -23,7 +23,7 @@ from metronome.sim.run.memcheck.plan import plan_of
 from tests.support.programs import launched, prepared
 
 BRANCHES = [row for row in INSTRUCTIONS if row.imm is ImmFormat.B]
-#: Each warp: a loop of 5 turns; a forward branch that is taken 4 of 5 times; one that is never taken.
+#: A loop of 5 turns, in it two forward branches; a branch that is never taken; a loop of 2 turns.
 SOURCE = """\
 .globl main
 main:
@@ -41,6 +41,10 @@ usual:
     addi t0, t0, -1
     bnez t0, again
     bnez zero, never
+    li t0, 2
+twice:
+    addi t0, t0, -1
+    bnez t0, twice
     beqz zero, next
 next:
     li a0, 0
@@ -100,16 +104,17 @@ def test_outcomes_are_counted(launch):
     counted = outcomes(launch, TINY)
     main = place(launch, "main")
     own = {pc - main: counts for pc, counts in counted.items() if main <= pc < main + 4 * len(SOURCE.splitlines())}
-    # li; addi, beqz, j, nop; bnez, nop; addi, bnez; bnez.
-    assert own == {8: (4, 1), 20: (0, 5), 32: (1, 4), 36: (1, 0)}
+    # li; addi, beqz, j, nop; bnez, nop; addi, bnez; bnez; li, addi, bnez; beqz to the next instruction.
+    assert own == {8: (4, 1), 20: (0, 5), 32: (1, 4), 36: (1, 0), 48: (1, 1)}
 
 
-def test_the_minority_gets_hints(launch):
+def test_mostly_wrong_branches_get_hints(launch):
+    """A forward branch that is mostly taken, and a backward one that is as often not: that costs no redirect."""
     image = with_hints(launch, TINY)
     main = place(launch, "main")
     before, after = words_of(launch.image), words_of(image)
     changed = {pc for pc in before if before[pc] != after[pc]}
-    assert {pc - main for pc in changed if main <= pc < main + 80} == {20}
+    assert {pc - main for pc in changed if main <= pc < main + 80} == {20, 48}
     assert all(before[pc] & 0x7F == 0x63 and after[pc] == before[pc] & ~1 for pc in changed)
     assert image.symbols == launch.image.symbols and load_elf(image.path, TINY.memory_map).segments == image.segments
     ends = [launched(dataclasses.replace(launch, image=each), TINY) for each in (launch.image, image)]
