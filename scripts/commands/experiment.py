@@ -36,7 +36,8 @@ if TYPE_CHECKING:
 
     from .sweep_runs import KernelRuns
 
-__all__ = ["KeptOptions", "carry_out", "experiment_of", "find", "is_experiment", "summary_table", "with_engine"]
+__all__ = ["KeptOptions", "carry_out", "experiment_of", "find", "is_experiment", "summary_table", "with_engine",
+           "with_hints"]
 
 #: A name that is at least this similar to an experiment's is taken for a misspelt one.
 _ALIKE = 0.7
@@ -151,6 +152,14 @@ def with_engine(spec: Spec, engine: Engine) -> Spec:
         note = f"metronome: note: {left_out} of {len(spec.runs)} runs are left out: only swas can be predicted"
         Console(stderr=True, highlight=False, soft_wrap=True).print(note)
     return dataclasses.replace(spec, name=f"{spec.name}-{engine}", runs=runs)
+
+
+def with_hints(spec: Spec) -> Spec:
+    """Return the experiment with hints in all of its programs."""
+    runs = (
+        dataclasses.replace(run, compiling=dataclasses.replace(run.compiling, hints=True)) for run in spec.runs
+    )
+    return dataclasses.replace(spec, name=f"{spec.name}-hints", runs=tuple(runs))
 
 
 def carry_out(spec: Spec, kept: KeptOptions, target: Path | None) -> tuple[dict[str, Any], Exit]:

@@ -21,7 +21,16 @@ from ..process.backend import Backend, backend_of
 from ..process.errors import Exit, UsageError
 from ..process.progress import Report, show_progress
 from ..process.terminal import Console
-from .experiment import KeptOptions, carry_out, experiment_of, find, is_experiment, summary_table, with_engine
+from .experiment import (
+    KeptOptions,
+    carry_out,
+    experiment_of,
+    find,
+    is_experiment,
+    summary_table,
+    with_engine,
+    with_hints,
+)
 from .result import Outcome, print_outcome
 from .sweep_runs import KernelRuns, SweepOptions
 from .sweep_table import print_sweep
@@ -54,7 +63,7 @@ def sweep(
         refuse_inputs(target, {"the experiment": kernel}, waves())
         spec, engine = find(kernel), options.each.engine
         spec = spec if engine is None else with_engine(spec, engine_of(engine))
-        return _finish(carry_out(spec, kept, target), json_file, target)
+        return _finish(carry_out(with_hints(spec) if options.each.hints else spec, kept, target), json_file, target)
     if not keeps and (kept.jobs is not None or kept.scheduler is not None or kept.forget_others):
         raise UsageError("--jobs, --scheduler and --forget-others are for a sweep that keeps its results: add "
                          "--output FOLDER")
@@ -105,7 +114,7 @@ def _outcomes(backend: Backend, asked: KernelRuns) -> list[Outcome]:
 
 
 #: Options that an experiment accepts; its axes are in its file.
-_OF_EXPERIMENTS = ("kernel", "engine", "output", "jobs", "scheduler", "forget_others", "dry_run", "json_file")
+_OF_EXPERIMENTS = ("kernel", "engine", "hints", "output", "jobs", "scheduler", "forget_others", "dry_run", "json_file")
 
 
 def _refuse_axes(ctx: typer.Context) -> None:

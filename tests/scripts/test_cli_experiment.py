@@ -75,6 +75,13 @@ def test_a_dry_run_runs_nothing(metronome, mine):
     assert not (mine / "results-mine").exists()
 
 
+def test_hints_make_another_experiment(metronome, mine):
+    value = json.loads(metronome("sweep", "mine.toml", "--hints", "--engine", "predict", "--json", "-", status=0).out)
+    assert value["results"] == "results-mine-predict-hints" and (value["runs"], value["failed"]) == (2, 0)
+    value = json.loads(metronome("sweep", "mine.toml", "--engine", "predict", "--json", "-", status=0).out)
+    assert (value["results"], value["run_now"]) == ("results-mine-predict", 2)
+
+
 @on("TINY")
 @pytest.mark.slow
 def test_a_sweep_goes_on_where_it_was(metronome, mine):

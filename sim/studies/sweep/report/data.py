@@ -20,7 +20,7 @@ __all__ = ["ISSUED", "STALLS", "ReportError", "Row", "Rows", "grouped", "load", 
 Thing = TypeVar("Thing")
 
 #: Options of a run that determine the computation.
-_WORKLOAD = ("function", "type", "size", "seed", "cflags", "no_simt", "soft_float", "max_cycles")
+_WORKLOAD = ("function", "type", "size", "seed", "cflags", "no_simt", "soft_float", "hints", "max_cycles")
 #: Options that belong to the machine, besides its preset and the fields that were set.
 _MACHINE = ("memory", "latency", "timing", "memory_clock", "bank_hash", "check", "memcheck", "engine")
 _SCHEME = ("mode", "fetch", "issue", "prediction")
