@@ -57,7 +57,7 @@ def told(outcome: Any, event: Any) -> list:
     word = Word(event.word)
     return [
         outcome.pc.eq(event.pc), outcome.conditional.eq(word.conditional), outcome.indirect.eq(word.indirect),
-        outcome.usual.eq(word.usual), outcome.pushes.eq(word.pushes), outcome.pops.eq(word.pops),
+        outcome.usual.eq(word.likely), outcome.pushes.eq(word.pushes), outcome.pops.eq(word.pops),
         outcome.taken.eq(event.taken), outcome.wrong.eq(event.wrong), outcome.target.eq(event.target),
         outcome.run.eq(event.prediction.run), outcome.way.eq(event.prediction.way),
     ]
@@ -81,8 +81,10 @@ class Word:
         self.pushes = (self.jal | self.indirect) & links
         self.pops = self.indirect & returns & ~(links & (rd == rs1))
         self.jumps = self.jal | self.indirect | self.conditional
+        #: The static prediction of a branch: a clear bit 0 is a hint.
+        self.likely = word[31] != ~word[0]
         #: What decode predicts without predictors.
-        self.usual = self.jal | self.conditional & (word[31] != ~word[0])
+        self.usual = self.jal | self.conditional & self.likely
 
 
 @dataclass(frozen=True)
