@@ -1,4 +1,4 @@
-"""The benchmarks of Crouzet 2024 with each prediction, and with an oracle that predicts every branch and jump right.
+"""The benchmarks of Crouzet 2024 with each prediction, with hints, and with an oracle that predicts every jump right.
 
 ``python -m tests.system.measure_oracle``
 
@@ -15,6 +15,7 @@ from metronome.hdl.presets import PAPER
 from metronome.sim.predict.predictor import Recordings, prepare, result_of
 from metronome.sim.predict.running import PredictionRun
 from metronome.sim.program import kernels
+from metronome.sim.program.compiler.options import Compiling
 from metronome.sim.run.jobs import job_of
 from metronome.sim.run.types import RunRequest, unpack_memory
 from tests.docs.pages import ROOT
@@ -28,20 +29,26 @@ def main() -> int:
     recordings = Recordings()
     print("kernel, policy, prediction: cycles, NOPs, wrong branches, wrong returns, wrong jumps")
     for kernel in SPEC["kernel"]:
-        launch = kernels.prepare(kernel, SPEC["type"], SPEC["size"][kernel], 1, PAPER)
+        plain, hinted = (
+            kernels.prepare(kernel, SPEC["type"], SPEC["size"][kernel], 1, PAPER, Compiling(hints=hints))
+            for hints in (False, True)
+        )
+        cases = [
+            *((name, name, plain) for name in Prediction), ("oracle", Prediction.PRIVATE, plain),
+            *((f"{name} with hints", name, hinted) for name in (Prediction.BTFN, Prediction.PRIVATE)),
+        ]
         for policy in ("lrr", "gtlrr", "gtlo"):
-            request = RunRequest(launch=launch, policy=policy, memory="dram", max_cycles=SPEC["max_cycles"])
-            for prediction, oracle in [*((name, False) for name in Prediction), (Prediction.PRIVATE, True)]:
+            for name, prediction, launch in cases:
+                request = RunRequest(launch=launch, policy=policy, memory="dram", max_cycles=SPEC["max_cycles"])
                 config = replace(PAPER, prediction=prediction)
                 job = job_of(config, request)
                 memory = unpack_memory(config, job.pages)
                 streams = recordings.of(config, request, job, memory)
-                run = PredictionRun(config, request, job, memory.copy(), streams, oracle=oracle)
+                run = PredictionRun(config, request, job, memory.copy(), streams, oracle=name == "oracle")
                 run.run(lambda cycle: None)
                 found = result_of(config, request, run, streams.memory.copy(), 0).counters
-                numbers = [found[name] for name in ("cycles", "nops", "wrong_branches", "wrong_returns", "wrong_jumps")]
-                print(f"{kernel}, {policy}, {'oracle' if oracle else prediction}: {', '.join(map(str, numbers))}",
-                      flush=True)
+                numbers = [found[each] for each in ("cycles", "nops", "wrong_branches", "wrong_returns", "wrong_jumps")]
+                print(f"{kernel}, {policy}, {name}: {', '.join(map(str, numbers))}", flush=True)
     return 0
 
 
