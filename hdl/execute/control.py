@@ -1,14 +1,12 @@
-"""Decisions made once per warp: branches, SIMT control, CSRs, rounding modes, system instructions, and their faults."""
+"""Decisions made once per warp: branches, rounding modes, system instructions, and their faults."""
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
-from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..config import FaultCause, SmConfig
 from ..isa.ops import FLOAT_UNITS, BranchOp, SystemOp, Unit
-from ..layouts.counters import COUNTER_BITS, counter_places
 from ..layouts.events import control_event_layout
-from ..layouts.execute import fault_layout, operands_layout, order_layout
+from ..layouts.execute import fault_layout, operands_layout
 from ..layouts.prediction import (
     JumpKind,
     is_branch,
@@ -19,12 +17,10 @@ from ..layouts.prediction import (
     pops,
     with_high_bits,
 )
-from ..layouts.signatures import flow_signature
+from ..layouts.signatures import csr_signature, flow_signature, simt_signature
 from ..lib.component import Component
 from ..lib.onehot import highest_one, one_hot, select
 from .branch import BranchLanes
-from .csr import CsrUnit
-from .simt.control import SimtControl
 
 __all__ = ["ControlUnit"]
 
@@ -39,31 +35,18 @@ _SYSTEM_FAULTS = {
 
 
 class ControlUnit(Component):
-    """Executes the units BRANCH, SIMT, CSR and SYSTEM for the instruction in stage X (``x``).
+    """Executes the units BRANCH and SYSTEM for the instruction in stage X (``x``), and SIMT and CSR by what it shares.
 
     A scalar taken from a warp is that of its leader, the highest active lane, except CSR write data (lane 0). One
-    instruction a cycle; ``result`` is for stage W, one cycle later. A faulting instruction changes nothing. Reset: no
-    warp is active; fcsr, mregion, mpolicy and mscratch are 0.
+    instruction a cycle; ``result`` is for stage W, one cycle later. A faulting instruction changes nothing.
     """
 
     def __init__(self, config: SmConfig) -> None:
         self._config = config
-        optional: dict[str, wiring.Member] = {}
-        if config.ordered:
-            optional["order"] = Out(order_layout())  # in X: a list of accesses begins or ends
         super().__init__({
-            **optional,
-            "start": In(1),  # launch, one cycle
-            "start_pc": In(32),  # with ``start``: the first pc of warp 0
-            "argument": In(32),  # with ``start``: the value of mscratch
-            "peek_warp": In(config.warp_bits),  # the warp whose instruction will be in X in the next cycle
             "x": In(operands_layout(config)),  # in X: the instruction
-            "reads_csr": Out(1),  # in X: the instruction accesses a CSR
-            "counter_index": Out(range(len(counter_places()))),  # in X: the counter that it reads, if it reads one
-            "counter_value": In(COUNTER_BITS),  # in X: its value, from the observer
-            "raise_valid": In(1),  # in W: an instruction of the FPU raises its flags (:class:`hdl.execute.csr.CsrUnit`)
-            "raised_warp": In(config.warp_bits),  # in W: the warp of that instruction
-            "raised": In(5),  # in W: the flags raised
+            "simt": Out(simt_signature(config)),  # to the thread masks, which it changes
+            "csr": Out(csr_signature(config)),  # to the CSRs
             #: The outcome of a branch or jump is known in t+R, the cycle after X, with a redirect if the fetch was
             #: wrong. The same applies to a join, a fence.i, and the warp's end. A jal that fetch has followed does not
             #: resolve. With an operand register, an outcome without a redirect is a ``release`` in X.
@@ -92,8 +75,7 @@ class ControlUnit(Component):
         self._redirect, self._target = Signal(), Signal(32)
         self._jumps, self._waits, self._jump = Signal(), Signal(), Signal(JumpKind)
         self._value, self._add_lane = Signal(32), Signal()
-        simt = self._simt(m)
-        csr = self._csr(m)
+        self._ask(m)
         # Outside the conditions below: the operands of a comparison need not wait for them.
         m.submodules.branch_lanes = self._lanes = lanes = BranchLanes(config)
         m.d.comb += [lanes.op.eq(x.entry.decoded.op), lanes.a.eq(x.rs1), lanes.b.eq(x.rs2)]
@@ -102,36 +84,34 @@ class ControlUnit(Component):
                 with m.Case(Unit.BRANCH):
                     self._branch(m, leader)
                 with m.Case(Unit.SIMT):
-                    self._finish_simt(m, simt)
+                    self._finish_simt(m)
                 with m.Case(Unit.CSR):
-                    self._finish_csr(m, csr)
+                    self._finish_csr(m)
                 with m.Case(Unit.SYSTEM):
                     self._system(m)
                 if config.fpu:
                     with m.Case(*FLOAT_UNITS):
                         self._round(m)
-        self._resolve(m, simt)
+        self._resolve(m)
         if config.learns:
             m.d.sync += self.flow.outcome.valid.eq(self._is(Unit.BRANCH) & ~self.fault_valid)
         count = sum((x.mask[i] for i in range(config.threads)), Const(0, 1))
         retired = Signal(range(config.threads + 1))
         m.d.comb += [
             retired.eq(Mux(x.valid & ~self.fault_valid, count, 0)),
-            csr.retired.eq(Mux(x.valid, count, 0)), csr.cancelled.eq(self.fault_valid),
+            self.csr.retired.eq(Mux(x.valid, count, 0)), self.csr.cancelled.eq(self.fault_valid),
         ]
-        self._tell(m, csr, retired)
+        self._tell(m, retired)
         m.d.sync += [self.result.eq(self._value), self.add_lane.eq(self._add_lane)]
         return m
 
     def _is(self, unit: Unit) -> Value:
         return self.x.valid & (self.x.entry.decoded.info.unit == unit)
 
-    def _simt(self, m: Module) -> SimtControl:
-        x = self.x
-        m.submodules.simt = simt = SimtControl(self._config)
+    def _ask(self, m: Module) -> None:
+        """Give a SIMT instruction or a CSR access to the units that hold the state."""
+        x, simt, csr = self.x, self.simt, self.csr
         m.d.comb += [
-            simt.start.eq(self.start), simt.start_pc.eq(self.start_pc),
-            simt.peek_warp.eq(self.peek_warp),
             simt.valid.eq(self._is(Unit.SIMT)), simt.op.eq(x.entry.decoded.op),
             simt.warp.eq(x.warp), simt.mask.eq(x.mask), simt.pc.eq(x.entry.pc),
             simt.predicate.eq(Cat(x.rs1[i][0] for i in range(self._config.threads))),
@@ -139,28 +119,13 @@ class ControlUnit(Component):
             simt.leader_rs1.eq(self._rs1), simt.leader_rs2.eq(self._rs2),
             self.flow.masks.eq(simt.masks), self.flow.active.eq(simt.active), self.flow.waiting.eq(simt.waiting),
             self.flow.activation.eq(simt.activation),
-        ]
-        return simt
-
-    def _csr(self, m: Module) -> CsrUnit:
-        x = self.x
-        m.submodules.csr = csr = CsrUnit(self._config)
-        m.d.comb += [
-            csr.start.eq(self.start), csr.argument.eq(self.argument),
             csr.valid.eq(self._is(Unit.CSR)), csr.op.eq(x.entry.decoded.op),
             csr.use_imm.eq(x.entry.decoded.use_imm), csr.immediate.eq(x.entry.decoded.imm),
             csr.rs1.eq(x.rs1[0]), csr.warp.eq(x.warp), csr.mask.eq(x.mask),
-            csr.active.eq(self.flow.active),
-            self.reads_csr.eq(csr.valid), self.counter_index.eq(csr.counter_index),
-            csr.counter_value.eq(self.counter_value),
-            csr.raise_valid.eq(self.raise_valid), csr.raised_warp.eq(self.raised_warp), csr.raised.eq(self.raised),
             self.rm.eq(Mux(x.entry.decoded.rm == _DYNAMIC, csr.frm, x.entry.decoded.rm)),
         ]
-        if self._config.ordered:
-            m.d.comb += self.order.eq(csr.order)
         if self._config.policy_csr:
             m.d.comb += self.flow.change.eq(csr.change)
-        return csr
 
     def _branch(self, m: Module, leader: Signal) -> None:
         """Resolve a branch once per warp; lanes that disagree are a fault (isa.md, "Branches and jumps")."""
@@ -219,7 +184,8 @@ class ControlUnit(Component):
         """Whether two active lanes differ in ``bits``, which has one bit per lane."""
         return (self.x.mask & bits).any() & (self.x.mask & ~bits).any()
 
-    def _finish_simt(self, m: Module, simt: SimtControl) -> None:
+    def _finish_simt(self, m: Module) -> None:
+        simt = self.simt
         m.d.comb += [
             self._value.eq(simt.result),
             self._redirect.eq(simt.redirect),
@@ -230,7 +196,8 @@ class ControlUnit(Component):
             self.fault.cause.eq(simt.cause),
         ]
 
-    def _finish_csr(self, m: Module, csr: CsrUnit) -> None:
+    def _finish_csr(self, m: Module) -> None:
+        csr = self.csr
         m.d.comb += [self._value.eq(csr.value), self._add_lane.eq(csr.add_lane)]
         with m.If(csr.unknown):
             m.d.comb += [
@@ -266,8 +233,8 @@ class ControlUnit(Component):
                     self.flow.invalidate.eq(1), self._redirect.eq(1), self._jumps.eq(1), self._target.eq(entry.pc + 4),
                 ]
 
-    def _resolve(self, m: Module, simt: SimtControl) -> None:
-        x = self.x
+    def _resolve(self, m: Module) -> None:
+        x, simt = self.x, self.simt
         control = x.valid & x.entry.decoded.info.control
         resolves = Signal()
         m.d.comb += resolves.eq(control & ~self._waits & ~self.fault_valid)
@@ -286,14 +253,14 @@ class ControlUnit(Component):
                 self.flow.resolution.target.eq(self._target),
             ]
 
-    def _tell(self, m: Module, csr: CsrUnit, retired: Signal) -> None:
+    def _tell(self, m: Module, retired: Signal) -> None:
         """Fill the record of this cycle."""
         event = self.event
         m.d.comb += [
             event.active.eq(self.flow.active),
             event.waiting.eq(self.flow.waiting),
             event.release.eq(self.flow.release),
-            event.region.eq(csr.region),
+            event.region.eq(self.csr.region),
             event.resolution.eq(self.flow.resolution),
             event.activation.eq(self.flow.activation),
             event.taken.eq(self._jumps & ~self.fault_valid),
