@@ -60,13 +60,16 @@ class PredictedPath:
         model.claim("but no instruction of a warp that starts",
                     ~(its.valid & (its.warp == model.warp) & model.of_mine(dut.flow.activation.warps)))
         warp, pc = model.register(len(its.early_warp), "expect_decode_warp"), model.register(32, "expect_decode_pc")
-        dropped = model.register(1, "expect_dropped")
+        dropped, decoded = model.register(1, "expect_dropped"), model.register(1, "expect_decoded_before")
+        last_pc, mine = model.register(32, "expect_last_pc"), its.valid & (its.warp == model.warp)
         model.m.d.sync += [
             warp.eq(its.early_warp), pc.eq(its.early_pc),
-            dropped.eq(model.of_mine(model.redirected | dut.flow.activation.warps)),
+            dropped.eq(model.of_mine(model.redirected | dut.flow.activation.warps) | (mine & its.predicted)),
+            decoded.eq(mine), last_pc.eq(its.pc),
         ]
-        model.claim("nor of one that was started or redirected in the last cycle",
-                    ~(its.valid & (its.warp == model.warp) & dropped))
+        model.claim("nor of one that was started, redirected or predicted to jump in the last cycle", ~(mine & dropped))
+        model.claim("and if it was the same warp's in the last cycle, the pc before it",
+                    ~(mine & decoded) | (its.pc == (last_pc + 4)[:32]))
         model.claim("its warp and its pc have come a cycle early", (its.warp == warp) & (its.pc == pc))
         model.claim("with its warp and its pc", (its.warp == done.warp) & (its.pc == done.entry.pc))
         model.claim("and its word, or 0", its.instruction == Mux(failed, 0, word))

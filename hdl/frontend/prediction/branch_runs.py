@@ -1,7 +1,5 @@
 """The lengths of runs of equal outcomes of a few branches of each warp."""
 
-from collections.abc import Sequence
-
 from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data
 from amaranth.lib.memory import Memory
@@ -86,16 +84,14 @@ class BranchRuns(Component):
             behinds.append(now)
             settles.append(old)
         m.d.comb += behind.eq(Array(settles)[way])
-        run, ends = self._found(m, here, later, follows=changes & (at == at_early) & (self.way == hits[1]), found=[
-            Mux(hits[1], *reversed(each)) for each in (aheads, behinds, lengths)
-        ])
+        found = (Mux(hits[1], *reversed(each)) for each in (aheads, behinds, lengths))
+        run = self._predict(m, here, Cat(hits).any(), *found)
         m.d.sync += [self.run.eq(Cat(hits).any()), self.way.eq(hits[1])]
         newer = Mux(self.words.newer, self.words.ahead, 0)
         m.d.comb += [
             self.words.ahead_changes.eq(changes),
             self.words.ahead_next.eq(newer | Mux(changes, 1 << Cat(self.way, self._bits(here)), 0)),
         ]
-        self._predict(m, run, Mux(run.taken, ends[_COUNT_BITS:], ends[:_COUNT_BITS]))
         self._count(m, run, self.taken, later)
         with m.If(outcome.run):
             self._count(m, behind, outcome.taken, settled)
@@ -103,20 +99,37 @@ class BranchRuns(Component):
             m.d.comb += [settled.taken.eq(outcome.taken), settled.count.eq(1)]
         return m
 
-    def _found(self, m: Module, here: Signal, later: data.View, *, follows: Value,
-               found: Sequence[Value]) -> tuple[data.View, Signal]:
-        """The present run of the branch in decode, and the lengths of both kinds of runs; all were read a cycle early.
+    def _predict(self, m: Module, here: Signal, hit: Value, ahead: Value, behind: Value, lengths: Value) -> data.View:
+        """Predict the branch in decode, and return its present run. All was read, and compared, a cycle early.
 
-        ``found``: its run ahead, its run behind, and the lengths. ``follows``: the branch before is the same one.
+        ``hit``: there is an entry. ``ahead``, ``behind``: both copies of its run. ``lengths``: those of its last runs.
+        No instruction in between changes them: if the one before is the same branch, it is predicted to be taken, and
+        its redirect squashes this one.
         """
-        ahead, behind, lengths = (Signal(len(value), name=f"early_{name}")
-                                  for name, value in zip(("ahead", "behind", "lengths"), found, strict=True))
-        before, repeats, run = Signal(_RUN), Signal(), Signal(_RUN, name="present")
-        m.d.sync += [register.eq(value) for register, value in zip((ahead, behind, lengths), found, strict=True)]
-        m.d.sync += [before.eq(later), repeats.eq(follows)]
-        newer = self.words.newer & self.words.ahead.bit_select(Cat(self.way, self._bits(here)), 1)
-        m.d.comb += run.eq(Mux(repeats, before.as_value(), Mux(newer, ahead, behind)))
-        return run, lengths
+        runs, decides, outcomes = [], [], []
+        for name, copy in (("ahead", ahead), ("behind", behind)):
+            early, run = Signal(_RUN, name=f"early_{name}"), Signal(_RUN, name=f"run_{name}")
+            decided, outcome = Signal(name=f"{name}_decides"), Signal(name=f"{name}_outcome")
+            known = Mux(early.taken, lengths[_COUNT_BITS:], lengths[:_COUNT_BITS])
+            # Not ==, for which synthesis would take a slow carry chain.
+            ends = ~(early.count ^ known).any()
+            m.d.comb += early.as_value().eq(copy)
+            m.d.sync += [
+                run.eq(early),
+                # Of unknown length: a second outcome against the usual one begins a longer run.
+                decided.eq(hit & (known.any() | (early.count >= 2))),
+                outcome.eq(early.taken ^ (known.any() & ends)),
+            ]
+            runs.append(run.as_value())
+            decides.append(decided)
+            outcomes.append(outcome)
+        newer, present = Signal(), Signal(_RUN, name="present")
+        m.d.comb += [
+            newer.eq(self.words.newer & self.words.ahead.bit_select(Cat(self.way, self._bits(here)), 1)),
+            present.as_value().eq(Mux(newer, *runs)),
+            self.taken.eq(Mux(Mux(newer, *decides), Mux(newer, *outcomes), self.usual)),
+        ]
+        return present
 
     def _allocate(self, m: Module, allocates: Signal, there: Signal) -> Value:
         """Give a branch without an entry the next way of its set ``there``, and return this way."""
@@ -131,17 +144,6 @@ class BranchRuns(Component):
             )),
         ]
         return settled.next
-
-    def _predict(self, m: Module, run: data.View, known: Value) -> None:
-        """Predict whether the present run continues. ``known``: the length at which it ends, or 0."""
-        # Not ==, for which synthesis would take a slow carry chain.
-        ends = ~(run.count ^ known).any()
-        by_run = Mux(
-            known.any(), run.taken ^ ends,
-            # Of unknown length: a second outcome against the usual one begins a longer run.
-            Mux(run.count >= 2, run.taken, self.usual),
-        )
-        m.d.comb += self.taken.eq(Mux(self.run, by_run, self.usual))
 
     def _set(self, m: Module, name: str, pc: Value) -> Signal:
         """The set of a branch."""
