@@ -213,13 +213,12 @@ class PredictorLemmas:
         model.claim("runs: whether there is an entry was read early", ~here | (part.run == Cat(hits).any()))
         model.claim("runs: its way was read early", ~here | (part.way == hits[1]))
         known = Mux(part.way, *reversed(lengths))
-        for name in ("ahead", "behind"):
-            run = data.View(_RUN, inside.signal("runs", f"run_{name}"))
-            length = Mux(run.taken, known[_COUNT_BITS:], known[:_COUNT_BITS])
-            model.claim(f"runs: whether the run {name} decides was computed early", ~here | (
-                inside.signal("runs", f"{name}_decides") == part.run & ((length != 0) | (run.count >= 2))))
-            model.claim(f"runs: what the run {name} predicts was computed early", ~here | (
-                inside.signal("runs", f"{name}_outcome") == run.taken ^ ((length != 0) & (run.count == length))))
+        run = data.View(_RUN, inside.signal("runs", "present"))
+        length = Mux(run.taken, known[_COUNT_BITS:], known[:_COUNT_BITS])
+        model.claim("runs: whether its run decides was computed early", ~here | (
+            inside.signal("runs", "decides") == part.run & ((length != 0) | (run.count >= 2))))
+        model.claim("runs: what its run predicts was computed early", ~here | (
+            inside.signal("runs", "predicts") == run.taken ^ ((length != 0) & (run.count == length))))
         model.claim("runs: its present run was read early",
                     ~(here & model.right & model.follows & part.run)
                     | (inside.signal("runs", "present") == Mux(part.way, *reversed(runs))))

@@ -84,8 +84,9 @@ class BranchRuns(Component):
             behinds.append(now)
             settles.append(old)
         m.d.comb += behind.eq(Array(settles)[way])
-        found = (Mux(hits[1], *reversed(each)) for each in (aheads, behinds, lengths))
-        run = self._predict(m, here, Cat(hits).any(), *found)
+        words, found = self.words, [Mux(hits[1], *reversed(each)) for each in (aheads, behinds, lengths)]
+        ahead = words.early_newer & words.early_ahead.bit_select(Cat(hits[1], self._bits(early)), 1)
+        run = self._predict(m, Cat(hits).any(), Mux(ahead, found[0], found[1]), found[2])
         m.d.sync += [self.run.eq(Cat(hits).any()), self.way.eq(hits[1])]
         newer = Mux(self.words.newer, self.words.ahead, 0)
         m.d.comb += [
@@ -99,36 +100,25 @@ class BranchRuns(Component):
             m.d.comb += [settled.taken.eq(outcome.taken), settled.count.eq(1)]
         return m
 
-    def _predict(self, m: Module, here: Signal, hit: Value, ahead: Value, behind: Value, lengths: Value) -> data.View:
+    def _predict(self, m: Module, hit: Value, run: Value, lengths: Value) -> Signal:
         """Predict the branch in decode, and return its present run. All was read, and compared, a cycle early.
 
-        ``hit``: there is an entry. ``ahead``, ``behind``: both copies of its run. ``lengths``: those of its last runs.
-        No instruction in between changes them: if the one before is the same branch, it is predicted to be taken, and
-        its redirect squashes this one.
+        ``hit``: there is an entry. ``run``: its run. ``lengths``: those of its last runs. The instruction in between is
+        another one: a warp that decodes a branch twice in a row jumps, and the redirect squashes the second.
         """
-        runs, decides, outcomes = [], [], []
-        for name, copy in (("ahead", ahead), ("behind", behind)):
-            early, run = Signal(_RUN, name=f"early_{name}"), Signal(_RUN, name=f"run_{name}")
-            decided, outcome = Signal(name=f"{name}_decides"), Signal(name=f"{name}_outcome")
-            known = Mux(early.taken, lengths[_COUNT_BITS:], lengths[:_COUNT_BITS])
-            # Not ==, for which synthesis would take a slow carry chain.
-            ends = ~(early.count ^ known).any()
-            m.d.comb += early.as_value().eq(copy)
-            m.d.sync += [
-                run.eq(early),
-                # Of unknown length: a second outcome against the usual one begins a longer run.
-                decided.eq(hit & (known.any() | (early.count >= 2))),
-                outcome.eq(early.taken ^ (known.any() & ends)),
-            ]
-            runs.append(run.as_value())
-            decides.append(decided)
-            outcomes.append(outcome)
-        newer, present = Signal(), Signal(_RUN, name="present")
-        m.d.comb += [
-            newer.eq(self.words.newer & self.words.ahead.bit_select(Cat(self.way, self._bits(here)), 1)),
-            present.as_value().eq(Mux(newer, *runs)),
-            self.taken.eq(Mux(Mux(newer, *decides), Mux(newer, *outcomes), self.usual)),
+        early, present = Signal(_RUN, name="early"), Signal(_RUN, name="present")
+        decides, outcome = Signal(name="decides"), Signal(name="predicts")
+        known = Mux(early.taken, lengths[_COUNT_BITS:], lengths[:_COUNT_BITS])
+        # Not ==, for which synthesis would take a slow carry chain.
+        ends = ~(early.count ^ known).any()
+        m.d.comb += early.as_value().eq(run)
+        m.d.sync += [
+            present.eq(early),
+            # Of unknown length: a second outcome against the usual one begins a longer run.
+            decides.eq(hit & (known.any() | (early.count >= 2))),
+            outcome.eq(early.taken ^ (known.any() & ends)),
         ]
+        m.d.comb += self.taken.eq(Mux(decides, outcome, self.usual))
         return present
 
     def _allocate(self, m: Module, allocates: Signal, there: Signal) -> Value:
