@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import accumulate, combinations
 
 from amaranth.hdl import Cat, Const, Mux, Signal, Value
 from amaranth.lib import data
@@ -42,6 +42,9 @@ class Locality:
         self._score()
         if model.config.policy_csr:
             self._change()
+        #: For each warp: its score plus those of the warps ahead, after each term; whether the last exceeds the cutoff.
+        self._sums_up_to: list[list[Value]] = []
+        self._exceeds = Signal(warps, name="expect_exceeds")
         self.held = self._hold_back()
         self.invariants = self._same()
 
@@ -133,8 +136,10 @@ class Locality:
                 queued[v] & (~(score >= scores[v]) if v > w else scores[v] >= score) if v != w else Const(0, 1)
                 for v in range(len(scores))
             ))
-            above = sum((Mux(ahead[v], scores[v], 0) for v in range(len(scores)) if v != w), Const(0, 1))
-            m.d.sync += held[w].eq(queued[w] & ahead.any() & (above + score > self._cutoff))
+            sums = list(accumulate((Mux(ahead[v], scores[v], 0) for v in range(len(scores)) if v != w), initial=score))
+            self._sums_up_to.append(sums)
+            m.d.comb += self._exceeds[w].eq(sums[-1] > self._cutoff)
+            m.d.sync += held[w].eq(queued[w] & ahead.any() & self._exceeds[w])
         return held
 
     def _same(self) -> list[tuple[str, Value]]:
@@ -146,12 +151,38 @@ class Locality:
         if self._model.config.policy_csr:
             said |= {"base": self._base, "throttle": self._throttle}
         same = [(f"the design knows the {name} of the scores", state[name] == value) for name, value in said.items()]
-        same += [(f"the design knows whether warp {w} is held back", state.held[w] == self.held[w])
-                 for w in range(len(self._scores))]
         for w, score in enumerate(self._scores):
             same += [(f"the design knows the score of warp {w}", state.score[w] == score),
                      (f"the score of warp {w} is in its range", (score >= self._base) & (score <= self._policy.most))]
-        return same + self._order(state) + self._dividend(state)
+        same += [*self._order(state), *self._sums(state)]
+        same += [(f"the design knows whether warp {w} is held back", state.held[w] == self.held[w])
+                 for w in range(len(self._scores))]
+        return same + self._dividend(state)
+
+    def _sums(self, state: data.View) -> list[tuple[str, Value]]:
+        """The design's sums, term by term. They also have the base for each other warp outside the queue.
+
+        To a solver, equal sums in different orders are a hard question. Adding one more term on both sides is not.
+        """
+        warps, base, queued = len(self._scores), self._base, self._queued
+        first = {pair: state.first[bit] for bit, pair in enumerate(combinations(range(warps), 2))}
+        in_queue = sum((Mux(queued[v], base, 0) for v in range(warps)), Const(0, 1))
+        same = [("the cutoff is the base for each warp in the queue", in_queue == self._cutoff)]
+        # The design compares by a sign: that of a sum - cutoff - 1.
+        sign, rest = (warps * self._policy.most).bit_length(), ~(Const(0, 1) + warps * base).as_signed()
+        for w, expected in enumerate(self._sums_up_to):
+            others = [v for v in range(warps) if v != w]
+            before = [first[v, w] if v < w else ~first[w, v] for v in others]
+            terms = (Mux(queued[v], Mux(its, state.score[v], 0), base) for v, its in zip(others, before, strict=True))
+            totals = list(accumulate(terms, initial=state.score[w]))
+            present = accumulate((Mux(queued[v], base, 0) for v in others), initial=Const(0, 1))
+            same += [
+                (f"the design's sum of {number + 1} terms for warp {w}", total + more == sum_of_scores + number * base)
+                for number, (total, more, sum_of_scores) in enumerate(zip(totals, present, expected, strict=True))
+            ]
+            same.append((f"the design knows whether the sum of warp {w} exceeds the cutoff",
+                         ~queued[w] | (~(totals[-1] + rest)[sign] == self._exceeds[w])))
+        return same
 
     def _order(self, state: data.View) -> list[tuple[str, Value]]:
         """The design keeps the order of the scores in registers."""
