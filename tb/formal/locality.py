@@ -42,7 +42,7 @@ class Locality:
         self._score()
         if model.config.policy_csr:
             self._change()
-        #: For each warp: its score plus those of the warps ahead, after each term; whether the last exceeds the cutoff.
+        #: For each warp: its score plus those of the warps ahead, up to each warp; whether the last exceeds the cutoff.
         self._sums_up_to: list[list[Value]] = []
         self._exceeds = Signal(warps, name="expect_exceeds")
         self.held = self._hold_back()
@@ -136,7 +136,8 @@ class Locality:
                 queued[v] & (~(score >= scores[v]) if v > w else scores[v] >= score) if v != w else Const(0, 1)
                 for v in range(len(scores))
             ))
-            sums = list(accumulate((Mux(ahead[v], scores[v], 0) for v in range(len(scores)) if v != w), initial=score))
+            above = (Mux(ahead[v], scores[v], 0) for v in range(len(scores)))
+            _, *sums = accumulate(above, initial=score)
             self._sums_up_to.append(sums)
             m.d.comb += self._exceeds[w].eq(sums[-1] > self._cutoff)
             m.d.sync += held[w].eq(queued[w] & ahead.any() & self._exceeds[w])
@@ -160,28 +161,31 @@ class Locality:
         return same + self._dividend(state)
 
     def _sums(self, state: data.View) -> list[tuple[str, Value]]:
-        """The design's sums, term by term. They also have the base for each other warp outside the queue.
+        """The design's sums, term by term. They also have the base for each warp outside the queue.
 
         To a solver, equal sums in different orders are a hard question. Adding one more term on both sides is not.
         """
         warps, base, queued = len(self._scores), self._base, self._queued
         first = {pair: state.first[bit] for bit, pair in enumerate(combinations(range(warps), 2))}
-        in_queue = sum((Mux(queued[v], base, 0) for v in range(warps)), Const(0, 1))
-        same = [("the cutoff is the base for each warp in the queue", in_queue == self._cutoff)]
-        # The design compares by a sign: that of a sum - cutoff - 1.
-        sign, rest = (warps * self._policy.most).bit_length(), ~(Const(0, 1) + warps * base).as_signed()
+        absent, present, numbers = (list(accumulate(terms, initial=Const(0, 1))) for terms in (
+            [Mux(its, 0, base) for its in queued], [Mux(its, base, 0) for its in queued], queued,
+        ))
+        same = []
+        for count in range(1, warps + 1):
+            same += [(f"the base for each of {count} warps in the queue", present[count] == numbers[count] * base),
+                     (f"the base for each of {count} warps", absent[count] + present[count] == count * base)]
+        # The sums are those of the design's own registers. It compares by a sign: that of a sum - cutoff - 1.
+        its_base = state.base if self._model.config.policy_csr else base
+        sign, rest = (warps * self._policy.most).bit_length(), ~(Const(0, 1) + warps * its_base).as_signed()
         for w, expected in enumerate(self._sums_up_to):
-            others = [v for v in range(warps) if v != w]
-            before = [first[v, w] if v < w else ~first[w, v] for v in others]
-            terms = (Mux(queued[v], Mux(its, state.score[v], 0), base) for v, its in zip(others, before, strict=True))
-            totals = list(accumulate(terms, initial=state.score[w]))
-            present = accumulate((Mux(queued[v], base, 0) for v in others), initial=Const(0, 1))
-            same += [
-                (f"the design's sum of {number + 1} terms for warp {w}", total + more == sum_of_scores + number * base)
-                for number, (total, more, sum_of_scores) in enumerate(zip(totals, present, expected, strict=True))
-            ]
+            total: Value = state.score[w]
+            for v in (v for v in range(warps) if v != w):
+                before = first[v, w] if v < w else ~first[w, v]
+                total = total + Mux(queued[v], Mux(before, state.score[v], 0), its_base)
+                same.append((f"the design's sum for warp {w}, up to warp {v}",
+                             ~queued[w] | (total == expected[v] + absent[v + 1])))
             same.append((f"the design knows whether the sum of warp {w} exceeds the cutoff",
-                         ~queued[w] | (~(totals[-1] + rest)[sign] == self._exceeds[w])))
+                         ~queued[w] | (~(total + rest)[sign] == self._exceeds[w])))
         return same
 
     def _order(self, state: data.View) -> list[tuple[str, Value]]:
