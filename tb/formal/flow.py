@@ -140,12 +140,16 @@ class Proof:
         return row
 
 
-def problem(case: Case, *, lemmas: bool = True) -> Problem:
-    """Return the property of ``case``; omit the ``lemmas`` for a search without induction."""
+def problem(case: Case, *, lemmas: bool = True, asserts: Callable[[str], bool] = lambda text: True) -> Problem:
+    """Return the property of ``case``; omit the ``lemmas`` for a search without induction.
+
+    ``asserts`` chooses claims by their text: the search finds violations of these only.
+    """
     with collector_paused():
         if case.property == PRIVACY:
-            return as_problem(case.property, PrivacyModel(case.config(), lemmas=lemmas))
+            return as_problem(case.property, PrivacyModel(case.config(), lemmas=lemmas, asserts=asserts))
         model = Model(case.config(), lemmas=lemmas)
+        model.asserts = asserts
         try:
             FRONT_END[case.property](model)
         except NoReference as error:
