@@ -20,7 +20,8 @@ def test_each_property_has_two():
 #: The claims that the designs without a ``claim`` violate, by their counterexamples.
 ELSEWHERE = {
     "P4": {
-        "the issued instruction is at the next pc", "the predictors receive what arrives, unless its warp is redirected",
+        "the issued instruction is at the next pc",
+        "the predictors receive what arrives, unless its warp is redirected",
         "the entry that follows takes along whether it was predicted taken",
         "the entry that follows takes along its prediction",
     },
