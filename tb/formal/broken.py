@@ -64,8 +64,6 @@ BROKEN = (
            "metronome.hdl.policies.ccws:CacheConscious._held_back",
            "~(Const(0, 1) + self.warps * base).as_signed()", "-(Const(0, 1) + self.warps * base).as_signed()",
            policy="ccws"),
-    Defect("a score falls below the base", "P3", "metronome.hdl.policies.ccws:CacheConscious._score",
-           "with m.Elif(score != base):", "with m.Else():", policy="ccws"),
     Defect("a hit moves the pc on by two instructions", "P4", _WARPS,
            "pc.eq(advanced)", "pc.eq(advanced + 1)"),
     Defect("a redirect leaves one wrong-path fetch", "P4", f"{_FETCH}._stages",

@@ -13,8 +13,8 @@ _CONTROL = "metronome.hdl.execute.control:ControlUnit"
 _PREDICTORS = "metronome.hdl.frontend.prediction.predictors:Predictors.elaborate"
 
 
-def _fetched(claim: str, name: str, method: str, old: str, new: str) -> Defect:
-    return Defect(name, "P4", method, old, new, "private", claim=claim)
+def _fetched(claim: str, name: str, method: str, old: str, new: str, scheme: str = "swas") -> Defect:
+    return Defect(name, "P4", method, old, new, "private", scheme, claim=claim)
 
 
 def _received(claim: str, name: str, old: str, new: str) -> Defect:
@@ -63,6 +63,19 @@ _P4 = (
     _received("and outcomes", "the predictors receive every outcome as taken",
               "predictors.outcome.eq(self.outcome)",
               "predictors.outcome.eq(self.outcome), predictors.outcome.taken.eq(1)"),
+    _fetched("the entry that follows takes along its prediction", "baseline keeps the predictions of two warps in one",
+             f"{_BUFFERS}.elaborate", "told.addr.eq(write.addr)", "told.addr.eq(slot)", "baseline"),
+    _fetched("nor of one that was started or redirected in the last cycle",
+             "baseline: a redirect leaves the fetch after the lookup", f"{_FETCH}._stages",
+             "stage.squashed | squashed | missed", "stage.squashed | (squashed if number == 0 else 0) | missed",
+             "baseline"),
+    _fetched("but no instruction of a warp that starts", "baseline: a redirect leaves the fetch in lookup",
+             f"{_FETCH}._stages", "stage.squashed | squashed | missed",
+             "stage.squashed | (squashed if number == 1 else 0) | missed", "baseline"),
+    _fetched("the entry that follows takes along whether it was predicted taken",
+             "baseline issues with the static prediction", f"{_FETCH}.elaborate",
+             "self.done.entry.decoded.predicted.eq(predicted)",
+             "self.done.entry.decoded.predicted.eq(decoder.decoded.predicted)", "baseline"),
 )
 
 _P8 = (
