@@ -47,7 +47,7 @@ BROKEN_PREDICTORS = (
     _defect("an entry is for the warp in decode, not for that of the outcome", _SETTLED,
             "write.addr.eq(self.settled_warp)", "write.addr.eq(self.warp)", jump_targets=2),
     _defect("what is ahead is newer for all warps", _DECODED,
-            "there.eq(Array(newer)[self.early_warp])", "there.eq(newer.any())", return_stack=2),
+            "share.early_newer.eq(Array(newer)[self.early_warp])", "share.early_newer.eq(newer.any())", return_stack=2),
     _defect("a redirect does not forget what is ahead", _DECODED,
             "self.start[w] | self.restore[w]", "self.start[w]", return_stack=2),
     _defect("a redirect of another warp forgets what is ahead", _DECODED,

@@ -37,7 +37,8 @@ ELSEWHERE = {
 #: The entry of a pc is looked up by the pc that comes with it; a wrong path that is predicted may also issue.
 SEEN_BY_OTHERS = {
     "the entry that follows has the pc that issued", "but no instruction of a warp that starts",
-    "nor of one that was started or redirected in the last cycle",
+    "nor of one that was started, redirected or predicted to jump in the last cycle",
+    "and if it was the same warp's in the last cycle, the pc before it",
 }
 
 
