@@ -100,7 +100,7 @@ class BranchRuns(Component):
             m.d.comb += [settled.taken.eq(outcome.taken), settled.count.eq(1)]
         return m
 
-    def _predict(self, m: Module, hit: Value, run: Value, lengths: Value) -> Signal:
+    def _predict(self, m: Module, hit: Value, run: Value, lengths: Value) -> data.View:
         """Predict the branch in decode, and return its present run. All was read, and compared, a cycle early.
 
         ``hit``: there is an entry. ``run``: its run. ``lengths``: those of its last runs. The instruction in between is
