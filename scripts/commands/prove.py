@@ -176,7 +176,7 @@ def _cases(asked: CaseOptions) -> list[Case]:
         if missing := [name for name in names or () if name not in proved]:
             raise UsageError(f"{option} {','.join(missing)}: there is nothing to prove with the other options: P6 is a "
                              "property of --policy lrr, P8 of --prediction private, and all but P2 and P3 of "
-                             "--scheme swas")
+                             "--scheme swas (P4 also of others, with --prediction private)")
     return found
 
 

@@ -39,11 +39,16 @@ HintsOption = Annotated[
 class _Compiled(Protocol):
     """The options above, as a subcommand has them."""
 
-    cflags: str | None
-    function: str | None
-    no_simt: bool
-    soft_float: bool
-    hints: bool
+    @property
+    def cflags(self) -> str | None: ...
+    @property
+    def function(self) -> str | None: ...
+    @property
+    def no_simt(self) -> bool: ...
+    @property
+    def soft_float(self) -> bool: ...
+    @property
+    def hints(self) -> bool: ...
 
 
 def compiling_of(options: _Compiled) -> Compiling:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 
+from .broken_links import BROKEN_LINKS
 from .broken_predictors import BROKEN_PREDICTORS
 from .defect import Defect
 from .flow import Problem, bounded_check, problem
 from .patched import patched
 from .witness import Counterexample
 
-__all__ = ["BROKEN", "refute"]
+__all__ = ["BROKEN", "others", "refute"]
 
 #: Every broken design has to be caught within this many cycles from reset.
 CYCLES = 16
@@ -59,6 +60,10 @@ BROKEN = (
            "metronome.hdl.policies.variable_rate:VariableRateStrict._change",
            "state.owners[slot].eq(change.value)", "state.owners[slot].eq(slot)", policy="variable_rate",
            parameters=_CHANGES),
+    Defect("a warp is held back if the scores reach the cutoff", "P3",
+           "metronome.hdl.policies.ccws:CacheConscious._held_back",
+           "~(Const(0, 1) + self.warps * base).as_signed()", "-(Const(0, 1) + self.warps * base).as_signed()",
+           policy="ccws"),
     Defect("a hit moves the pc on by two instructions", "P4", _WARPS,
            "pc.eq(advanced)", "pc.eq(advanced + 1)"),
     Defect("a redirect leaves one wrong-path fetch", "P4", f"{_FETCH}._stages",
@@ -85,7 +90,7 @@ BROKEN = (
            "self.suspended[i] & ~(self.release[i] | wakes)", "self.suspended[i] & ~wakes"),
     Defect("without an I-cache another warp's answer wakes", "P7", f"{_MISSES}._answer",
            "if self._shares else answered)", "if True else answered)", icache=False),
-    *BROKEN_PREDICTORS,
+    *BROKEN_PREDICTORS, *BROKEN_LINKS,
 )
 
 
@@ -95,9 +100,15 @@ def applied(broken: Defect) -> AbstractContextManager[None]:
 
 
 def broken_problem(broken: Defect) -> Problem:
-    """Return the property on the broken design, without the invariants."""
+    """Return the property on the broken design, without the invariants: the claim that it names, or all."""
     with applied(broken):
-        return problem(broken.case(), lemmas=False)
+        return problem(broken.case(), lemmas=False, asserts=lambda text: broken.claim in ("", text))
+
+
+def others(broken: Defect) -> Problem:
+    """Return the property on the broken design without the claim that it names."""
+    with applied(broken):
+        return problem(broken.case(), lemmas=False, asserts=lambda text: text != broken.claim)
 
 
 def refute(broken: Defect, cycles: int = CYCLES) -> Counterexample | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from amaranth.hdl import Assert, Module, Signal, Value
 
 from .records import Column
@@ -10,17 +12,23 @@ __all__ = ["Claims"]
 
 
 class Claims:
-    """Adds claims to the module ``m``. ``claims`` maps the name of each claim's signal to its text."""
+    """Adds claims to the module ``m``. ``claims`` maps the name of each claim's signal to its text.
+
+    ``asserts``: whether a claim with this text is asserted; the others only appear in a counterexample.
+    """
 
     m: Module
     claims: dict[str, str]
     columns: list[Column]
+    asserts: Callable[[str], bool] = staticmethod(lambda text: True)
 
     def claim(self, text: str, holds: Value) -> None:
         """Add a claim to prove: ``holds`` is 1 in every cycle."""
         name = f"claim_{len(self.claims)}"
         signal = Signal(name=name, attrs={"keep": 1})
-        self.m.d.comb += [signal.eq(holds), Assert(signal)]
+        self.m.d.comb += signal.eq(holds)
+        if self.asserts(text):
+            self.m.d.comb += Assert(signal)
         self.claims[name] = text
 
     def show(self, title: str, value: Value, when: Value | None = None, *, kind: str = "number") -> None:

@@ -11,7 +11,10 @@ __all__ = ["Defect"]
 
 @dataclass(frozen=True)
 class Defect:
-    """``old`` becomes ``new`` in ``method`` ("module:Class.method"); ``property`` has to find a violation."""
+    """``old`` becomes ``new`` in ``method`` ("module:Class.method"); ``property`` has to find a violation.
+
+    ``claim``: the claim of the property that has to be violated; empty for any.
+    """
 
     name: str
     property: str
@@ -23,6 +26,7 @@ class Defect:
     icache: bool = True
     policy: str = "lrr"
     parameters: tuple[tuple[str, int], ...] = ()
+    claim: str = ""
 
     def case(self) -> Case:
         """Return the smallest configuration: two warps."""

@@ -57,9 +57,10 @@ class ProofError(Exception):
 def schemes_of(name: str) -> tuple[str, ...]:
     """Return the schemes to which a property applies; most properties hold only for ``swas``.
 
-    For other schemes, P2 says that no empty buffer is popped and none overflows, and P3 that issue follows its policy.
+    For other schemes, P2 says that no empty buffer is popped and none overflows, P3 that issue follows its policy, and
+    P4, with ``private`` only, what P8 assumes of the front end.
     """
-    return tuple(its.value for its in Coordination) if name in {"P2", "P3"} else (Coordination.SWAS.value,)
+    return tuple(its.value for its in Coordination) if name in {"P2", "P3", "P4"} else (Coordination.SWAS.value,)
 
 
 @dataclass(frozen=True)
@@ -88,9 +89,12 @@ class Case:
         if self.scheme not in schemes_of(self.property):
             raise ValueError(f"scheme must be {' or '.join(schemes_of(self.property))} for {self.property}, "
                              f"not {self.scheme!r}")
+        private = self.prediction == Prediction.PRIVATE.value
+        if self.property == "P4" and self.scheme != Coordination.SWAS.value and not private:
+            raise ValueError(f"prediction must be private for P4 of {self.scheme}, not {self.prediction!r}")
         if self.property == "P6" and self.policy != "lrr":
             raise ValueError(f"policy must be lrr for P6, not {self.policy!r}")
-        if self.property == PRIVACY and self.prediction != Prediction.PRIVATE.value:
+        if self.property == PRIVACY and not private:
             raise ValueError(f"prediction must be private for P8, not {self.prediction!r}")
 
     def config(self) -> SmConfig:
@@ -140,12 +144,16 @@ class Proof:
         return row
 
 
-def problem(case: Case, *, lemmas: bool = True) -> Problem:
-    """Return the property of ``case``; omit the ``lemmas`` for a search without induction."""
+def problem(case: Case, *, lemmas: bool = True, asserts: Callable[[str], bool] = lambda text: True) -> Problem:
+    """Return the property of ``case``; omit the ``lemmas`` for a search without induction.
+
+    ``asserts`` chooses claims by their text: the search finds violations of these only.
+    """
     with collector_paused():
         if case.property == PRIVACY:
-            return as_problem(case.property, PrivacyModel(case.config(), lemmas=lemmas))
+            return as_problem(case.property, PrivacyModel(case.config(), lemmas=lemmas, asserts=asserts))
         model = Model(case.config(), lemmas=lemmas)
+        model.asserts = asserts
         try:
             FRONT_END[case.property](model)
         except NoReference as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import accumulate, combinations
 
 from amaranth.hdl import Cat, Const, Mux, Signal, Value
 from amaranth.lib import data
@@ -42,6 +42,9 @@ class Locality:
         self._score()
         if model.config.policy_csr:
             self._change()
+        #: For each warp: its score plus those of the warps ahead, up to each warp; whether the last exceeds the cutoff.
+        self._sums_up_to: list[list[Value]] = []
+        self._exceeds = Signal(warps, name="expect_exceeds")
         self.held = self._hold_back()
         self.invariants = self._same()
 
@@ -133,8 +136,11 @@ class Locality:
                 queued[v] & (~(score >= scores[v]) if v > w else scores[v] >= score) if v != w else Const(0, 1)
                 for v in range(len(scores))
             ))
-            above = sum((Mux(ahead[v], scores[v], 0) for v in range(len(scores)) if v != w), Const(0, 1))
-            m.d.sync += held[w].eq(queued[w] & ahead.any() & (above + score > self._cutoff))
+            above = (Mux(ahead[v], scores[v], 0) for v in range(len(scores)))
+            _, *sums = accumulate(above, initial=score)
+            self._sums_up_to.append(sums)
+            m.d.comb += self._exceeds[w].eq(sums[-1] > self._cutoff)
+            m.d.sync += held[w].eq(queued[w] & ahead.any() & self._exceeds[w])
         return held
 
     def _same(self) -> list[tuple[str, Value]]:
@@ -146,12 +152,41 @@ class Locality:
         if self._model.config.policy_csr:
             said |= {"base": self._base, "throttle": self._throttle}
         same = [(f"the design knows the {name} of the scores", state[name] == value) for name, value in said.items()]
-        same += [(f"the design knows whether warp {w} is held back", state.held[w] == self.held[w])
-                 for w in range(len(self._scores))]
         for w, score in enumerate(self._scores):
             same += [(f"the design knows the score of warp {w}", state.score[w] == score),
                      (f"the score of warp {w} is in its range", (score >= self._base) & (score <= self._policy.most))]
-        return same + self._order(state) + self._dividend(state)
+        same += [*self._order(state), *self._sums(state)]
+        same += [(f"the design knows whether warp {w} is held back", state.held[w] == self.held[w])
+                 for w in range(len(self._scores))]
+        return same + self._dividend(state)
+
+    def _sums(self, state: data.View) -> list[tuple[str, Value]]:
+        """The design's sums, term by term. They also have the base for each warp outside the queue.
+
+        To a solver, equal sums in different orders are a hard question. Adding one more term on both sides is not.
+        """
+        warps, base, queued = len(self._scores), self._base, self._queued
+        first = {pair: state.first[bit] for bit, pair in enumerate(combinations(range(warps), 2))}
+        absent, present, numbers = (list(accumulate(terms, initial=Const(0, 1))) for terms in (
+            [Mux(its, 0, base) for its in queued], [Mux(its, base, 0) for its in queued], queued,
+        ))
+        same = []
+        for count in range(1, warps + 1):
+            same += [(f"the base for each of {count} warps in the queue", present[count] == numbers[count] * base),
+                     (f"the base for each of {count} warps", absent[count] + present[count] == count * base)]
+        # The sums are those of the design's own registers. It compares by a sign: that of a sum - cutoff - 1.
+        its_base = state.base if self._model.config.policy_csr else base
+        sign, rest = (warps * self._policy.most).bit_length(), ~(Const(0, 1) + warps * its_base).as_signed()
+        for w, expected in enumerate(self._sums_up_to):
+            total: Value = state.score[w]
+            for v in (v for v in range(warps) if v != w):
+                before = first[v, w] if v < w else ~first[w, v]
+                total = total + Mux(queued[v], Mux(before, state.score[v], 0), its_base)
+                same.append((f"the design's sum for warp {w}, up to warp {v}",
+                             ~queued[w] | (total == expected[v] + absent[v + 1])))
+            same.append((f"the design knows whether the sum of warp {w} exceeds the cutoff",
+                         ~queued[w] | (~(total + rest)[sign] == self._exceeds[w])))
+        return same
 
     def _order(self, state: data.View) -> list[tuple[str, Value]]:
         """The design keeps the order of the scores in registers."""

@@ -36,9 +36,10 @@ def _policies_of(name: str, scheme: str, asked: Sequence[str] | None) -> Sequenc
     return tuple(POLICIES) if (name, scheme) == ("P3", Coordination.SWAS) else (USUAL_POLICY,)
 
 
-def _predictions_of(name: str, asked: Sequence[str] | None) -> Sequence[str]:
-    found = asked or _PREDICTIONS
-    return [its for its in found if name != PRIVACY or its == Prediction.PRIVATE.value]
+def _predictions_of(name: str, scheme: str, asked: Sequence[str] | None) -> Sequence[str]:
+    """P8, and P4 of other schemes than ``swas``, are about private predictions."""
+    private = name == PRIVACY or (name == "P4" and scheme != Coordination.SWAS.value)
+    return [its for its in asked or _PREDICTIONS if not private or its == Prediction.PRIVATE.value]
 
 
 def _usual_warps(name: str, policy: str) -> list[int]:
@@ -69,7 +70,7 @@ def cases(
             its_schemes = [scheme for scheme in schemes or schemes_of(name) if scheme in schemes_of(name)]
             for scheme in its_schemes:
                 for policy, prediction in product(
-                    _policies_of(name, scheme, policies), _predictions_of(name, predictions),
+                    _policies_of(name, scheme, policies), _predictions_of(name, scheme, predictions),
                 ):
                     for count, its in product(warps or _usual_warps(name, policy), _parameters_of(name, parameters)):
                         yield Case(name, scheme, policy, prediction, count, icache, its)

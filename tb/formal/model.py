@@ -212,6 +212,10 @@ class Model(Claims):
         """The slot of the symbolic warp's next instruction."""
         return self.mine_of(self.heads())
 
+    def tail(self) -> Value:
+        """The slot of the symbolic warp's next entry (not ``swas``)."""
+        return self.mine_of([self.inside.signal("buffers", f"tail_{w}") for w in range(self.config.warps)])
+
     def heads(self) -> list[Signal]:
         """The head slot of every warp."""
         return [self.inside.signal("buffers", f"head_{w}") for w in range(self.config.warps)]

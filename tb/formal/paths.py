@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from amaranth.hdl import Array, Const, Mux, Signal, Value
+from amaranth.hdl import Array, Cat, Const, Mux, Signal, Value
 from amaranth.lib import data
 
 from metronome.hdl.layouts.decoded import BufferEntry
@@ -41,8 +41,9 @@ class PredictedPath:
         self._slots = [model.register(_DECODED, f"expect_decoded_{slot}") for slot in range(model.config.buffer_depth)]
         done, predictors = self._fetch.done, model.predictors
         mine = done.valid & ~done.squashed & (done.warp == model.warp)
+        fills = done.slot if model.replaces else model.tail()
         for slot, held in enumerate(self._slots):
-            with model.m.If(mine & (done.slot == slot)):
+            with model.m.If(mine & (fills == slot)):
                 model.m.d.sync += [
                     held.after.eq(Mux(predictors.predicted, predictors.target, done.entry.pc + 4)[2:]),
                     held.predicted.eq(predictors.predicted), held.prediction.eq(predictors.prediction),
@@ -60,13 +61,16 @@ class PredictedPath:
         model.claim("but no instruction of a warp that starts",
                     ~(its.valid & (its.warp == model.warp) & model.of_mine(dut.flow.activation.warps)))
         warp, pc = model.register(len(its.early_warp), "expect_decode_warp"), model.register(32, "expect_decode_pc")
-        dropped = model.register(1, "expect_dropped")
+        dropped, decoded = model.register(1, "expect_dropped"), model.register(1, "expect_decoded_before")
+        last_pc, mine = model.register(32, "expect_last_pc"), its.valid & (its.warp == model.warp)
         model.m.d.sync += [
             warp.eq(its.early_warp), pc.eq(its.early_pc),
-            dropped.eq(model.of_mine(model.redirected | dut.flow.activation.warps)),
+            dropped.eq(model.of_mine(model.redirected | dut.flow.activation.warps) | (mine & its.predicted)),
+            decoded.eq(mine), last_pc.eq(its.pc),
         ]
-        model.claim("nor of one that was started or redirected in the last cycle",
-                    ~(its.valid & (its.warp == model.warp) & dropped))
+        model.claim("nor of one that was started, redirected or predicted to jump in the last cycle", ~(mine & dropped))
+        model.claim("and if it was the same warp's in the last cycle, the pc before it",
+                    ~(mine & decoded) | (its.pc == (last_pc + 4)[:32]))
         model.claim("its warp and its pc have come a cycle early", (its.warp == warp) & (its.pc == pc))
         model.claim("with its warp and its pc", (its.warp == done.warp) & (its.pc == done.entry.pc))
         model.claim("and its word, or 0", its.instruction == Mux(failed, 0, word))
@@ -82,17 +86,36 @@ class PredictedPath:
 
     def claims(self, places: Sequence[RingPlace], issues: Value) -> None:
         """An instruction that issues takes along the prediction that was made for it."""
-        model, m = self._model, self._model.m
+        model = self._model
         self.inputs()
         for number, place in enumerate(places):
             slot = (model.head() + number)[:len(model.head())]
-            kept, held = place.decoded & ~place.nop, self.of(slot)
-            address = Signal(len(slot) + len(model.warp), name=f"prediction_{number}_address")
-            m.d.comb += [address[:len(slot)].eq(slot), address[len(slot):].eq(model.warp)]
-            known = model.inside.look_at("buffers.predictions", address, prediction_layout())
-            model.lemma(f"place {number} of the ring holds the prediction of its instruction",
-                        ~kept | (place.entry.decoded.predicted == held.predicted)
-                        & (known.as_value() == held.prediction.as_value()))
+            self._kept(f"place {number} of the ring", slot, place.decoded & ~place.nop, place.entry)
+        self._taken_along(issues)
+
+    def queue_claims(self, issues: Value) -> None:
+        """The same without NOPs (``baseline``, ``vortex``)."""
+        model = self._model
+        self.inputs()
+        filled = model.mine_of(model.flags("filled"))
+        for number in range(model.config.buffer_depth):
+            slot = Const(number, len(model.head()))
+            entry = model.inside.look_at("buffers.entries", Cat(slot, model.warp), BufferEntry)
+            self._kept(f"slot {number}", slot, filled[number], entry)
+        self._taken_along(issues)
+
+    def _kept(self, name: str, slot: Value, kept: Value, entry: Any) -> None:
+        """The memories of the buffers hold what was predicted."""
+        model, held = self._model, self.of(slot)
+        address = Signal(len(slot) + len(model.warp), name=f"prediction_{name.replace(' ', '_')}_address")
+        model.m.d.comb += [address[:len(slot)].eq(slot), address[len(slot):].eq(model.warp)]
+        known = model.inside.look_at("buffers.predictions", address, prediction_layout())
+        model.lemma(f"{name} holds the prediction of its instruction",
+                    ~kept | (entry.decoded.predicted == held.predicted)
+                    & (known.as_value() == held.prediction.as_value()))
+
+    def _taken_along(self, issues: Value) -> None:
+        model, m = self._model, self._model.m
         issued, issued_with = model.register(1, "expect_told"), model.register(_DECODED, "expect_issued_decoded")
         m.d.sync += [issued.eq(issues), issued_with.eq(self.of(model.head()))]
         selection = model.dut.selection

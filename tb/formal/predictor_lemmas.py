@@ -212,8 +212,13 @@ class PredictorLemmas:
         hits = [valid[i] & (tag == pc[low:low + TAG_BITS]) for i, tag in enumerate(tags)]
         model.claim("runs: whether there is an entry was read early", ~here | (part.run == Cat(hits).any()))
         model.claim("runs: its way was read early", ~here | (part.way == hits[1]))
-        model.claim("runs: its lengths were read early",
-                    ~here | (inside.signal("runs", "early_lengths") == Mux(part.way, *reversed(lengths))))
-        model.claim("runs: its present run was read early, or is that after the branch before",
-                    ~(here & model.right & part.run)
+        known = Mux(part.way, *reversed(lengths))
+        run = data.View(_RUN, inside.signal("runs", "present"))
+        length = Mux(run.taken, known[_COUNT_BITS:], known[:_COUNT_BITS])
+        model.claim("runs: whether its run decides was computed early", ~here | (
+            inside.signal("runs", "decides") == part.run & ((length != 0) | (run.count >= 2))))
+        model.claim("runs: what its run predicts was computed early", ~here | (
+            inside.signal("runs", "predicts") == run.taken ^ ((length != 0) & (run.count == length))))
+        model.claim("runs: its present run was read early",
+                    ~(here & model.right & model.follows & part.run)
                     | (inside.signal("runs", "present") == Mux(part.way, *reversed(runs))))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from amaranth.hdl import Const, Value
 
 from metronome.hdl.config import SmConfig
@@ -18,8 +20,11 @@ __all__ = ["PrivacyModel"]
 class PrivacyModel(PrivacyWorld):
     """The harness with its claims, and the way from selection to an outcome."""
 
-    def __init__(self, config: SmConfig, *, lemmas: bool = True) -> None:
+    def __init__(
+        self, config: SmConfig, *, lemmas: bool = True, asserts: Callable[[str], bool] = lambda text: True,
+    ) -> None:
         super().__init__(config)
+        self.asserts = asserts
         if lemmas:
             PredictorLemmas(self)
         self._predictions()

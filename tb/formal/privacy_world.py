@@ -7,7 +7,8 @@ a wrong prediction is followed by decodes of a wrong path until its outcome redi
 every cycle: when anything happens, what is on a wrong path, and everything that other warps do.
 
 What is in decode was announced, with its warp and its pc, in the cycle before. The symbolic warp decodes nothing in the
-cycle after its start or redirect: what was announced then has been squashed.
+cycle after its start or redirect, and after a prediction that it jumps: what was announced then has been squashed. If
+it decodes in two cycles in a row, the pcs follow each other.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ class PrivacyWorld(Claims):
 
     ``base``: the reference's state after the outcomes that have come. ``state``: the same after all decodes on the
     warp's path. ``queue``: the jumps and branches between the two, the oldest first, ``held`` of them. ``right``: what
-    is decoded next is on the path. ``dropped``: the warp was started or redirected in the last cycle.
+    is decoded next is on the path. ``dropped``: it was started, redirected or predicted to jump in the last cycle.
+    ``follows``: what was announced may be decoded, as it follows what the warp decoded in the last cycle.
     """
 
     def __init__(self, config: SmConfig) -> None:
@@ -70,7 +72,7 @@ class PrivacyWorld(Claims):
         #: The reference's state after each of them.
         self.after = [Signal(layout, name=f"after_{i}") for i in range(self.depth)]
         self.held, self.right = Signal(range(self.depth + 1), name="held"), Signal(name="right", init=1)
-        self.dropped = Signal(name="dropped")
+        self.dropped, self.follows = Signal(name="dropped"), Signal(name="follows")
 
     def before(self, number: int) -> Any:
         """The reference's state before a jump or branch of the queue."""
@@ -83,7 +85,11 @@ class PrivacyWorld(Claims):
         self.decodes, self.event = Signal(), Signal(event_layout())
         self._taken, self._target, self._leaves = Signal(name="takes"), Signal(32, name="goes"), Signal(name="leaves")
         event = self.event
-        m.d.sync += [dut.warp.eq(dut.early_warp), dut.pc.eq(dut.early_pc)]
+        mine = dut.valid & (dut.warp == self.warp)
+        decoded, last_pc = Signal(name="decoded"), Signal(32, name="last_pc")
+        m.d.sync += [
+            dut.warp.eq(dut.early_warp), dut.pc.eq(dut.early_pc), decoded.eq(mine), last_pc.eq(dut.pc),
+        ]
         m.d.comb += [
             dut.usual.eq(word.usual),
             self.decodes.eq(dut.valid & (dut.warp == self.warp) & self.right),
@@ -91,8 +97,8 @@ class PrivacyWorld(Claims):
             event.prediction.eq(dut.prediction), event.target.eq(self._target),
             event.taken.eq(self._taken | ~word.conditional),
             event.wrong.eq(wrong(event)),
-            Assume(~(dut.valid & (dut.warp == self.warp))
-                   | ~(self.dropped | (dut.start | dut.restore).bit_select(self.warp, 1))),
+            self.follows.eq(~self.dropped & (~decoded | (dut.pc == (last_pc + 4)[:32]))),
+            Assume(~mine | self.follows & ~(dut.start | dut.restore).bit_select(self.warp, 1)),
             Assume(~(self.decodes & word.jumps) | (self.held != self.depth)),
         ]
         self.free: list[Value] = [self._taken, self._target, self._leaves]
@@ -116,7 +122,8 @@ class PrivacyWorld(Claims):
         # Without a fault, a warp that starts has nothing unsettled. A launch after a fault drops it.
         self.starts = (start & bit).any() & ~self.settles
         self.redirected = self.settles & first.wrong | (restore & bit).any() & (self.held == 0)
-        m.d.sync += self.dropped.eq(self.starts | self.redirected)
+        jumps = dut.valid & (dut.warp == self.warp) & dut.predicted
+        m.d.sync += self.dropped.eq(self.starts | self.redirected | jumps)
         m.d.comb += [
             dut.start.eq(start & ~bit | Mux(self.starts, bit, 0)),
             dut.restore.eq(restore & ~bit | Mux(self.redirected, bit, 0)),

@@ -13,7 +13,7 @@ from metronome.hdl.lib.onehot import encode
 
 from . import invariants
 from .model import Model
-from .paths import predicted_bit
+from .paths import PredictedPath, predicted_bit
 from .picks import PickReference, pick_reference
 from .tables import TableReference
 
@@ -108,6 +108,9 @@ def _issue_pick(model: Model, reference: PickReference | TableReference) -> None
 def program_order(model: Model) -> None:
     """P4: the non-NOP instructions that a warp issues are its program order: none lost, duplicated or wrong-path."""
     m, dut = model.m, model.dut
+    if not model.replaces:
+        _predictions_taken_along(model)
+        return
     places = model.ring(contents=True)
     next_pc = model.register(32, "expect_pc")
     issues = Signal()
@@ -142,6 +145,18 @@ def program_order(model: Model) -> None:
     _same_entry(model, places, next_pc, issues)
     if model.path is not None:
         model.path.claims(places, issues)
+
+
+def _predictions_taken_along(model: Model) -> None:
+    """``baseline`` and ``vortex``: what P8 assumes of the front end, not the order of issue."""
+    invariants.selection(model)
+    invariants.flight(model)
+    invariants.control_flow(model)
+    invariants.queues(model)
+    ended = ~model.of_mine(model.dut.flow.active | model.unresolved)
+    for number, live in enumerate(model.live, start=1):
+        model.lemma(f"a warp that is not active fetched nothing {number} cycles ago", ~ended | ~model.of_mine(live))
+    PredictedPath(model).queue_claims(model.of_mine(model.issued))
 
 
 def _same_entry(model: Model, places: list, next_pc: Value, issues: Value) -> None:

@@ -1,7 +1,5 @@
 """The lengths of runs of equal outcomes of a few branches of each warp."""
 
-from collections.abc import Sequence
-
 from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data
 from amaranth.lib.memory import Memory
@@ -86,16 +84,15 @@ class BranchRuns(Component):
             behinds.append(now)
             settles.append(old)
         m.d.comb += behind.eq(Array(settles)[way])
-        run, ends = self._found(m, here, later, follows=changes & (at == at_early) & (self.way == hits[1]), found=[
-            Mux(hits[1], *reversed(each)) for each in (aheads, behinds, lengths)
-        ])
+        words, found = self.words, [Mux(hits[1], *reversed(each)) for each in (aheads, behinds, lengths)]
+        ahead = words.early_newer & words.early_ahead.bit_select(Cat(hits[1], self._bits(early)), 1)
+        run = self._predict(m, Cat(hits).any(), Mux(ahead, found[0], found[1]), found[2])
         m.d.sync += [self.run.eq(Cat(hits).any()), self.way.eq(hits[1])]
         newer = Mux(self.words.newer, self.words.ahead, 0)
         m.d.comb += [
             self.words.ahead_changes.eq(changes),
             self.words.ahead_next.eq(newer | Mux(changes, 1 << Cat(self.way, self._bits(here)), 0)),
         ]
-        self._predict(m, run, Mux(run.taken, ends[_COUNT_BITS:], ends[:_COUNT_BITS]))
         self._count(m, run, self.taken, later)
         with m.If(outcome.run):
             self._count(m, behind, outcome.taken, settled)
@@ -103,20 +100,26 @@ class BranchRuns(Component):
             m.d.comb += [settled.taken.eq(outcome.taken), settled.count.eq(1)]
         return m
 
-    def _found(self, m: Module, here: Signal, later: data.View, *, follows: Value,
-               found: Sequence[Value]) -> tuple[data.View, Signal]:
-        """The present run of the branch in decode, and the lengths of both kinds of runs; all were read a cycle early.
+    def _predict(self, m: Module, hit: Value, run: Value, lengths: Value) -> data.View:
+        """Predict the branch in decode, and return its present run. All was read, and compared, a cycle early.
 
-        ``found``: its run ahead, its run behind, and the lengths. ``follows``: the branch before is the same one.
+        ``hit``: there is an entry. ``run``: its run. ``lengths``: those of its last runs. The instruction in between is
+        another one: a warp that decodes a branch twice in a row jumps, and the redirect squashes the second.
         """
-        ahead, behind, lengths = (Signal(len(value), name=f"early_{name}")
-                                  for name, value in zip(("ahead", "behind", "lengths"), found, strict=True))
-        before, repeats, run = Signal(_RUN), Signal(), Signal(_RUN, name="present")
-        m.d.sync += [register.eq(value) for register, value in zip((ahead, behind, lengths), found, strict=True)]
-        m.d.sync += [before.eq(later), repeats.eq(follows)]
-        newer = self.words.newer & self.words.ahead.bit_select(Cat(self.way, self._bits(here)), 1)
-        m.d.comb += run.eq(Mux(repeats, before.as_value(), Mux(newer, ahead, behind)))
-        return run, lengths
+        early, present = Signal(_RUN, name="early"), Signal(_RUN, name="present")
+        decides, outcome = Signal(name="decides"), Signal(name="predicts")
+        known = Mux(early.taken, lengths[_COUNT_BITS:], lengths[:_COUNT_BITS])
+        # Not ==, for which synthesis would take a slow carry chain.
+        ends = ~(early.count ^ known).any()
+        m.d.comb += early.as_value().eq(run)
+        m.d.sync += [
+            present.eq(early),
+            # Of unknown length: a second outcome against the usual one begins a longer run.
+            decides.eq(hit & (known.any() | (early.count >= 2))),
+            outcome.eq(early.taken ^ (known.any() & ends)),
+        ]
+        m.d.comb += self.taken.eq(Mux(decides, outcome, self.usual))
+        return present
 
     def _allocate(self, m: Module, allocates: Signal, there: Signal) -> Value:
         """Give a branch without an entry the next way of its set ``there``, and return this way."""
@@ -131,17 +134,6 @@ class BranchRuns(Component):
             )),
         ]
         return settled.next
-
-    def _predict(self, m: Module, run: data.View, known: Value) -> None:
-        """Predict whether the present run continues. ``known``: the length at which it ends, or 0."""
-        # Not ==, for which synthesis would take a slow carry chain.
-        ends = ~(run.count ^ known).any()
-        by_run = Mux(
-            known.any(), run.taken ^ ends,
-            # Of unknown length: a second outcome against the usual one begins a longer run.
-            Mux(run.count >= 2, run.taken, self.usual),
-        )
-        m.d.comb += self.taken.eq(Mux(self.run, by_run, self.usual))
 
     def _set(self, m: Module, name: str, pc: Value) -> Signal:
         """The set of a branch."""

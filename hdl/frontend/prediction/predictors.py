@@ -123,6 +123,7 @@ class Predictors(Component):
             words.settled_warp.eq(self.outcome.warp),
             Cat(side.ahead for side in sides).eq(share.ahead),
             Cat(side.behind for side in sides).eq(share.behind),
+            Cat(side.early_ahead for side in sides).eq(share.early_ahead),
             Cat(side.early_behind for side in sides).eq(share.early_behind),
             Cat(side.settled for side in sides).eq(share.settled),
             share.ahead_next.eq(Cat(side.ahead_next for side in sides)),
@@ -130,4 +131,5 @@ class Predictors(Component):
             share.ahead_changes.eq(Cat(side.ahead_changes for side in sides).any()),
             share.settled_changes.eq(Cat(side.settled_changes for side in sides).any()),
             *(side.newer.eq(share.newer) for side in sides),
+            *(side.early_newer.eq(share.early_newer) for side in sides),
         ]

@@ -20,6 +20,9 @@ def words_signature(ahead: int, behind: int) -> wiring.Signature:
         "ahead": In(ahead),  # that word; undefined without one
         "ahead_next": Out(ahead),  # the word after the instruction in decode; that of now if it changes nothing
         "ahead_changes": Out(1),  # it changes something
+        #: The same two of the warp that is in decode in the next cycle, before the instruction that is in decode now.
+        "early_newer": In(1),
+        "early_ahead": In(ahead),
         "early_behind": In(behind),  # the word behind of the warp that is in decode in the next cycle
         "behind": In(behind),  # the word behind of the warp in decode
         "settled": In(behind),  # the word behind of the warp of the outcome
@@ -63,11 +66,12 @@ class Words(Component):
         read, write = words.read_port(domain="comb"), words.write_port()
         word, there, last, follows = Signal(self._ahead), Signal(), Signal(self._ahead), Signal()
         m.d.sync += [
-            word.eq(read.data), there.eq(Array(newer)[self.early_warp]),
+            word.eq(share.early_ahead), there.eq(share.early_newer),
             last.eq(share.ahead_next), follows.eq(share.ahead_changes & (self.warp == self.early_warp)),
         ]
         m.d.comb += [
             read.addr.eq(self.early_warp),
+            share.early_ahead.eq(read.data), share.early_newer.eq(Array(newer)[self.early_warp]),
             share.ahead.eq(Mux(follows, last, word)), share.newer.eq(there | follows),
             write.addr.eq(self.warp), write.data.eq(share.ahead_next), write.en.eq(share.ahead_changes),
         ]

@@ -5,9 +5,9 @@ from collections import Counter
 import pytest
 
 from metronome.tb.formal import properties
-from metronome.tb.formal.broken import BROKEN, applied, refute
+from metronome.tb.formal.broken import BROKEN, applied, others, refute
 from metronome.tb.formal.defect import Defect
-from metronome.tb.formal.flow import Case, prove
+from metronome.tb.formal.flow import Case, bounded_check, problem, prove
 from metronome.tb.formal.properties import PROPERTIES
 
 
@@ -15,6 +15,40 @@ def test_each_property_has_two():
     count = Counter(broken.property for broken in BROKEN)
     assert set(count) == set(PROPERTIES)
     assert min(count.values()) >= 2
+
+
+#: The claims that the designs without a ``claim`` violate, by their counterexamples.
+ELSEWHERE = {
+    "P4": {
+        "the issued instruction is at the next pc",
+        "the predictors receive what arrives, unless its warp is redirected",
+        "the entry that follows takes along whether it was predicted taken",
+        "the entry that follows takes along its prediction",
+    },
+    "P8": {
+        "a return whose stack is not empty is predicted", "a return goes to the last return address of the warp",
+        "another jalr goes to the last target that the warp has learned",
+        "another jalr is predicted if the warp has learned a target", "a branch is found among those of its warp",
+        "a branch goes as the outcomes of its warp say",
+        "X: a jump or branch without a fault has an outcome in the next cycle",
+        "X: the outcome says what the predictors expect", "X: an outcome is wrong iff its prediction was",
+    },
+}
+#: The entry of a pc is looked up by the pc that comes with it; a wrong path that is predicted may also issue.
+SEEN_BY_OTHERS = {
+    "the entry that follows has the pc that issued", "but no instruction of a warp that starts",
+    "nor of one that was started, redirected or predicted to jump in the last cycle",
+    "and if it was the same warp's in the last cycle, the pc before it",
+}
+
+
+@pytest.mark.more
+@pytest.mark.parametrize("name", ELSEWHERE)
+def test_each_claim_about_private_predictions_has_one(name):
+    case = Case(name, prediction="private", warps=2)
+    named = {its.claim for its in BROKEN if (its.property, its.scheme) == (name, "swas") and its.claim}
+    assert set(problem(case, lemmas=False).claims.values()) == named | ELSEWHERE[name]
+    assert not named & ELSEWHERE[name]
 
 
 @pytest.mark.parametrize("broken", BROKEN, ids=lambda its: its.name)
@@ -40,7 +74,11 @@ def test_is_refuted(broken):
     assert found is not None, f"{broken.property} does not see that {broken.name}"
     assert found.reachable
     assert found.violated
-    assert len(found.rows) > 1
+    assert len(found.rows) > 1 or broken.claim
+    if broken.claim:
+        assert broken.claim in found.violated
+    if broken.claim not in ("", *SEEN_BY_OTHERS):
+        assert bounded_check(others(broken), len(found.rows)) is None, "another claim sees it, too"
 
 
 @pytest.mark.more

@@ -101,6 +101,7 @@ def test_a_damaged_entry_is_proved_again(left, tmp_path, monkeypatch):
     ({"property": "P9"}, "property must be one of P1, P2, P3, P4, P5, P6, P7, P8, not 'P9'"),
     ({"property": "P6", "policy": "gtlo"}, "policy must be lrr for P6, not 'gtlo'"),
     ({"property": "P1", "scheme": "vortex"}, "scheme must be swas for P1, not 'vortex'"),
+    ({"property": "P4", "scheme": "vortex"}, "prediction must be private for P4 of vortex, not 'not_taken'"),
     ({"property": "P8", "prediction": "btfn"}, "prediction must be private for P8, not 'btfn'"),
 ])
 def test_what_is_no_case(case, text):
