@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from .config import SmConfig
 from .execute.compute import ComputeUnits
-from .execute.control import ControlUnit
+from .execute.controls import Controls
 from .execute.faults import FaultLatch
 from .frontend.frontend import FrontEnd
 from .isa.ops import Unit
@@ -76,7 +76,7 @@ class Sm(Component):
         m.submodules.frontend = frontend = FrontEnd(config)
         m.submodules.issue = issue = IssueStage(config)
         m.submodules.compute = compute = ComputeUnits(config)
-        m.submodules.control = control = ControlUnit(config)
+        m.submodules.control = control = Controls(config)
         m.submodules.lsu = lsu = Lsu(config)
         m.submodules.faults = faults = FaultLatch(config)
         m.submodules.observer = observer = Observer(config)
@@ -96,7 +96,7 @@ class Sm(Component):
         ]
         return m
 
-    def _issue(self, m: Module, frontend: FrontEnd, issue: IssueStage, control: ControlUnit, lsu: Lsu) -> None:
+    def _issue(self, m: Module, frontend: FrontEnd, issue: IssueStage, control: Controls, lsu: Lsu) -> None:
         connect(m, frontend.selection, issue.selection)
         if "ahead" in issue.signature.members:
             connect(m, frontend.ahead, issue.ahead)
@@ -119,7 +119,7 @@ class Sm(Component):
                 lsu.order.eq(control.order),
             ]
 
-    def _execute(self, m: Module, issue: IssueStage, compute: ComputeUnits, control: ControlUnit) -> None:
+    def _execute(self, m: Module, issue: IssueStage, compute: ComputeUnits, control: Controls) -> None:
         m.d.comb += [
             compute.x.eq(issue.operands),
             compute.write_unit.eq(issue.write_unit),
@@ -134,7 +134,7 @@ class Sm(Component):
             control.raised.eq(compute.flags),
         ]
 
-    def _control_flow(self, m: Module, frontend: FrontEnd, issue: IssueStage, control: ControlUnit,
+    def _control_flow(self, m: Module, frontend: FrontEnd, issue: IssueStage, control: Controls,
                       faults: FaultLatch) -> None:
         connect(m, control.flow, frontend.flow, issue.flow)
         if len(self.config.policies) > 1:
@@ -172,7 +172,7 @@ class Sm(Component):
             lsu.request.data.eq(x.rs2),
         ]
 
-    def _observe(self, m: Module, observer: Observer, frontend: FrontEnd, issue: IssueStage, control: ControlUnit,
+    def _observe(self, m: Module, observer: Observer, frontend: FrontEnd, issue: IssueStage, control: Controls,
                  lsu: Lsu) -> None:
         """Connect the observer, which monitors all parts and returns only the counters that software reads."""
         m.d.comb += [

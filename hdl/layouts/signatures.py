@@ -6,11 +6,12 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Member, Out
 
 from ..config import Coordination, SmConfig
+from ..isa.ops import OP_BITS
 from .control import activation_layout, change_layout, resolution_layout
 from .decoded import BufferEntry, IssueInfo
 from .prediction import outcome_layout, prediction_layout
 
-__all__ = ["ahead_signature", "flow_signature", "selection_signature"]
+__all__ = ["ahead_signature", "csr_signature", "flow_signature", "selection_signature", "simt_signature"]
 
 
 def selection_signature(config: SmConfig) -> wiring.Signature:
@@ -73,4 +74,56 @@ def flow_signature(config: SmConfig) -> wiring.Signature:
     if config.policy_csr:
         #: Registers: a parameter of the policies that has changed, or 0; selections see it from the next cycle on.
         members["change"] = Out(change_layout())
+    return wiring.Signature(members)
+
+
+def simt_signature(config: SmConfig) -> wiring.Signature:
+    """A SIMT instruction in stage X, and the state that it changes, seen from the control unit."""
+    return wiring.Signature({
+        "valid": Out(1),  # there is one; the rest of the request is undefined without it
+        "op": Out(OP_BITS),  # a SimtOp
+        "warp": Out(config.warp_bits),  # its warp
+        "mask": Out(config.threads),  # the warp's thread mask
+        "pc": Out(32),  # its address
+        "predicate": Out(config.threads),  # bit i: bit 0 of rs1 of lane i (split, pred)
+        "negate": Out(1),  # the predicate is inverted (split, pred)
+        "leader_rs1": Out(32),  # rs1 of the highest active lane
+        "leader_rs2": Out(32),  # rs2 of the highest active lane
+        # The answer, combinational (:class:`hdl.execute.simt.control.SimtControl`).
+        "result": In(32),  # the value for split's rd
+        "redirect": In(1),  # the warp continues at `target`, or has ended
+        "target": In(32),  # the next pc
+        "waits": In(1),  # the instruction does not resolve yet
+        "ended": In(1),  # the warp has ended
+        "fault": In(1),  # the instruction may not be executed
+        "cause": In(5),  # a FaultCause; with `fault`
+        # The state, of all warps.
+        "masks": In(data.ArrayLayout(config.threads, config.warps)),  # thread masks
+        "active": In(config.warps),  # warps that run
+        "waiting": In(config.warps),  # warps at a barrier or in wspawn
+        "release": In(config.warps),  # warps whose bar or wspawn is over in this cycle
+        "activation": In(activation_layout(config)),  # warps that start in this cycle, and where
+    })
+
+
+def csr_signature(config: SmConfig) -> wiring.Signature:
+    """A CSR access in stage X, and what all instructions there need of the CSRs, seen from the control unit."""
+    members: dict[str, Member] = {
+        "valid": Out(1),  # a CSR is accessed
+        "op": Out(OP_BITS),  # a CsrOp
+        "use_imm": Out(1),  # the operand is the rs1 field of ``immediate``, not ``rs1``
+        "immediate": Out(32),  # the decoder's: the number in 11..0, the rs1 field in 16..12
+        "rs1": Out(32),  # rs1 of lane 0
+        "warp": Out(config.warp_bits),  # the warp in stage X, also without an access
+        "mask": Out(config.threads),  # its thread mask
+        "retired": Out(range(config.threads + 1)),  # thread-instructions that are added to minstret in this cycle
+        "cancelled": Out(1),  # with ``retired``: they are not, because they fault
+        "value": In(32),  # the value read
+        "add_lane": In(1),  # each lane adds its number to ``value``
+        "unknown": In(1),  # the number does not exist, or it is read-only and the instruction writes it
+        "frm": In(3),  # the rounding mode of ``warp``
+        "region": In(1),  # the measured region is open
+    }
+    if config.policy_csr:
+        members["change"] = In(change_layout())  # a parameter of the policies that has changed
     return wiring.Signature(members)

@@ -10,7 +10,7 @@ from amaranth.hdl import Assume, Mux, Signal, Value
 from amaranth.lib import wiring
 
 from metronome.hdl.config import SmConfig
-from metronome.hdl.execute.control import ControlUnit
+from metronome.hdl.execute.controls import Controls
 from metronome.hdl.frontend.decode import Decoder
 from metronome.hdl.isa.ops import Unit
 from metronome.hdl.layouts.execute import operands_layout
@@ -29,7 +29,7 @@ class OutcomeClaims:
 
     def __init__(self, model: Claims, config: SmConfig) -> None:
         self._model, self._config, self._m = model, config, model.m
-        self._unit = ControlUnit(config)
+        self._unit = Controls(config)
         inside = Internals(self._unit)
         self.free: list[Value] = [
             Value.cast(value) for _, member, value in self._unit.signature.flatten(self._unit)

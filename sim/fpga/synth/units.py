@@ -20,7 +20,7 @@ from metronome.hdl.config import Channels as Kind
 from metronome.hdl.config import SmConfig
 from metronome.hdl.execute.alu import AluUnit
 from metronome.hdl.execute.compute import ComputeUnits
-from metronome.hdl.execute.control import ControlUnit
+from metronome.hdl.execute.controls import Controls
 from metronome.hdl.execute.div import DivUnit
 from metronome.hdl.execute.fpu.misc import FmiscUnit
 from metronome.hdl.execute.fpu.unit import FloatUnit
@@ -204,7 +204,7 @@ UNITS: dict[str, UnitEntry] = {
     "divider": UnitEntry("floating-point division and square root alone, all lanes", lambda config: (
         _OneFloatUnit(config, Unit.FDIV)), "fpu"),
     "fmisc": UnitEntry("floating-point comparisons, signs, classes and moves, all lanes", FmiscUnit, "fpu"),
-    "control": UnitEntry("branches, CSRs, masks, barriers", ControlUnit),
+    "control": UnitEntry("branches, CSRs, masks, barriers", Controls),
     "lsu": UnitEntry("the load/store unit with its local memory", Lsu),
     "channels": UnitEntry("free channels before the data cache, even if the configuration has none", lambda config: (
         Channels(dataclasses.replace(config, channels=Kind.FREE)))),
