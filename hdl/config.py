@@ -45,6 +45,11 @@ class SmConfig:
 
     warps: int = setting(4, "of the SM: 1 to 64", unit="warps")
     threads: int = setting(4, "of a warp: a power of two up to 32", unit="lanes")
+    schedulers: int = setting(
+        1,
+        "1, 2 or 4: partitions, each with a front end, registers and arithmetic units of its own. Warp w belongs to "
+        "partition w mod schedulers.",
+    )
     policies: tuple[str, ...] = setting(
         ("lrr", "gtlrr", "gtlo"),
         "Warp policies in this build; in baseline and vortex those of issue. With more than one, the strap policy "
@@ -226,6 +231,16 @@ class SmConfig:
         return self.issue_latency + 1
 
     @property
+    def partition(self) -> SmConfig:
+        """The configuration of each partition: of the machine itself if it has one scheduler."""
+        if self.schedulers == 1:
+            return self
+        # Its stacks are where those of the whole SM are.
+        return replace(
+            self, schedulers=1, warps=self.warps // self.schedulers, cores=self.cores * self.schedulers, core_id=0,
+        )
+
+    @property
     def warp_bits(self) -> int:
         """Bits of a warp number; at least 1, so that a one-warp SM keeps the same layouts."""
         return max(1, (self.warps - 1).bit_length())
@@ -289,8 +304,9 @@ class SmConfig:
 
     @property
     def icache_tag_bits(self) -> int:
-        """Bits of the I-cache's own tag, the number of its MSHR; at least 1."""
-        return max(1, (self.fetch_requests - 1).bit_length())
+        """Bits of the I-cache's own tag: the number of its MSHR, at least 1, above that of its partition."""
+        own = max(1, (self.partition.fetch_requests - 1).bit_length())
+        return own + (self.schedulers - 1).bit_length()
 
     @property
     def l1_tag_bits(self) -> int:

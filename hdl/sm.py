@@ -1,6 +1,11 @@
-"""The streaming multiprocessor: instantiates its parts and connects them, without logic of its own."""
+"""The streaming multiprocessor: instantiates its parts and connects them, with hardly any logic of its own."""
 
-from amaranth.hdl import Module, Mux
+from collections.abc import Callable, Iterable, Sequence
+from functools import reduce
+from operator import or_
+from typing import Any
+
+from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -16,6 +21,7 @@ from .layouts.execute import fault_layout
 from .layouts.memory import memory_request_layout, memory_response_layout
 from .layouts.probe import ASSERTIONS, passed_over_layout, probe_layout
 from .lib.component import Component
+from .lib.partitions import global_warp, named, owned
 from .memory.arbiter import MemoryArbiter
 from .memory.lsu import Lsu
 from .observe.observer import Observer
@@ -72,117 +78,202 @@ class Sm(Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        config = self.config
-        m.submodules.frontend = frontend = FrontEnd(config)
-        m.submodules.issue = issue = IssueStage(config)
-        m.submodules.compute = compute = ComputeUnits(config)
-        m.submodules.control = control = Controls(config)
-        m.submodules.lsu = lsu = Lsu(config)
+        config, partitions = self.config, range(self.config.schedulers)
+        self._m, part, shares = m, config.partition, config.schedulers > 1
+        self._fronts = [FrontEnd(part) for _ in partitions]
+        self._issues = [IssueStage(part, shares=shares) for _ in partitions]
+        self._computes = [ComputeUnits(part) for _ in partitions]
+        self._controls, self._lsu = Controls(config), Lsu(config)
+        for p in partitions:
+            m.submodules[named("frontend", p)] = self._fronts[p]
+            m.submodules[named("issue", p)] = self._issues[p]
+            m.submodules[named("compute", p)] = self._computes[p]
+        m.submodules.control, m.submodules.lsu = self._controls, self._lsu
         m.submodules.faults = faults = FaultLatch(config)
         m.submodules.observer = observer = Observer(config)
-        self._issue(m, frontend, issue, control, lsu)
-        self._execute(m, issue, compute, control)
-        self._control_flow(m, frontend, issue, control, faults)
-        self._memory(m, frontend, issue, lsu)
-        self._observe(m, observer, frontend, issue, control, lsu)
+        if shares:
+            self._take_turns(m)
+        for p in partitions:
+            self._issue(m, p)
+            self._execute(m, p)
+            self._control_flow(m, p, faults)
+        self._fault(m, faults)
+        self._take(m)
+        self._memory(m)
+        self._observe(m, observer)
         m.d.comb += [
-            faults.execute_valid.eq(control.fault_valid),
-            faults.execute.eq(control.fault),
-            faults.lsu_valid.eq(lsu.fault_valid),
-            faults.lsu.eq(lsu.fault),
-            self.fault_valid.eq(faults.valid),
-            self.fault.eq(faults.fault),
-            self.busy.eq((control.flow.active.any() & ~faults.valid) | issue.busy | ~lsu.idle),
+            self._controls.start.eq(self.start),
+            self._controls.start_pc.eq(self.start_pc),
+            self._controls.argument.eq(self.arg),
+            self.busy.eq(
+                (_any(self._control("flow", p).active.any() for p in partitions) & ~faults.valid)
+                | _any(issue.busy for issue in self._issues) | ~self._lsu.idle
+            ),
         ]
         return m
 
-    def _issue(self, m: Module, frontend: FrontEnd, issue: IssueStage, control: Controls, lsu: Lsu) -> None:
+    def _control(self, name: str, partition: int) -> Any:
+        """A port of the control units for a partition."""
+        return getattr(self._controls, named(name, partition))
+
+    def _mine(self, mask: Value, partition: int) -> Value:
+        return owned(mask, partition, self.config.schedulers)
+
+    def _warp(self, warp: Value, partition: int) -> Value:
+        """The number of a partition's warp in the SM."""
+        return global_warp(warp, partition, partitions=self.config.schedulers, warps=self.config.warps)
+
+    def _take_turns(self, m: Module) -> None:
+        """Partitions take turns in what they share, one cycle each from the launch on.
+
+        A selection in cycle t is in stage X ``issue_latency`` cycles later.
+        """
+        count = self.config.schedulers
+        turn = Signal(range(count))
+        m.d.sync += turn.eq(Mux(self.start, 0, turn + 1))
+        m.d.comb += [issue.turn.eq(turn == p) for p, issue in enumerate(self._issues)]
+        # The partition whose instruction comes into X in the next cycle.
+        m.d.comb += self._controls.peek.eq(turn + 1 - self.config.issue_latency)
+
+    def _issue(self, m: Module, p: int) -> None:
+        frontend, issue = self._fronts[p], self._issues[p]
         connect(m, frontend.selection, issue.selection)
         if "ahead" in issue.signature.members:
             connect(m, frontend.ahead, issue.ahead)
         m.d.comb += [
-            issue.lsu_ready.eq(lsu.ready),
-            issue.stores_pending.eq(lsu.stores_pending),
-            issue.kill.eq(control.fault_valid),
+            issue.lsu_ready.eq(self._lsu.ready),
+            issue.stores_pending.eq(self._mine(self._lsu.stores_pending, p)),
+            issue.kill.eq(self._control("fault_valid", p)),
             issue.halt.eq(self.fault_valid),
-            lsu.cancel.eq(issue.lsu_cancel),
-            lsu.take.eq(issue.lsu_take),
-            lsu.take_warp.eq(frontend.selection.warp),
-            lsu.take_store.eq(frontend.selection.info.store),
         ]
         if self.config.ordered:
             m.d.comb += [
-                issue.lsu_room.eq(lsu.room),
-                issue.lsu_idle.eq(lsu.idle),
-                issue.region.eq(control.event.region),
-                lsu.selects.eq(frontend.selection.select.any()),
-                lsu.order.eq(control.order),
+                issue.lsu_room.eq(self._mine(self._lsu.room, p)),
+                issue.lsu_idle.eq(self._lsu.idle),
+                issue.region.eq(self._control("event", p).region),
             ]
 
-    def _execute(self, m: Module, issue: IssueStage, compute: ComputeUnits, control: Controls) -> None:
+    def _take(self, m: Module) -> None:
+        """The load or store that is selected; at most one partition selects one."""
+        lsu, fronts, issues = self._lsu, self._fronts, self._issues
+        takes = [issue.lsu_take for issue in issues]
+        m.d.comb += [
+            lsu.cancel.eq(_any(issue.lsu_cancel for issue in issues)),
+            lsu.take.eq(_any(takes)),
+            lsu.take_warp.eq(_chosen(takes, [self._warp(each.selection.warp, p) for p, each in enumerate(fronts)])),
+            lsu.take_store.eq(_chosen(takes, [each.selection.info.store for each in fronts])),
+        ]
+        if self.config.ordered:
+            m.d.comb += [
+                lsu.selects.eq(_any(each.selection.select.any() for each in fronts)),
+                lsu.order.eq(self._controls.order),
+            ]
+
+    def _execute(self, m: Module, p: int) -> None:
+        issue, compute = self._issues[p], self._computes[p]
         m.d.comb += [
             compute.x.eq(issue.operands),
             compute.write_unit.eq(issue.write_unit),
-            compute.rm.eq(control.rm),
-            compute.scalar.eq(control.result),
-            compute.add_lane.eq(control.add_lane),
+            compute.rm.eq(self._control("rm", p)),
+            compute.scalar.eq(self._control("result", p)),
+            compute.add_lane.eq(self._control("add_lane", p)),
             issue.result.eq(compute.result),
-            control.x.eq(issue.operands),
-            control.peek_warp.eq(issue.next_warp),
-            control.raise_valid.eq(issue.flags_valid),
-            control.raised_warp.eq(issue.flags_warp),
-            control.raised.eq(compute.flags),
+            self._control("x", p).eq(issue.operands),
+            self._control("peek_warp", p).eq(issue.next_warp),
+            self._control("raise_valid", p).eq(issue.flags_valid),
+            self._control("raised_warp", p).eq(issue.flags_warp),
+            self._control("raised", p).eq(compute.flags),
         ]
 
-    def _control_flow(self, m: Module, frontend: FrontEnd, issue: IssueStage, control: Controls,
-                      faults: FaultLatch) -> None:
-        connect(m, control.flow, frontend.flow, issue.flow)
+    def _control_flow(self, m: Module, p: int, faults: FaultLatch) -> None:
+        frontend = self._fronts[p]
+        connect(m, self._control("flow", p), frontend.flow, self._issues[p].flow)
+        if self.config.schedulers > 1:
+            # A fence.i of any warp empties the I-caches of all.
+            invalidate = _any(self._control("flow", other).invalidate for other in range(self.config.schedulers))
+            m.d.comb += frontend.flow.invalidate.eq(invalidate)
         if len(self.config.policies) > 1:
             m.d.comb += frontend.policy.eq(self.policy)
         if len(self.config.fetch_policies) > 1:
             m.d.comb += frontend.fetch_policy.eq(self.fetch_policy)
-        m.d.comb += [
-            control.start.eq(self.start),
-            control.start_pc.eq(self.start_pc),
-            control.argument.eq(self.arg),
-            frontend.halt.eq(faults.valid),
-        ]
+        m.d.comb += frontend.halt.eq(faults.valid)
 
-    def _memory(self, m: Module, frontend: FrontEnd, issue: IssueStage, lsu: Lsu) -> None:
-        m.submodules.arbiter = arbiter = MemoryArbiter(self.config)
-        x = issue.operands
-        decoded = x.entry.decoded
-        connect(m, frontend.mem, arbiter.icache)
+    def _fault(self, m: Module, faults: FaultLatch) -> None:
+        """The fault of stage X; of several partitions in one cycle the first one's counts."""
+        partitions = range(self.config.schedulers)
+        valid = [self._control("fault_valid", p) for p in partitions]
+        m.d.comb += [
+            faults.execute_valid.eq(_any(valid)),
+            faults.lsu_valid.eq(self._lsu.fault_valid),
+            faults.lsu.eq(self._lsu.fault),
+            self.fault_valid.eq(faults.valid),
+            self.fault.eq(faults.fault),
+        ]
+        for name in ("cause", "pc", "address", "warp"):
+            of = [self._control("fault", p)[name] for p in partitions]
+            of = [self._warp(warp, p) for p, warp in enumerate(of)] if name == "warp" else of
+            m.d.comb += faults.execute[name].eq(_chosen(valid, of))
+
+    def _memory(self, m: Module) -> None:
+        config, lsu = self.config, self._lsu
+        m.submodules.arbiter = arbiter = MemoryArbiter(config)
+        for p, frontend in enumerate(self._fronts):
+            connect(m, frontend.mem, getattr(arbiter, named("icache", p)))
+            if config.watches_locality:
+                m.d.comb += frontend.lost.eq(self._mine(lsu.lost, p))
         connect(m, lsu.mem, arbiter.lsu)
         connect(m, arbiter.port.request, flipped(self.mem.req))
         connect(m, flipped(self.mem.resp), arbiter.port.response)
-        connect(m, lsu.wb, issue.load)
-        if self.config.watches_locality:
-            m.d.comb += frontend.lost.eq(lsu.lost)
+        self._load(m)
+        operands = [issue.operands for issue in self._issues]
+        valid = [x.valid & (x.entry.decoded.info.unit == Unit.LSU) for x in operands]
+
+        def of(value: Callable[[Any], Value]) -> Value:
+            return _chosen(valid, [Value.cast(value(x)) for x in operands])
+
         m.d.comb += [
-            lsu.request_valid.eq(x.valid & (decoded.info.unit == Unit.LSU)),
-            lsu.request.warp.eq(x.warp),
-            lsu.request.pc.eq(x.entry.pc),
-            lsu.request.op.eq(decoded.op),
-            lsu.request.rd.eq(decoded.info.rd),
-            lsu.request.writes_rd.eq(decoded.info.writes_rd),
-            lsu.request.mask.eq(x.mask),
-            lsu.request.base.eq(x.rs1),
-            lsu.request.offset.eq(decoded.imm),
-            lsu.request.data.eq(x.rs2),
+            lsu.request_valid.eq(_any(valid)),
+            lsu.request.warp.eq(_chosen(valid, [self._warp(x.warp, p) for p, x in enumerate(operands)])),
+            lsu.request.pc.eq(of(lambda x: x.entry.pc)),
+            lsu.request.op.eq(of(lambda x: x.entry.decoded.op)),
+            lsu.request.rd.eq(of(lambda x: x.entry.decoded.info.rd)),
+            lsu.request.writes_rd.eq(of(lambda x: x.entry.decoded.info.writes_rd)),
+            lsu.request.mask.eq(of(lambda x: x.mask)),
+            lsu.request.base.as_value().eq(of(lambda x: x.rs1)),
+            lsu.request.offset.eq(of(lambda x: x.entry.decoded.imm)),
+            lsu.request.data.as_value().eq(of(lambda x: x.rs2)),
         ]
 
-    def _observe(self, m: Module, observer: Observer, frontend: FrontEnd, issue: IssueStage, control: Controls,
-                 lsu: Lsu) -> None:
+    def _load(self, m: Module) -> None:
+        """Give a load's values to the partition of its warp."""
+        if self.config.schedulers == 1:
+            connect(m, self._lsu.wb, self._issues[0].load)
+            return
+        values = self._lsu.wb
+        bits = (self.config.schedulers - 1).bit_length()
+        for p, issue in enumerate(self._issues):
+            load, mine = issue.load, values.payload.warp[:bits] == p
+            m.d.comb += [
+                load.valid.eq(values.valid & mine), load.payload.eq(values.payload),
+                load.payload.warp.eq(values.payload.warp[bits:]),
+            ]
+            with m.If(mine):
+                m.d.comb += values.ready.eq(load.ready)
+
+    def _observe(self, m: Module, observer: Observer) -> None:
         """Connect the observer, which monitors all parts and returns only the counters that software reads."""
+        control, lsu = self._controls, self._lsu
+        for p in range(self.config.schedulers):
+            m.d.comb += [
+                getattr(observer, named("front", p)).eq(self._fronts[p].event),
+                getattr(observer, named("issue", p)).eq(self._issues[p].event),
+                getattr(observer, named("wb", p)).eq(self._issues[p].write_event),
+                getattr(observer, named("control", p)).eq(self._control("event", p)),
+            ]
         m.d.comb += [
             observer.start.eq(self.start),
             observer.running.eq(self.busy),
             observer.halt.eq(self.fault_valid),
-            observer.front.eq(frontend.event),
-            observer.issue.eq(issue.event),
-            observer.wb.eq(issue.write_event),
-            observer.control.eq(control.event),
             observer.store.eq(lsu.store_event),
             observer.lookup.eq(lsu.lookup_event),
             observer.overflow.eq(lsu.overflow),
@@ -202,3 +293,15 @@ class Sm(Component):
                 self.hang_pc.eq(observer.hang_pc),
                 self.passed_over.eq(observer.passed_over),
             ]
+
+
+def _any(values: Iterable[Value]) -> Value:
+    return reduce(or_, values)
+
+
+def _chosen(valid: Sequence[Value], values: Sequence[Value]) -> Value:
+    """The value of the first partition that is ``valid``; that of the last one if none is."""
+    result = values[-1]
+    for condition, value in reversed(list(zip(valid[:-1], values[:-1], strict=True))):
+        result = Mux(condition, value, result)
+    return result

@@ -1,6 +1,12 @@
 """Control: decisions about warps in stage X, and the state that they read and change."""
 
-from amaranth.hdl import Module
+from __future__ import annotations
+
+from functools import reduce
+from operator import or_
+from typing import Any
+
+from amaranth.hdl import Array, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -10,11 +16,17 @@ from ..layouts.events import control_event_layout
 from ..layouts.execute import fault_layout, operands_layout, order_layout
 from ..layouts.signatures import flow_signature
 from ..lib.component import Component
+from ..lib.partitions import global_warp, named, owned
 from .control import ControlUnit
 from .csr import CsrUnit
 from .simt.control import SimtControl
 
 __all__ = ["Controls"]
+
+_MASK_REQUEST = ("op", "mask", "pc", "predicate", "negate", "leader_rs1", "leader_rs2")
+_MASK_ANSWER = ("result", "redirect", "target", "waits", "ended", "fault", "cause")
+_CSR_REQUEST = ("op", "use_imm", "immediate", "rs1", "mask")
+_CSR_ANSWER = ("value", "add_lane", "unknown", "region")
 
 
 class Controls(Component):
@@ -22,72 +34,132 @@ class Controls(Component):
 
     The decisions are made in :class:`hdl.execute.control.ControlUnit`; thread masks, barriers and CSRs are beside it.
     One instruction a cycle. Reset: no warp is active; fcsr, mregion, mpolicy and mscratch are 0.
+
+    With several schedulers each partition has such a unit, and ports of its own, with its own warp numbers (``x``,
+    ``x_1``, ...). Only one of them may have a SIMT instruction or a CSR access in X; in the cycle before, ``peek``
+    says which.
     """
 
     def __init__(self, config: SmConfig) -> None:
-        self._config = config
+        self._config, part = config, config.partition
         optional: dict[str, wiring.Member] = {}
         if config.ordered:
             optional["order"] = Out(order_layout())  # in X: a list of accesses begins or ends
+        if config.schedulers > 1:
+            #: The partition that may have a SIMT instruction in X in the next cycle.
+            optional["peek"] = In(range(config.schedulers))
+        own = {
+            "peek_warp": In(part.warp_bits),  # the warp whose instruction will be in X in the next cycle
+            "x": In(operands_layout(part)),  # in X: the instruction
+            "raise_valid": In(1),  # in W: an instruction of the FPU raises its flags (:class:`hdl.execute.csr.CsrUnit`)
+            "raised_warp": In(part.warp_bits),  # in W: the warp of that instruction
+            "raised": In(5),  # in W: the flags raised
+            "flow": Out(flow_signature(part)),  # of :class:`hdl.execute.control.ControlUnit`, as the rest
+            "fault_valid": Out(1),  # in X, combinational: the instruction faults and changes nothing
+            "fault": Out(fault_layout(part)),  # in X: the fault; with ``fault_valid``
+            "result": Out(32),  # in the cycle after X: the value for rd
+            "add_lane": Out(1),  # likewise: each lane adds its number to ``result``
+            "rm": Out(3),  # in X, combinational: the rounding mode of an instruction of the FPU; a reserved one faults
+            "event": Out(control_event_layout(part)),  # this cycle, for observers
+        }
         super().__init__({
             **optional,
             "start": In(1),  # launch, one cycle
             "start_pc": In(32),  # with ``start``: the first pc of warp 0
             "argument": In(32),  # with ``start``: the value of mscratch
-            "peek_warp": In(config.warp_bits),  # the warp whose instruction will be in X in the next cycle
-            "x": In(operands_layout(config)),  # in X: the instruction
-            "reads_csr": Out(1),  # in X: the instruction accesses a CSR
+            "reads_csr": Out(1),  # in X: an instruction accesses a CSR
             "counter_index": Out(range(len(counter_places()))),  # in X: the counter that it reads, if it reads one
             "counter_value": In(COUNTER_BITS),  # in X: its value, from the observer
-            "raise_valid": In(1),  # in W: an instruction of the FPU raises its flags (:class:`hdl.execute.csr.CsrUnit`)
-            "raised_warp": In(config.warp_bits),  # in W: the warp of that instruction
-            "raised": In(5),  # in W: the flags raised
-            "flow": Out(flow_signature(config)),  # of :class:`hdl.execute.control.ControlUnit`, as the rest
-            "fault_valid": Out(1),  # in X, combinational: the instruction faults and changes nothing
-            "fault": Out(fault_layout(config)),  # in X: the fault; with ``fault_valid``
-            "result": Out(32),  # in the cycle after X: the value for rd
-            "add_lane": Out(1),  # likewise: each lane adds its number to ``result``
-            "rm": Out(3),  # in X, combinational: the rounding mode of an instruction of the FPU; a reserved one faults
-            "event": Out(control_event_layout(config)),  # this cycle, for observers
+            **{named(name, p): port for p in range(config.schedulers) for name, port in own.items()},
         })
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.unit = unit = ControlUnit(self._config)
+        self._units = [ControlUnit(self._config.partition) for _ in range(self._config.schedulers)]
         m.submodules.simt = simt = SimtControl(self._config)
         m.submodules.csr = csr = CsrUnit(self._config)
-        connect(m, unit.flow, flipped(self.flow))
-        m.d.comb += [
-            unit.x.eq(self.x),
-            *(getattr(self, name).eq(getattr(unit, name))
-              for name in ("fault_valid", "fault", "result", "add_lane", "rm", "event")),
-        ]
-        self._connect_masks(m, unit, simt)
-        self._connect_csrs(m, unit, csr)
+        for p, unit in enumerate(self._units):
+            m.submodules[named("unit", p)] = unit
+            connect(m, unit.flow, flipped(self._of("flow", p)))
+            m.d.comb += unit.x.eq(self._of("x", p))
+            m.d.comb += [self._of(name, p).eq(getattr(unit, name))
+                         for name in ("fault_valid", "fault", "result", "add_lane", "rm", "event")]
+        self._connect_masks(m, simt)
+        self._connect_csrs(m, csr)
         return m
 
-    def _connect_masks(self, m: Module, unit: ControlUnit, simt: SimtControl) -> None:
+    def _of(self, name: str, partition: int) -> Any:
+        return getattr(self, named(name, partition))
+
+    def _warp(self, warp: Value, partition: int) -> Value:
+        """The number of a partition's warp in the SM."""
+        return global_warp(warp, partition, partitions=self._config.schedulers, warps=self._config.warps)
+
+    def _connect_masks(self, m: Module, simt: SimtControl) -> None:
+        partitions = range(self._config.schedulers)
+        peeks = [self._warp(self._of("peek_warp", p), p) for p in partitions]
         m.d.comb += [
-            simt.start.eq(self.start), simt.start_pc.eq(self.start_pc), simt.peek_warp.eq(self.peek_warp),
-            *(getattr(simt, name).eq(getattr(unit.simt, name)) for name in (
-                "valid", "op", "warp", "mask", "pc", "predicate", "negate", "leader_rs1", "leader_rs2")),
-            *(getattr(unit.simt, name).eq(getattr(simt, name)) for name in (
-                "result", "redirect", "target", "waits", "ended", "fault", "cause", "masks", "active", "waiting",
-                "release", "activation")),
+            simt.start.eq(self.start), simt.start_pc.eq(self.start_pc),
+            simt.peek_warp.eq(peeks[0] if len(peeks) == 1 else Array(peeks)[self.peek]),
+        ]
+        self._request(m, simt, [unit.simt for unit in self._units], _MASK_REQUEST)
+        for p, unit in enumerate(self._units):
+            asks = unit.simt
+            m.d.comb += [getattr(asks, name).eq(getattr(simt, name)) for name in _MASK_ANSWER]
+            m.d.comb += [
+                asks.masks.eq(simt.masks) if len(peeks) == 1 else
+                [mine.eq(simt.masks[w * len(peeks) + p]) for w, mine in enumerate(asks.masks)],
+                *(getattr(asks, name).eq(owned(getattr(simt, name), p, len(peeks)))
+                  for name in ("active", "waiting", "release")),
+                asks.activation.warps.eq(owned(simt.activation.warps, p, len(peeks))),
+                asks.activation.pc.eq(simt.activation.pc),
+            ]
+
+    def _request(self, m: Module, target: Any, requests: list[Any], names: tuple[str, ...]) -> None:
+        """Connect the request of the partition that has one."""
+        valid, warp = [each.valid for each in requests], [self._warp(each.warp, p) for p, each in enumerate(requests)]
+
+        def chosen(values: list[Value]) -> Value:
+            result = values[0]
+            for p in range(1, len(values)):
+                result = Mux(valid[p], values[p], result)
+            return result
+
+        m.d.comb += [
+            target.valid.eq(reduce(or_, valid)),
+            target.warp.eq(chosen(warp)),
+            *(getattr(target, name).eq(chosen([getattr(each, name) for each in requests])) for name in names),
         ]
 
-    def _connect_csrs(self, m: Module, unit: ControlUnit, csr: CsrUnit) -> None:
+    def _connect_csrs(self, m: Module, csr: CsrUnit) -> None:
+        config, requests = self._config, [unit.csr for unit in self._units]
+        active = Signal(config.warps)
+        if config.schedulers == 1:
+            m.d.comb += [
+                active.eq(self.flow.active), csr.retired.eq(requests[0].retired),
+                csr.cancelled.eq(requests[0].cancelled), requests[0].frm.eq(csr.frm),
+            ]
+        else:
+            m.d.comb += [
+                *(active[w].eq(self._of("flow", w % config.schedulers).active[w // config.schedulers])
+                  for w in range(config.warps)),
+                csr.retired.eq(sum(Mux(each.cancelled, 0, each.retired) for each in requests)),
+                *(each.frm.eq(csr.modes[self._warp(each.warp, p)]) for p, each in enumerate(requests)),
+            ]
+        self._request(m, csr, requests, _CSR_REQUEST)
+        m.d.comb += [csr.start.eq(self.start), csr.argument.eq(self.argument), csr.active.eq(active)]
+        for p, each in enumerate(requests):
+            m.d.comb += [getattr(each, name).eq(getattr(csr, name)) for name in _CSR_ANSWER]
+            m.d.comb += [
+                getattr(csr, named("raise_valid", p)).eq(self._of("raise_valid", p)),
+                getattr(csr, named("raised_warp", p)).eq(self._warp(self._of("raised_warp", p), p)),
+                getattr(csr, named("raised", p)).eq(self._of("raised", p)),
+            ]
+            if config.policy_csr:
+                m.d.comb += each.change.eq(csr.change)
         m.d.comb += [
-            csr.start.eq(self.start), csr.argument.eq(self.argument), csr.active.eq(unit.flow.active),
-            *(getattr(csr, name).eq(getattr(unit.csr, name)) for name in (
-                "valid", "op", "use_imm", "immediate", "rs1", "warp", "mask", "retired", "cancelled")),
-            *(getattr(unit.csr, name).eq(getattr(csr, name)) for name in (
-                "value", "add_lane", "unknown", "frm", "region")),
             self.reads_csr.eq(csr.valid), self.counter_index.eq(csr.counter_index),
             csr.counter_value.eq(self.counter_value),
-            csr.raise_valid.eq(self.raise_valid), csr.raised_warp.eq(self.raised_warp), csr.raised.eq(self.raised),
         ]
-        if self._config.ordered:
+        if config.ordered:
             m.d.comb += self.order.eq(csr.order)
-        if self._config.policy_csr:
-            m.d.comb += unit.csr.change.eq(csr.change)

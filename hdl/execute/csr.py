@@ -1,7 +1,7 @@
 """Control and status registers."""
 
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
-from amaranth.lib import wiring
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..config import SmConfig
@@ -11,6 +11,7 @@ from ..layouts.control import change_layout
 from ..layouts.counters import COUNTER_BITS, COUNTERS, counter_places
 from ..layouts.execute import order_layout
 from ..lib.component import Component
+from ..lib.partitions import named
 
 __all__ = ["CsrUnit"]
 
@@ -42,6 +43,13 @@ class CsrUnit(Component):
             optional["order"] = Out(order_layout())  # in X: mregion begins or ends a list of accesses
         if config.policy_csr:
             optional["change"] = Out(change_layout())  # registers: the value written to mpolicy one cycle ago, or 0
+        if config.schedulers > 1:
+            optional["modes"] = Out(data.ArrayLayout(3, config.warps))  # registers: the rounding mode of each warp
+        raising = {
+            "raise_valid": In(1),
+            "raised_warp": In(config.warp_bits),  # in W: the warp that raises the flags
+            "raised": In(5),  # in W: the flags raised
+        }
         super().__init__({
             **optional,
             "start": In(1),  # launch, one cycle
@@ -54,7 +62,8 @@ class CsrUnit(Component):
             "warp": In(config.warp_bits),  # in X: the warp of the access
             "mask": In(config.threads),  # in X: its thread mask
             "active": In(config.warps),  # warps that run
-            "retired": In(range(config.threads + 1)),  # thread-instructions that are added to minstret in this cycle
+            #: Thread-instructions that are added to minstret in this cycle.
+            "retired": In(range(config.threads * config.schedulers + 1)),
             "cancelled": In(1),  # with ``retired``: they are not, because they fault
             "counter_index": Out(range(len(counter_places()))),  # in X: the counter that is read, if a counter is read
             "counter_value": In(COUNTER_BITS),  # in X: its value, from the observer
@@ -65,9 +74,7 @@ class CsrUnit(Component):
             "region": Out(1),  # a register: bit 0 of mregion, the counters run
             "frm": Out(3),  # in X: the rounding mode of ``warp``, as instructions before this cycle have left it
             #: In W: flags are ORed into fflags of ``raised_warp``; not in a cycle in which that warp writes them.
-            "raise_valid": In(1),
-            "raised_warp": In(config.warp_bits),  # in W: the warp that raises the flags
-            "raised": In(5),  # in W: the flags raised
+            **{named(name, p): port for p in range(config.schedulers) for name, port in raising.items()},
         })
 
     def elaborate(self, platform: object) -> Module:
@@ -108,9 +115,13 @@ class CsrUnit(Component):
             with m.Default():
                 m.d.comb += written.eq(operand)
         m.d.comb += self.frm.eq(fcsr[self.warp][5:])
+        if self._config.schedulers > 1:
+            m.d.comb += [mode.eq(register[5:]) for mode, register in zip(self.modes, fcsr, strict=True)]
         for w, register in enumerate(fcsr):
-            with m.If(self.raise_valid & (self.raised_warp == w)):
-                m.d.sync += register[:5].eq(register[:5] | self.raised)
+            partition = w % self._config.schedulers
+            valid, warp, raised = (getattr(self, named(f"raise{end}", partition)) for end in ("_valid", "d_warp", "d"))
+            with m.If(valid & (warp == w)):
+                m.d.sync += register[:5].eq(register[:5] | raised)
         with m.If(self.valid & ~self.unknown & writes):
             self._write(m, number, written, fcsr, scratch)
             if self._config.ordered:

@@ -26,10 +26,12 @@ class IssueStage(Component):
     in W, X plus its unit's latency. One can be selected in every cycle. A dependent instruction can be selected 2
     cycles plus the latency after t; one that depends on a load can be selected in the load's W. Reset: nothing in
     flight, nothing pending. ``event.clash`` may never be 1.
+
+    ``shares``: the load/store unit, masks and CSRs are shared with other partitions, which take turns.
     """
 
-    def __init__(self, config: SmConfig) -> None:
-        self._config = config
+    def __init__(self, config: SmConfig, *, shares: bool = False) -> None:
+        self._config, self._shares = config, shares
         ordering: dict[str, wiring.Member] = {}
         if config.ordered:
             ordering = {
@@ -40,6 +42,8 @@ class IssueStage(Component):
         early: dict[str, wiring.Member] = {}
         if config.operand_register:
             early["ahead"] = In(ahead_signature(config))  # from the front end
+        if shares:
+            early["turn"] = In(1)  # in t: instructions for what partitions share may be selected
         super().__init__({
             **ordering,
             **early,
@@ -100,6 +104,8 @@ class IssueStage(Component):
             reserves = Mux(takes_slot(info), begins, 0)
         free = {unit: self._unit_free(m, unit, begins[unit.value]) for unit in UNPIPELINED}
         free[Unit.LSU] = self.lsu_ready
+        if self._shares:
+            free |= {Unit.LSU: self.lsu_ready & self.turn, Unit.SIMT: self.turn, Unit.CSR: self.turn}
         m.d.comb += [
             scoreboard.heads.eq(self.selection.heads),
             scoreboard.unit_free.eq(Cat(free.get(unit, 1) for unit in Unit)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from amaranth.lib import data
 
 from ..config import LINE_NUMBER_BITS, Coordination, SmConfig
+from ..lib.partitions import named
 from .counters import REASON_BITS
 from .events import control_event_layout, front_event_layout, issue_event_layout, write_event_layout
 from .waits import STARVATION_CYCLES, LookupWait
@@ -61,12 +62,16 @@ def store_layout(config: SmConfig) -> data.StructLayout:
 
 
 def unit_events(config: SmConfig) -> dict[str, data.StructLayout]:
-    """The records of the units, by their names in the probe."""
+    """The records of the units, by their names in the probe.
+
+    With several schedulers each partition has records of its own, with its own warp numbers: ``front``, ``front_1``.
+    """
+    part, own = config.partition, {
+        "front": front_event_layout, "issue": issue_event_layout, "wb": write_event_layout,
+        "control": control_event_layout,
+    }
     return {
-        "front": front_event_layout(config),
-        "issue": issue_event_layout(config),
-        "wb": write_event_layout(config),
-        "control": control_event_layout(config),
+        **{named(name, p): layout(part) for p in range(config.schedulers) for name, layout in own.items()},
         "store": store_layout(config),
         "lookup": lookup_layout(config),
     }
@@ -77,8 +82,10 @@ def probe_layout(config: SmConfig) -> data.StructLayout:
     return data.StructLayout({
         **unit_events(config),
         "sm": data.StructLayout({
-            # Why nothing is selected in this cycle, and each warp's own reason (NONE: it is eligible or not active).
-            "stall": REASON_BITS, "reason": data.ArrayLayout(REASON_BITS, config.warps),
+            # Why nothing is selected in this cycle, by partition, and each warp's own reason (NONE: it is eligible or
+            # not active).
+            **{named("stall", p): REASON_BITS for p in range(config.schedulers)},
+            "reason": data.ArrayLayout(REASON_BITS, config.warps),
             # A fault has stopped the SM.
             "halt": 1,
         }),

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib.wiring import In, Out
 
 from ..config import SmConfig
 from ..layouts.memory import memory_port_signature
 from ..lib.component import Component
+from ..lib.partitions import named
 
 __all__ = ["MemoryArbiter", "share_port"]
 
@@ -25,8 +26,9 @@ class MemoryArbiter(Component):
     def __init__(self, config: SmConfig) -> None:
         self.config = config
         super().__init__({
-            #: The fetches' lines; reads only.
-            "icache": In(memory_port_signature(config, tag_bits=config.icache_tag_bits)),
+            #: The fetches' lines, of each partition; reads only.
+            **{named("icache", p): In(memory_port_signature(config, tag_bits=config.partition.icache_tag_bits))
+               for p in range(config.schedulers)},
             #: The lines of loads and stores.
             "lsu": In(memory_port_signature(config, tag_bits=config.lsu_tag_bits)),
             #: The SM's memory port. A tag here is the source (0 I-cache, 1 LSU) above the source's own tag,
@@ -36,9 +38,38 @@ class MemoryArbiter(Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
+        icache = self.icache if self.config.schedulers == 1 else self._fetches(m)
         # The I-cache never writes.
-        share_port(m, self.port, first=self.icache, second=self.lsu, writer=self.lsu)
+        share_port(m, self.port, first=icache, second=self.lsu, writer=self.lsu)
         return m
+
+    def _fetches(self, m: Module) -> Any:
+        """Merge the requests of the partitions' I-caches: each is offered in turn, until it is accepted.
+
+        The number of the partition is below the I-cache's own tag.
+        """
+        config, count = self.config, self.config.schedulers
+        merged = memory_port_signature(config, tag_bits=config.icache_tag_bits).create(path=("fetches",))
+        turn, bits = Signal(range(count)), (count - 1).bit_length()
+        request, response = merged.request, merged.response
+        with m.If(~request.valid | request.ready):
+            m.d.sync += turn.eq(turn + 1)
+        for p in range(count):
+            port = getattr(self, named("icache", p))
+            with m.If(turn == p):
+                m.d.comb += [
+                    request.valid.eq(port.request.valid), port.request.ready.eq(request.ready),
+                    request.payload.line.eq(port.request.payload.line),
+                    request.payload.tag.eq(Cat(Const(p, bits), port.request.payload.tag)),
+                ]
+            mine = response.payload.tag[:bits] == p
+            m.d.comb += [
+                port.response.valid.eq(response.valid & mine), port.response.payload.eq(response.payload),
+                port.response.payload.tag.eq(response.payload.tag[bits:]),
+            ]
+            with m.If(mine):
+                m.d.comb += response.ready.eq(port.response.ready)
+        return merged
 
 
 def share_port(m: Module, port: Any, *, first: Any, second: Any, writer: Any) -> None:

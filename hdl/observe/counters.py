@@ -1,5 +1,8 @@
 """The SM's counters, and the single reason why no warp was selected in a cycle."""
 
+from collections.abc import Iterable
+from typing import Any
+
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
@@ -11,6 +14,7 @@ from ..layouts.events import control_event_layout, front_event_layout, issue_eve
 from ..layouts.prediction import JumpKind
 from ..lib.component import Component
 from ..lib.lane_vectors import pick
+from ..lib.partitions import named
 from .counter_memory import CounterMemory
 
 __all__ = ["Counters", "StallAttribution"]
@@ -77,14 +81,18 @@ class Counters(Component):
     """
 
     def __init__(self, config: SmConfig) -> None:
-        self._config = config
+        self._config, part = config, config.partition
+        #: Of each partition.
+        own = {
+            "front": In(front_event_layout(part)),  # this cycle of the front end
+            "control": In(control_event_layout(part)),  # this cycle of the control unit
+            "stall": In(REASON_BITS),  # the partition's StallReason in this cycle
+            "reason": In(data.ArrayLayout(REASON_BITS, part.warps)),  # each warp's
+        }
         super().__init__({
             "start": In(1),  # the launch, one cycle: all counters become 0
             "running": In(1),  # the SM is busy
-            "front": In(front_event_layout(config)),  # this cycle of the front end
-            "control": In(control_event_layout(config)),  # this cycle of the control unit
-            "stall": In(REASON_BITS),  # the SM's StallReason in this cycle
-            "reason": In(data.ArrayLayout(REASON_BITS, config.warps)),  # each warp's
+            **{named(name, p): port for p in range(config.schedulers) for name, port in own.items()},
             "index": In(range(len(counter_places()))),  # a counter, as an index into ``counter_places``
             "value": Out(COUNTER_BITS),  # its value, from registers
             **({"values": Out(counters_layout())} if config.all_counters else {}),  # of all, registers
@@ -118,8 +126,7 @@ class Counters(Component):
             m.d.sync += values[name].eq(values[name] + step)
         for reason in StallReason:
             if reason is not StallReason.NONE:
-                with m.If(self.control.region & (self.stall == reason)):
-                    m.d.sync += values.stalls[reason].eq(values.stalls[reason] + 1)
+                m.d.sync += values.stalls[reason].eq(values.stalls[reason] + self._stalls(reason))
         with m.If(self.start):
             m.d.sync += values.eq(0)
         m.d.comb += self.value.eq(pick([
@@ -129,51 +136,71 @@ class Counters(Component):
 
     def _memory(self, m: Module, steps: dict[str, Value]) -> None:
         by_place = [
-            self.control.region & (self.stall == reason) if counter.by_reason else steps[counter.name]
+            self._stalls(reason) if counter.by_reason else steps[counter.name]
             for counter, reason in counter_places()
         ]
         m.submodules.memory = memory = CounterMemory([len(step) for step in by_place])
         m.d.comb += [getattr(memory, f"step{place}").eq(step) for place, step in enumerate(by_place)]
         m.d.comb += [memory.clear.eq(self.start), memory.index.eq(self.index), self.value.eq(memory.value)]
 
+    def _stalls(self, reason: StallReason) -> Value:
+        """The partitions that select nothing for this reason."""
+        stalls = [self._of("stall", p) == reason for p in range(self._config.schedulers)]
+        return _sum(self.control.region & stall for stall in stalls)
+
+    def _of(self, name: str, partition: int) -> Any:
+        return getattr(self, named(name, partition))
+
     def _steps(self, m: Module) -> dict[str, Value]:
         """The increment of each counter at the end of this cycle."""
-        front, control = self.front, self.control
-        region = control.region
+        parts = [self._steps_of(m, p) for p in range(self._config.schedulers)]
+        return {
+            "total_cycles": self.running, "cycles": self.control.region,
+            **{name: _sum(part[name] for part in parts) for name in parts[0]},
+        }
+
+    def _steps_of(self, m: Module, p: int) -> dict[str, Value]:
+        """What a partition adds to each counter but the cycles."""
+        front, control = self._of("front", p), self._of("control", p)
+        region = self.control.region
         instruction = region & front.select_valid & ~front.select_nop
         memory = instruction & (front.select_unit == Unit.LSU)
-        waits = Signal(range(self._config.warps + 1))
-        waiting = [self.reason[w] == StallReason.LOAD for w in range(self._config.warps)]
+        warps = self._config.partition.warps
+        waits = Signal(range(warps + 1), name=named("waits", p))
+        waiting = [self._of("reason", p)[w] == StallReason.LOAD for w in range(warps)]
         # Whether the region was open in each of the last cycles, up to that of the selection of the instruction in X.
-        selected_in_region = Signal(self._config.issue_latency)
+        selected_in_region = Signal(self._config.issue_latency, name=named("selected_in_region", p))
         m.d.comb += waits.eq(sum(waiting, Const(0, 1)))
         m.d.sync += selected_in_region.eq(Cat(region, selected_in_region[:-1]))
         return {
-            "total_cycles": self.running,
-            "cycles": region,
             "committed": instruction,
             "committed_threads": Mux(selected_in_region[-1], control.retired, 0),
             "nops": region & front.select_valid & front.select_nop,
             # An empty pick is compared like any other.
-            "discrepancies": self._differs(0),
-            "errors": self._differs(1),
+            "discrepancies": self._differs(front, 0),
+            "errors": self._differs(front, 1),
             "icache_misses": region & front.miss,
             "taken_branches": selected_in_region[-1] & control.taken,
             "loads": memory & ~front.select_store,
             "load_wait_cycles": Mux(region, waits, 0),
-            **self._jumps(selected_in_region[-1]),
+            **self._jumps(selected_in_region[-1], control),
         }
 
-    def _jumps(self, counts: Value) -> dict[str, Value]:
+    def _jumps(self, counts: Value, control: Any) -> dict[str, Value]:
         """Branches and jumps in stage X, and those predicted wrong."""
         steps: dict[str, Value] = {}
         for kind, name in ((JumpKind.BRANCH, "branches"), (JumpKind.RETURN, "returns"), (JumpKind.JUMP, "jumps")):
-            steps[name] = counts & (self.control.jump == kind)
-            steps[f"wrong_{name}"] = steps[name] & self.control.wrong
+            steps[name] = counts & (control.jump == kind)
+            steps[f"wrong_{name}"] = steps[name] & control.wrong
         return steps
 
-    def _differs(self, oracle: int) -> Value:
+    def _differs(self, front: Any, oracle: int) -> Value:
         """In the region: the oracle's pick differs from the selection."""
         if not self._config.oracles:
             return Const(0, 1)
-        return self.control.region & (self.front.oracles[oracle] != self.front.select)
+        return self.control.region & (front.oracles[oracle] != front.select)
+
+
+def _sum(steps: Iterable[Value]) -> Value:
+    first, *others = steps
+    return sum(others, first)

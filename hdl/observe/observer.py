@@ -1,5 +1,10 @@
 """The observer: everything that watches the SM without steering it."""
 
+from collections.abc import Sequence
+from functools import reduce
+from operator import or_
+from typing import Any
+
 from amaranth.hdl import Cat, Module, Value
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
@@ -8,6 +13,7 @@ from ..config import SmConfig
 from ..layouts.counters import COUNTER_BITS, counter_places, counters_layout
 from ..layouts.probe import ASSERTIONS, STARVATION_CYCLES, passed_over_layout, probe_layout, unit_events
 from ..lib.component import Component
+from ..lib.partitions import interleaved, named
 from .counters import Counters, StallAttribution
 from .environment import EnvironmentWatch
 from .starvation import PassedOver
@@ -46,19 +52,23 @@ class Observer(Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.stalls = stalls = StallAttribution(self._config)
         m.submodules.counters = counters = Counters(self._config)
+        stalls = [StallAttribution(self._config.partition) for _ in range(self._config.schedulers)]
+        for p, part in enumerate(stalls):
+            m.submodules[named("stalls", p)] = part
+            m.d.comb += [
+                part.front.eq(self._of("front", p)),
+                part.issue.eq(self._of("issue", p)),
+                part.control.eq(self._of("control", p)),
+                part.halt.eq(self.halt),
+                getattr(counters, named("front", p)).eq(self._of("front", p)),
+                getattr(counters, named("control", p)).eq(self._of("control", p)),
+                getattr(counters, named("stall", p)).eq(part.stall),
+                getattr(counters, named("reason", p)).eq(part.reason),
+            ]
         m.d.comb += [
-            stalls.front.eq(self.front),
-            stalls.issue.eq(self.issue),
-            stalls.control.eq(self.control),
-            stalls.halt.eq(self.halt),
-            counters.front.eq(self.front),
-            counters.control.eq(self.control),
             counters.start.eq(self.start),
             counters.running.eq(self.running),
-            counters.stall.eq(stalls.stall),
-            counters.reason.eq(stalls.reason),
             counters.index.eq(self.counter_index),
             self.counter_value.eq(counters.value),
         ]
@@ -70,50 +80,55 @@ class Observer(Component):
             self._probe(m, stalls)
         return m
 
+    def _of(self, name: str, partition: int) -> Any:
+        return getattr(self, named(name, partition))
+
     def _assert(self, m: Module) -> None:
         """In the order of ASSERTIONS."""
-        m.submodules.environment = environment = EnvironmentWatch(self._config)
         m.submodules.sticky = sticky = Sticky(width=len(ASSERTIONS))
-        front, control = self.front, self.control
-        m.d.comb += [
-            environment.front.eq(front),
-            environment.control.eq(control),
-            sticky.bits.eq(Cat(
-                front.empty_pop,
-                front.miscounted,
-                (front.select & (front.select - 1)).any() | (front.fetch & (front.fetch - 1)).any(),
-                self.issue.clash,
-                self.overflow,
-                self._illegal(front.eligible, front.select, front.select_valid)
-                | self._illegal(front.fetch_eligible, front.fetch, front.fetch_valid),
-                environment.broken,
-                self.disorder,
-            )),
-            self.assertions.eq(sticky.seen),
-        ]
+        found = [self._broken(m, p) for p in range(self._config.schedulers)]
+        m.d.comb += [sticky.bits.eq(reduce(or_, found)), self.assertions.eq(sticky.seen)]
+
+    def _broken(self, m: Module, p: int) -> Value:
+        """What a partition violates in this cycle."""
+        m.submodules[named("environment", p)] = environment = EnvironmentWatch(self._config.partition)
+        front, control = self._of("front", p), self._of("control", p)
+        m.d.comb += [environment.front.eq(front), environment.control.eq(control)]
+        return Cat(
+            front.empty_pop,
+            front.miscounted,
+            (front.select & (front.select - 1)).any() | (front.fetch & (front.fetch - 1)).any(),
+            self._of("issue", p).clash,
+            self.overflow,
+            self._illegal(front.eligible, front.select, front.select_valid)
+            | self._illegal(front.fetch_eligible, front.fetch, front.fetch_valid),
+            environment.broken,
+            self.disorder,
+        )
 
     def _illegal(self, eligible: Value, select: Value, valid: Value) -> Value:
         """Whether a warp is selected that is not eligible, or none although the scheduler says that one is."""
         return (select & ~eligible).any() | (valid & ~select.any())
 
-    def _probe(self, m: Module, stalls: StallAttribution) -> None:
-        issue, activation = self.issue, self.control.activation
+    def _probe(self, m: Module, stalls: Sequence[StallAttribution]) -> None:
+        count = self._config.schedulers
         for w in range(self._config.warps):
-            with m.If(activation.warps[w]):
+            issue, activation = self._of("issue", w % count), self._of("control", w % count).activation
+            with m.If(activation.warps[w // count]):
                 m.d.sync += self.hang_pc[w].eq(activation.pc)
-            with m.Elif(issue.valid & (issue.warp == w)):
+            with m.Elif(issue.valid & (issue.warp == w // count)):
                 m.d.sync += self.hang_pc[w].eq(issue.pc)
+            m.d.comb += self.probe.sm.reason[w].eq(stalls[w % count].reason[w // count])
         m.d.comb += [self.probe[name].eq(getattr(self, name)) for name in unit_events(self._config)]
-        m.d.comb += [
-            self.probe.sm.stall.eq(stalls.stall),
-            self.probe.sm.reason.eq(stalls.reason),
-            self.probe.sm.halt.eq(self.halt),
-        ]
+        m.d.comb += [self.probe.sm[named("stall", p)].eq(part.stall) for p, part in enumerate(stalls)]
+        m.d.comb += self.probe.sm.halt.eq(self.halt)
         self._starvation(m)
 
     def _starvation(self, m: Module) -> None:
-        front = self.front
-        stages = {"issue": (front.eligible, front.select), "fetch": (front.fetch_eligible, front.fetch)}
+        def of(name: str) -> Value:
+            return interleaved([self._of("front", p)[name] for p in range(self._config.schedulers)])
+
+        stages = {"issue": (of("eligible"), of("select")), "fetch": (of("fetch_eligible"), of("fetch"))}
         for name, _ in self.passed_over.shape():
             eligible, select = stages[name]
             m.submodules[f"{name}_starvation"] = part = PassedOver(warps=self._config.warps, cycles=STARVATION_CYCLES)
