@@ -132,7 +132,7 @@ def test_a_tool_that_fails(metronome, monkeypatch):
 
 @pytest.mark.parametrize("arguments", [
     ("--property", "P1,P6", "--policy", "gtlo"), ("--property", "P6", "--scheme", "swas,baseline"),
-    ("--property", "P4", "--scheme", "vortex"),
+    ("--property", "P4", "--scheme", "vortex", "--prediction", "btfn"),
 ])
 def test_what_cannot_be_proved_is_not_left_out_silently(metronome, asked, arguments):
     done = metronome("prove", *arguments, "--warps", 2, status=2)

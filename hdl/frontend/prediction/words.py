@@ -20,9 +20,9 @@ def words_signature(ahead: int, behind: int) -> wiring.Signature:
         "ahead": In(ahead),  # that word; undefined without one
         "ahead_next": Out(ahead),  # the word after the instruction in decode; that of now if it changes nothing
         "ahead_changes": Out(1),  # it changes something
-        #: The same two of the warp that is in decode in the next cycle, before the instruction that is in decode now.
-        "early_newer": In(1),
-        "early_ahead": In(ahead),
+        #: The same two of the warp that is in decode in the next cycle, before the instruction that is in decode now:
+        "early_newer": In(1),  # it has a word ahead
+        "early_ahead": In(ahead),  # that word
         "early_behind": In(behind),  # the word behind of the warp that is in decode in the next cycle
         "behind": In(behind),  # the word behind of the warp in decode
         "settled": In(behind),  # the word behind of the warp of the outcome
