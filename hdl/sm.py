@@ -254,8 +254,8 @@ class Sm(Component):
         for p, issue in enumerate(self._issues):
             load, mine = issue.load, values.payload.warp[:bits] == p
             m.d.comb += [
-                load.valid.eq(values.valid & mine), load.payload.eq(values.payload),
-                load.payload.warp.eq(values.payload.warp[bits:]),
+                load.valid.eq(values.valid & mine), load.payload.warp.eq(values.payload.warp[bits:]),
+                *(load.payload[name].eq(values.payload[name]) for name in ("rd", "mask", "last", "data")),
             ]
             with m.If(mine):
                 m.d.comb += values.ready.eq(load.ready)

@@ -91,14 +91,14 @@ void statistics_launch(int warps, int reasons, int bits_of_reason, int lookup_wa
     reason_bits = bits_of_reason;
 }
 
-// A cycle of the region. `reasons` has `reason_bits` a warp; `selected` is -1 if no warp is.
-void statistics_warps(int64_t active, const svBitVecVal *reasons, int selected, svBit nop) {
+// A cycle of the region. `reasons` has `reason_bits` a warp; `instructions` and `nops` are the warps that issue them.
+void statistics_warps(int64_t active, const svBitVecVal *reasons, int64_t instructions, int64_t nops) {
     const Numbers &numbers = statistics.numbers;
     for (int warp = 0; warp < static_cast<int>(numbers.warps); ++warp) {
         const uint64_t reason = field(reasons, warp * reason_bits, reason_bits);
         const uint64_t waits = active >> warp & 1 ? reason : numbers.inactive();
-        const uint64_t selects = nop ? numbers.nop() : numbers.instruction();
-        statistics.states[warp][warp == selected ? selects : waits] += 1;
+        const uint64_t state = instructions >> warp & 1 ? numbers.instruction() : nops >> warp & 1 ? numbers.nop() : waits;
+        statistics.states[warp][state] += 1;
     }
 }
 

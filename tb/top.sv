@@ -24,7 +24,8 @@ module metronome_top;
   import "DPI-C" function void statistics_launch(
       input int warps, input int reasons, input int bits_of_reason, input int lookup_waits);
   import "DPI-C" function void statistics_warps(
-      input longint active, input bit [PROBE_SM_REASON_BITS-1:0] reasons, input int selected, input bit nop);
+      input longint active, input bit [PROBE_SM_REASON_BITS-1:0] reasons, input longint instructions,
+      input longint nops);
   import "DPI-C" function void statistics_access(
       input bit store, input bit first, input bit uncached, input bit hit, input bit merge, input bit forward);
   import "DPI-C" function void statistics_wait(input int reason);
@@ -101,7 +102,7 @@ module metronome_top;
     if (stopped) running = 0;
     if (resp_taken) resp_valid = 0;
     if (!running && mailbox_launch(start_pc, arg, policy, fetch_policy, max_cycles, tail, record_level)) begin
-      statistics_launch(PROBE_CONTROL_ACTIVE_BITS, STALL_REASONS, STALL_REASON_BITS, LOOKUP_WAITS);
+      statistics_launch(WARPS, STALL_REASONS, STALL_REASON_BITS, LOOKUP_WAITS);
       rst = 1;
       running = 1;
       cycle = -RESET_CYCLES;
@@ -137,51 +138,81 @@ module metronome_top;
 
   wire ended = cycle > 0 && !busy;
   wire over = (ended && cycle > last_busy + tail) || |assertions || deadlock || cycle >= max_cycles;
-  wire event_in_cycle = probe[PROBE_ISSUE_VALID_LSB] || probe[PROBE_WB_VALID_LSB] || probe[PROBE_STORE_VALID_LSB];
 
-  // The fields of a load (RV32I, RV32F) as the probe shows it in stage X.
-  wire [31:0] issued = probe[PROBE_ISSUE_INSTRUCTION_LSB+:32];
-  wire float_load = issued[6:0] == 7'h07;
-  wire writing_load = probe[PROBE_ISSUE_VALID_LSB] && (float_load || (issued[6:0] == 7'h03 && issued[11:7] != 0));
+  // Warps of all partitions: warp w of the SM is warp w / SCHEDULERS of partition w % SCHEDULERS.
+  bit event_in_cycle;
+  bit [63:0] active, waiting, instructions, nops;
+
+  function automatic int whole_warp(int p, int warp);
+    return SCHEDULERS * warp + p;
+  endfunction
+
+  function automatic void gather();
+    bit [PROBE_CONTROL_ACTIVE_BITS-1:0] runs, waits;
+    event_in_cycle = probe[PROBE_STORE_VALID_LSB];
+    active = 0;
+    waiting = 0;
+    instructions = 0;
+    nops = 0;
+    for (int p = 0; p < SCHEDULERS; p++) begin
+      event_in_cycle |= probe[AT_ISSUE_VALID[p]] || probe[AT_WB_VALID[p]];
+      runs = probe[AT_CONTROL_ACTIVE[p]+:PROBE_CONTROL_ACTIVE_BITS];
+      waits = probe[AT_CONTROL_WAITING[p]+:PROBE_CONTROL_ACTIVE_BITS];
+      if (SCHEDULERS == 1) begin
+        active = 64'(runs);
+        waiting = 64'(waits);
+      end else
+        for (int w = 0; w < PROBE_CONTROL_ACTIVE_BITS; w++) begin
+          active[whole_warp(p, w)] = runs[w];
+          waiting[whole_warp(p, w)] = waits[w];
+        end
+      if (probe[AT_FRONT_SELECT_VALID[p]]) begin
+        if (probe[AT_FRONT_SELECT_NOP[p]])
+          nops[whole_warp(p, 32'(probe[AT_FRONT_SELECT_WARP[p]+:PROBE_FRONT_SELECT_WARP_BITS]))] = 1;
+        else instructions[whole_warp(p, 32'(probe[AT_FRONT_SELECT_WARP[p]+:PROBE_FRONT_SELECT_WARP_BITS]))] = 1;
+      end
+    end
+  endfunction
 
   function automatic void observe_cycle();
     bit region = probe[PROBE_CONTROL_REGION_LSB];
     bit [PROBE_LOOKUP_WAIT_BITS-1:0] lookup_wait = probe[PROBE_LOOKUP_WAIT_LSB+:PROBE_LOOKUP_WAIT_BITS];
     if (region) begin
       statistics_warps(
-          probe[PROBE_SM_HALT_LSB] ? 0 : 64'(probe[PROBE_CONTROL_ACTIVE_LSB+:PROBE_CONTROL_ACTIVE_BITS]),
-          probe[PROBE_SM_REASON_LSB+:PROBE_SM_REASON_BITS],
-          probe[PROBE_FRONT_SELECT_VALID_LSB] ? 32'(probe[PROBE_FRONT_SELECT_WARP_LSB+:PROBE_FRONT_SELECT_WARP_BITS]) : -1,
-          probe[PROBE_FRONT_SELECT_NOP_LSB]);
+          probe[PROBE_SM_HALT_LSB] ? 0 : active, probe[PROBE_SM_REASON_LSB+:PROBE_SM_REASON_BITS], instructions, nops);
       if (probe[PROBE_LOOKUP_ACCESS_LSB])
         statistics_access(
             probe[PROBE_LOOKUP_STORE_LSB], probe[PROBE_LOOKUP_FIRST_LSB], probe[PROBE_LOOKUP_UNCACHED_LSB],
             probe[PROBE_LOOKUP_HIT_LSB], probe[PROBE_LOOKUP_MERGE_LSB], probe[PROBE_LOOKUP_FORWARD_LSB]);
       if (lookup_wait != 0) statistics_wait(32'(lookup_wait));
     end
-    if (writing_load)
-      statistics_load(
-          cycle, 32'(probe[PROBE_ISSUE_WARP_LSB+:PROBE_ISSUE_WARP_BITS]), 32'({float_load, issued[11:7]}));
-    if (probe[PROBE_WB_VALID_LSB] && probe[PROBE_WB_VALUE_LAST_LSB])
-      statistics_write(
-          cycle, region, 32'(probe[PROBE_WB_VALUE_WARP_LSB+:PROBE_WB_VALUE_WARP_BITS]),
-          32'(probe[PROBE_WB_VALUE_RD_LSB+:PROBE_WB_VALUE_RD_BITS]));
+    for (int p = 0; p < SCHEDULERS; p++) begin
+      // The fields of a load (RV32I, RV32F) as the probe shows it in stage X.
+      bit [31:0] issued = probe[AT_ISSUE_INSTRUCTION[p]+:32];
+      bit float_load = issued[6:0] == 7'h07;
+      if (probe[AT_ISSUE_VALID[p]] && (float_load || (issued[6:0] == 7'h03 && issued[11:7] != 0)))
+        statistics_load(
+            cycle, whole_warp(p, 32'(probe[AT_ISSUE_WARP[p]+:PROBE_ISSUE_WARP_BITS])), 32'({float_load, issued[11:7]}));
+      if (probe[AT_WB_VALID[p]] && probe[AT_WB_VALUE_LAST[p]])
+        statistics_write(
+            cycle, region, whole_warp(p, 32'(probe[AT_WB_VALUE_WARP[p]+:PROBE_WB_VALUE_WARP_BITS])),
+            32'(probe[AT_WB_VALUE_RD[p]+:PROBE_WB_VALUE_RD_BITS]));
+    end
   endfunction
 
   function automatic void observe_deadlock();
-    int warp = 32'(probe[PROBE_ISSUE_WARP_LSB+:PROBE_ISSUE_WARP_BITS]);
-    int pc = probe[PROBE_ISSUE_PC_LSB+:32];
     // Taken before jumps_on changes: a jump of this cycle counts from the next on.
-    bit [63:0] active = 64'(probe[PROBE_CONTROL_ACTIVE_LSB+:PROBE_CONTROL_ACTIVE_BITS]);
-    bit [63:0] blocked = 64'(probe[PROBE_CONTROL_WAITING_LSB+:PROBE_CONTROL_WAITING_BITS]) | jumps_on;
-    bit stuck = active != 0 && (active & ~blocked) == 0 && !probe[PROBE_SM_HALT_LSB];
-    if (probe[PROBE_ISSUE_VALID_LSB]) begin
-      // Branch, jalr, jal.
-      bit again = issued[6:4] == 3'b110 && jump_pc[warp] == pc;
-      jumps_on[warp] = again && jumps_again[warp];
-      jumps_again[warp] = again;
-      jump_pc[warp] = pc;
-    end
+    bit stuck = active != 0 && (active & ~(waiting | jumps_on)) == 0 && !probe[PROBE_SM_HALT_LSB];
+    for (int p = 0; p < SCHEDULERS; p++)
+      if (probe[AT_ISSUE_VALID[p]]) begin
+        int warp = whole_warp(p, 32'(probe[AT_ISSUE_WARP[p]+:PROBE_ISSUE_WARP_BITS]));
+        int pc = probe[AT_ISSUE_PC[p]+:32];
+        // Branch, jalr, jal.
+        bit again = probe[AT_ISSUE_INSTRUCTION[p]+4+:3] == 3'b110 && jump_pc[warp] == pc;
+        jumps_on[warp] = again && jumps_again[warp];
+        jumps_again[warp] = again;
+        jump_pc[warp] = pc;
+      end
     // The highest bit of a tag: the LSU's.
     if (req_valid && req_ready && req[REQ_TAG_LSB+REQ_TAG_BITS-1]) lsu_requests = lsu_requests + 1;
     if (resp_taken && resp[RESP_TAG_LSB+RESP_TAG_BITS-1]) lsu_requests = lsu_requests - 1;
@@ -212,6 +243,7 @@ module metronome_top;
             cycle, 32'(req[REQ_LINE_LSB+:REQ_LINE_BITS]), 32'(req[REQ_TAG_LSB+:REQ_TAG_BITS]), req[REQ_WRITE_LSB],
             req[REQ_BYTE_MASK_LSB+:REQ_BYTE_MASK_BITS], req[REQ_DATA_LSB+:REQ_DATA_BITS]);
       // The SM's counters are registers, which the last cycle does not reach any more: these do not count it either.
+      gather();
       if (!stopped) observe_cycle();
       observe_deadlock();
       if (record_level == 2 || (record_level == 1 && event_in_cycle)) record_cycle();
@@ -221,7 +253,7 @@ module metronome_top;
         status[STATUS_DEADLOCK_LSB] = deadlock;
         status[STATUS_FAULT_VALID_LSB] = fault_valid;
         status[STATUS_FAULT_LSB+:STATUS_FAULT_BITS] = fault;
-        status[STATUS_ACTIVE_LSB+:STATUS_ACTIVE_BITS] = probe[PROBE_CONTROL_ACTIVE_LSB+:PROBE_CONTROL_ACTIVE_BITS];
+        status[STATUS_ACTIVE_LSB+:STATUS_ACTIVE_BITS] = active[STATUS_ACTIVE_BITS-1:0];
         status[STATUS_HANG_LSB+:STATUS_HANG_BITS] = probe[PROBE_SM_REASON_LSB+:PROBE_SM_REASON_BITS];
         status[STATUS_HANG_PC_LSB+:STATUS_HANG_PC_BITS] = hang_pc;
         status[STATUS_PASSED_OVER_LSB+:STATUS_PASSED_OVER_BITS] = passed_over;

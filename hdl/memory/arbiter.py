@@ -64,8 +64,9 @@ class MemoryArbiter(Component):
                 ]
             mine = response.payload.tag[:bits] == p
             m.d.comb += [
-                port.response.valid.eq(response.valid & mine), port.response.payload.eq(response.payload),
+                port.response.valid.eq(response.valid & mine),
                 port.response.payload.tag.eq(response.payload.tag[bits:]),
+                *(port.response.payload[name].eq(response.payload[name]) for name in ("error", "data")),
             ]
             with m.If(mine):
                 m.d.comb += response.ready.eq(port.response.ready)

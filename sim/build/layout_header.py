@@ -6,10 +6,18 @@ from metronome.hdl.config import SmConfig
 from metronome.hdl.layouts.counters import REASON_BITS, StallReason
 from metronome.hdl.layouts.memory import memory_request_layout, memory_response_layout
 from metronome.hdl.layouts.probe import LookupWait, probe_layout
+from metronome.hdl.lib.partitions import named
 
 from .records import flatten, record_layout, status_layout
 
 __all__ = ["layout_header"]
+
+#: Fields of the probe that each partition has: of which unit, and which.
+_OF_PARTITIONS = (
+    ("front", "SELECT_VALID"), ("front", "SELECT_WARP"), ("front", "SELECT_NOP"), ("control", "ACTIVE"),
+    ("control", "WAITING"), ("issue", "VALID"), ("issue", "WARP"), ("issue", "PC"), ("issue", "INSTRUCTION"),
+    ("wb", "VALID"), ("wb", "VALUE_LAST"), ("wb", "VALUE_WARP"), ("wb", "VALUE_RD"),
+)
 
 
 def layout_header(config: SmConfig) -> str:
@@ -40,4 +48,9 @@ def layout_header(config: SmConfig) -> str:
     for name, offset, width in fields:
         lines.append(f"localparam int {name}_LSB = {offset};")
         lines.append(f"localparam int {name}_BITS = {width};")
+    lines.append(f"localparam int SCHEDULERS = {config.schedulers}, WARPS = {config.warps};")
+    places = {name: offset for name, offset, _ in fields}
+    for unit, name in _OF_PARTITIONS:
+        at = [places[f"PROBE_{named(unit, p).upper()}_{name}"] for p in range(config.schedulers)]
+        lines.append(f"localparam int AT_{unit.upper()}_{name} [0:SCHEDULERS-1] = '{{{', '.join(map(str, at))}}};")
     return "\n".join(lines) + "\n"
