@@ -38,9 +38,18 @@ def require_machine(config: Any, *, line_bytes: int) -> None:
         1 <= config.threads <= 32 and is_power_of_two(config.threads),
         "threads", "a power of two between 1 and 32", config.threads,
     )
+    require(config.schedulers in (1, 2, 4), "schedulers", "1, 2 or 4", config.schedulers)
+    require(
+        config.warps % config.schedulers == 0, "warps", f"a multiple of schedulers, {config.schedulers}", config.warps,
+    )
+    require(
+        config.schedulers == 1 or not config.ordered, "channels", "shared or free with several schedulers",
+        str(config.channels),
+    )
+    # Policies see the warps of their partition.
     require_policies(
-        config.warps, config.policies, config.fetch_policies, unified=config.coordination is Coordination.SWAS,
-        group_warps=config.group_warps, rates=config.rates,
+        config.warps // config.schedulers, config.policies, config.fetch_policies,
+        unified=config.coordination is Coordination.SWAS, group_warps=config.group_warps, rates=config.rates,
     )
     require_locality(
         base=config.locality_base, throttle=config.locality_throttle, victim_tags=config.victim_tags,

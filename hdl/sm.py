@@ -10,6 +10,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from .config import SmConfig
+from .config_checks import MOST_SLOTS
 from .execute.compute import ComputeUnits
 from .execute.controls import Controls
 from .execute.faults import FaultLatch
@@ -26,7 +27,10 @@ from .memory.arbiter import MemoryArbiter
 from .memory.lsu import Lsu
 from .observe.observer import Observer
 
-__all__ = ["Sm"]
+__all__ = ["SLOTS_OF_TURNS", "Sm"]
+
+#: After so many turns, one partition has two: more than the slots of any policy's frame.
+SLOTS_OF_TURNS = MOST_SLOTS + 1
 
 
 class Sm(Component):
@@ -126,14 +130,22 @@ class Sm(Component):
     def _take_turns(self, m: Module) -> None:
         """Partitions take turns in what they share, one cycle each from the launch on.
 
-        A selection in cycle t is in stage X ``issue_latency`` cycles later.
+        Now and then one has two turns: with a policy of fixed slots, a warp could otherwise have all of its slots in
+        turns of others, and never issue a load.
         """
-        count = self.config.schedulers
-        turn = Signal(range(count))
-        m.d.sync += turn.eq(Mux(self.start, 0, turn + 1))
+        turn, number = Signal(range(self.config.schedulers)), Signal(range(SLOTS_OF_TURNS))
+        last = number == SLOTS_OF_TURNS - 1
+        m.d.sync += [
+            turn.eq(Mux(self.start, 0, Mux(last, turn, turn + 1))), number.eq(Mux(self.start | last, 0, number + 1)),
+        ]
         m.d.comb += [issue.turn.eq(turn == p) for p, issue in enumerate(self._issues)]
-        # The partition whose instruction comes into X in the next cycle.
-        m.d.comb += self._controls.peek.eq(turn + 1 - self.config.issue_latency)
+        # The partition whose instruction comes into X in the next cycle: it was selected issue_latency - 1 cycles ago.
+        before = turn
+        for stage in range(1, self.config.issue_latency):
+            later = Signal.like(turn, name=f"turn_{stage}")
+            m.d.sync += later.eq(before)
+            before = later
+        m.d.comb += self._controls.peek.eq(before)
 
     def _issue(self, m: Module, p: int) -> None:
         frontend, issue = self._fronts[p], self._issues[p]

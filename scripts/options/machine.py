@@ -17,8 +17,21 @@ from metronome.sim.machine.settings import ConfigError, as_text, from_toml, pars
 from ..process.errors import UsageError
 from .common import choose, input_file
 
-__all__ = ["DEFAULT_PRESET", "ChipMachineOptions", "ConfigOption", "Machine", "MachineOptions", "PipelineOption",
-           "PresetOption", "SetOption", "SweepMachineOptions", "axes", "machine_of", "machines"]
+__all__ = [
+    "DEFAULT_PRESET",
+    "ChipMachineOptions",
+    "ConfigOption",
+    "Machine",
+    "MachineOptions",
+    "PipelineOption",
+    "PresetOption",
+    "SetOption",
+    "SweepMachineOptions",
+    "axes",
+    "machine_of",
+    "machines",
+    "one_scheduler",
+]
 
 DEFAULT_PRESET = "BASE"
 _CLASSIC, _CHIP = "classic", "fpga"
@@ -174,8 +187,10 @@ def _pipeline(options: MachineOptions, in_file: Mapping[str, Any]) -> str:
     return name
 
 
-def machines(options: MachineOptions, *, several: bool = True) -> Iterator[Machine]:
+def machines(options: MachineOptions, *, several: bool = True, partitions: bool = False) -> Iterator[Machine]:
     """Yield every machine that the options describe: one for each combination of the values of ``--set``.
+
+    ``partitions``: it may have several schedulers (:func:`one_scheduler`).
 
     Raises
     ------
@@ -200,14 +215,25 @@ def machines(options: MachineOptions, *, several: bool = True) -> Iterator[Machi
             raise UsageError(f"{_source(str(error), file, in_file, texts)}: {error}") from None
         made = Machine(preset=preset, config=config, file=file, settings=texts, in_file=frozenset(in_file),
                        pipeline=pipeline)
+        if not partitions:
+            one_scheduler(config)
         note_machine(made.title, config)
         yield made
 
 
-def machine_of(options: MachineOptions) -> Machine:
+def machine_of(options: MachineOptions, *, partitions: bool = False) -> Machine:
     """Return the only machine; see :func:`machines`."""
-    (only,) = machines(options, several=False)
+    (only,) = machines(options, several=False, partitions=partitions)
     return only
+
+
+def one_scheduler(config: SmConfig) -> None:
+    """Raise UsageError for a machine with several schedulers."""
+    if config.schedulers > 1:
+        raise UsageError(
+            f"schedulers={config.schedulers}: only metronome run, without --profile, and metronome config know "
+            "machines with several schedulers: leave it out"
+        )
 
 
 def axes(settings: Sequence[str] | None) -> list[str]:

@@ -106,6 +106,8 @@ def refuse(config: SmConfig, policy: str, *, check: bool = False) -> None:
         raise CannotPredictError(f"{policy} cannot be predicted: sim/machine/policies does not have it")
     if from_outside(policy):
         raise CannotPredictError(f"{policy} cannot be predicted: it was replaced by a policy from outside Metronome")
+    if config.schedulers > 1:
+        raise CannotPredictError(f"a machine with {config.schedulers} schedulers cannot be predicted, only one with 1")
     if config.coordination is not Coordination.SWAS:
         raise CannotPredictError(
             f"only swas can be predicted, not {config.coordination}: its issue order depends on the warps that were "

@@ -73,6 +73,8 @@ class _Records:
     """The records of each cycle of one run, as they arrive: kept if ``keep``, and passed to ``watcher``."""
 
     def __init__(self, config: SmConfig, *, keep: bool, watcher: Watcher | None) -> None:
+        if config.schedulers > 1 and (keep or watcher is not None):
+            raise ValueError("every cycle of a machine can be recorded only if it has one scheduler")
         self._config, self._watcher = config, watcher
         self._kept: list[np.ndarray] | None = [] if keep else None
         #: The last record received: it is not yet known whether another follows.

@@ -1,0 +1,78 @@
+"""Machines with several schedulers: lock step on random programs and kernels, and what partitions share."""
+
+import random
+from dataclasses import replace
+
+import pytest
+
+from metronome.hdl import presets
+from metronome.hdl.config import Channels, Coordination, Prediction
+from metronome.hdl.policies import POLICIES
+from metronome.sim.program.kernels import prepare
+from metronome.sim.run.runner import RunRequest, run_many
+from tests.sim.machine.golden.iss_programs import RandomProgram
+from tests.system.jump_programs import JumpProgram
+from tests.system.memory_programs import MemoryProgram
+from tests.system.rtl_programs import RawProgram, problems
+
+SEED = 20261127
+ALL = tuple(POLICIES)
+TINY = replace(presets.TINY, warps=4, schedulers=2, policies=ALL)
+MACHINES = {
+    "two": TINY,
+    "two, for chips": replace(
+        TINY, **presets.PIPELINES["fpga"], prediction=Prediction.PRIVATE, icache_bytes=256, icache_ways=2,
+        dcache_bytes=256, dcache_ways=2, dcache_mshrs=2, load_parts=4, store_buffer=3, channels=Channels.FREE,
+        channel_depth=2,
+    ),
+    "four": replace(presets.BASE, schedulers=4, warps=8, policies=ALL),
+    "four of one warp": replace(TINY, schedulers=4, policies=("lrr", "gtlo")),
+    "without caches": replace(TINY, icache_bytes=0, dcache_bytes=0, policies=("lrr", "srr")),
+    "baseline": replace(
+        TINY, coordination=Coordination.BASELINE, policies=("lrr", "gtlo"), fetch_policies=("lrr", "gtlrr"),
+    ),
+    "vortex": replace(TINY, coordination=Coordination.VORTEX, policies=("lrr",), fetch_policies=("lrr",)),
+}
+MEMORIES = [("fixed", 1), ("fixed", 20), ("random", 40)]
+
+
+def requests(config, count):
+    """Random programs of three kinds in turn, each with a policy and a memory of its own."""
+    for number in range(count):
+        rng = random.Random(f"{SEED}/{config.warps}x{config.threads}/{number}")
+        kind = number % 3
+        if kind == 0:
+            program = RandomProgram(rng, config, blocks=rng.randrange(2, 14), floats=rng.random() < 0.7).program
+        elif kind == 1:
+            program = MemoryProgram(rng, config).program
+        else:
+            program = JumpProgram(rng, config).program
+        memory, latency = rng.choice(MEMORIES)
+        yield RunRequest(
+            launch=RawProgram(program.assemble()), policy=rng.choice(config.policies), memory=memory, latency=latency,
+            fetch_policy=rng.choice(config.fetch_policies) if config.fetch_policies else None, seed=number, check=True,
+            max_cycles=400_000,
+        )
+
+
+@pytest.mark.more
+@pytest.mark.parametrize("name", MACHINES)
+def test_random_programs_and_kernels_agree_with_the_golden_model(name):
+    config = MACHINES[name]
+    asked = list(requests(config, 60))
+    fetch = config.fetch_policies[0] if config.fetch_policies else None
+    for number, kernel in enumerate(("psort", "diverge", "psum", "sgemm_group")):
+        launch = prepare(kernel, "int32" if kernel != "sgemm_group" else "float32", 9, 1, config)
+        asked.append(RunRequest(launch=launch, policy=config.policies[number % len(config.policies)], check=True,
+                                fetch_policy=fetch, max_cycles=400_000))
+    results = run_many(config, asked)
+    bad = [f"program {number}: {text}" for number, result in enumerate(results) for text in problems(result)[:1]]
+    assert len(results) == len(asked)
+    assert not bad, f"seed {SEED}\n" + "\n".join(bad[:5])
+    assert all(launch.launch.check(result.memory) == [] for launch, result in zip(asked[60:], results[60:], strict=True))
+    for result in results[60:]:
+        counters = result.counters
+        issued = counters["committed"] + counters["nops"] + sum(counters["stalls"].values())
+        assert issued == config.schedulers * counters["cycles"]
+        if config.coordination is Coordination.SWAS:
+            assert counters["errors"] == counters["discrepancies"] == 0
