@@ -92,12 +92,22 @@ def not_measured(launch: Launch, config: SmConfig) -> str:
     )
 
 
+def _program(launch: Launch) -> str:
+    """Type, size and unusual compilation of a program, in words."""
+    how = launch.compiling
+    options = [] if how is None else [
+        name for name, given in (("hints", how.hints), ("soft float", how.soft_float), ("no SIMT pass", not how.simt))
+        if given
+    ]
+    return ", ".join([*([] if launch.size is None else [f"{launch.dtype}, size {launch.size}"]), *options])
+
+
 def _table(outcome: Outcome) -> Table:
     """Return the table of the run's figures."""
     request, config = outcome.request, outcome.config
     title = f"{outcome.launch.name} on {outcome.machine.title} ({config.warps} warps x {config.threads} threads)"
     table = new_table("", ">", title=escape(title))
-    size = "" if outcome.launch.size is None else f"{outcome.launch.dtype}, size {outcome.launch.size}"
+    size = _program(outcome.launch)
     checked = "lock step with the golden model" if request.check or request.memcheck else "result only"
     checked += ", memory accesses" if request.memcheck else ""
     passed = outcome.exit_status == Exit.PASSED

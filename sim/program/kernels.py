@@ -153,10 +153,6 @@ def prepare(
     require_size(name, size, host.max_size)
     problem = _problem(name, host, compiling.function, (dtype, size, seed, config))
     image = load_elf(_build(name, dtype, problem, compiling, config.memory_map, warn), config.memory_map)
-    if compiling.hints:
-        # A profile of the same inputs would know more than a user can know before the run.
-        other = prepare(name, dtype, size, seed + 1, config, dataclasses.replace(compiling, hints=False), warn=_silent)
-        image = with_hints(other, config)
     launch = Launch(
         name=name,
         image=image,
@@ -175,7 +171,24 @@ def prepare(
         raise HostError(f"{host.file}: {overlap}")
     if (refusal := _without_fpu(launch, config)) is not None:
         raise KernelError(refusal)
+    if compiling.hints:
+        launch = dataclasses.replace(launch, image=with_hints(_other_inputs(launch, config), config))
     return launch
+
+
+def _other_inputs(launch: Launch, config: SmConfig) -> Launch:
+    """The same program with the inputs of the next seed, or with its own if they need another program or do not exist.
+
+    A profile of the run's own inputs would know more than a user can know before the run.
+    """
+    if launch.seed is None or launch.compiling is None:
+        return launch
+    as_usual = dataclasses.replace(launch.compiling, hints=False)
+    try:
+        other = prepare(launch.name, launch.dtype, launch.size, launch.seed + 1, config, as_usual, warn=_silent)
+    except KernelError:
+        return launch
+    return other if other.image.content == launch.image.content else launch
 
 
 def _silent(warning: str) -> None:

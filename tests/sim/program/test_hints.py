@@ -10,15 +10,17 @@ from metronome.hdl.config import Prediction
 from metronome.hdl.isa.table import INSTRUCTIONS, ImmFormat
 from metronome.hdl.presets import BASE, TINY
 from metronome.sim.analysis.code.decoding import decode as decode_for_analysis
-from metronome.sim.machine.golden import EndStatus
+from metronome.sim.machine.golden import EndStatus, Iss
 from metronome.sim.machine.golden.decode import decode
+from metronome.sim.machine.memory.store import SparseMemory
 from metronome.sim.predict.model.code import CodeTable
 from metronome.sim.predict.model.records import CODE
 from metronome.sim.program import kernels
 from metronome.sim.program.assembler.disassembly import registers_of, unit_of
 from metronome.sim.program.compiler.options import Compiling
 from metronome.sim.program.elf import load_elf
-from metronome.sim.program.hints import outcomes, with_hints
+from metronome.sim.program.hints import _NOT_IN_MODEL, outcomes, with_hints
+from metronome.sim.program.kernels import load_into
 from metronome.sim.run.memcheck.plan import plan_of
 from tests.support.programs import launched, prepared
 
@@ -145,6 +147,63 @@ def test_a_kernel_is_profiled_with_other_inputs_and_passes():
         for which, words in enumerate((before, after)):
             wrong[which] += fell if words[pc] >> 31 == words[pc] & 1 else taken
     assert wrong[1] < wrong[0]
+
+
+def test_two_programs_with_the_same_code_have_files_of_their_own(tmp_path):
+    """Else one would replace the other in the cache while it is read."""
+    paths = []
+    for name in ("first", "second"):
+        (tmp_path / f"{name}.S").write_text(SOURCE)
+        how = Compiling(("-g0",), hints=True)
+        paths.append(kernels.prepare_source(tmp_path / f"{name}.S", config=TINY, compiling=how))
+    assert len({each.image.path.parent for each in paths}) == 2
+    assert all(each.image.path.exists() for each in paths)
+
+
+def test_a_program_that_depends_on_its_inputs_is_its_own(tmp_path, monkeypatch):
+    """An OpenCL kernel whose options depend on the seed: hints change no other word than branches."""
+    plain = kernels.prepare("psort", "int32", 16, 1, TINY)
+    original = kernels.prepare
+
+    def prepare(name, dtype, size, seed, *rest, **named):
+        launch = original(name, dtype, size, seed, *rest, **named)
+        if seed == 2:
+            changed = dataclasses.replace(launch.image, content=launch.image.content + b" ")
+            launch = dataclasses.replace(launch, image=changed)
+        return launch
+
+    monkeypatch.setattr(kernels, "prepare", prepare)
+    own = original("psort", "int32", 16, 1, TINY, Compiling(hints=True))
+    assert own.image.segments == with_hints(plain, TINY).segments
+
+    def refuses(name, dtype, size, seed, *rest, **named):
+        if seed == 2:
+            raise kernels.KernelError("only 1 data set")
+        return original(name, dtype, size, seed, *rest, **named)
+
+    monkeypatch.setattr(kernels, "prepare", refuses)
+    assert original("psort", "int32", 16, 1, TINY, Compiling(hints=True)).image.segments == own.image.segments
+
+
+def test_the_machine_of_a_profile_is_that_of_the_golden_model(launch):
+    """The key of a profile has each field that the model reads, and no other machine makes another one."""
+    read = set()
+
+    class Watched:
+        def __init__(self, config):
+            self._config = config
+
+        def __getattr__(self, name):
+            read.add(name)
+            return getattr(self._config, name)
+
+    memory = SparseMemory(TINY.memory_map)
+    load_into(launch, memory)
+    iss = Iss(Watched(TINY), memory)
+    iss.launch(launch.entry, launch.argument_address)
+    assert iss.run(1 << 20).status is EndStatus.ENDED
+    own = {field.name for field in dataclasses.fields(TINY)}
+    assert {"warps", "threads"} <= read and not [name for name in read & own if _NOT_IN_MODEL.fullmatch(name)]
 
 
 def test_a_program_that_faults_or_waits_has_the_hints_of_what_it_did(tmp_path):
