@@ -46,6 +46,7 @@ class CsrUnit(Component):
         if config.schedulers > 1:
             optional["modes"] = Out(data.ArrayLayout(3, config.warps))  # registers: the rounding mode of each warp
         raising = {
+            #: In W: flags are ORed into fflags of ``raised_warp``; not in a cycle in which that warp writes them.
             "raise_valid": In(1),
             "raised_warp": In(config.warp_bits),  # in W: the warp that raises the flags
             "raised": In(5),  # in W: the flags raised
@@ -73,7 +74,6 @@ class CsrUnit(Component):
             "unknown": Out(1),
             "region": Out(1),  # a register: bit 0 of mregion, the counters run
             "frm": Out(3),  # in X: the rounding mode of ``warp``, as instructions before this cycle have left it
-            #: In W: flags are ORed into fflags of ``raised_warp``; not in a cycle in which that warp writes them.
             **{named(name, p): port for p in range(config.schedulers) for name, port in raising.items()},
         })
 

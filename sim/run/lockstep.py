@@ -7,7 +7,6 @@ from collections import deque
 import numpy as np
 
 from metronome.hdl.config import FaultCause, SmConfig
-from metronome.hdl.lib.partitions import named
 
 from ..build.records import FieldReader
 from ..machine.golden import Fault, Iss, IssError
@@ -16,6 +15,7 @@ from ..machine.memory.store import SparseMemory
 from .executed import ExecutedInstruction, describe, register_name
 from .memcheck import DeclaredAreas, MemCheck
 from .memcheck.checker import ORDERING, STACK_POINTER
+from .partitions import one_after_another, path_of
 
 __all__ = ["LockStep", "Mismatch"]
 
@@ -52,7 +52,7 @@ class LockStep:
         self.config = config
         self._iss = Iss(config, SparseMemory(config.memory_map))
         self._lanes = np.arange(config.threads, dtype=np.uint32)
-        self._paths = [[_of(path, p) for path in _EVENTS] for p in range(config.schedulers)]
+        self._paths = [[path_of(path, p) for path in _EVENTS] for p in range(config.schedulers)]
         self._events = [FieldReader(config, paths) for paths in self._paths]
         self._store_events = FieldReader(config, _STORES)
         self.launch(self._iss.memory, config.memory_map.start, 0)
@@ -96,13 +96,14 @@ class LockStep:
         """
         stores = records[records["store"]["valid"] != 0]
         events = [[_column(records, path) for path in paths] for paths in self._paths]
-        self._compare_all(*_one_after_another(records["cycle"], events), [_column(stores, path) for path in _STORES])
+        cycles, fields = one_after_another(_EVENTS, records["cycle"], events)
+        self._compare_all(cycles, fields, [_column(stores, path) for path in _STORES])
 
     def feed_words(self, words: np.ndarray) -> None:
         """Compare records as the simulation writes them, not yet decoded; otherwise like :meth:`feed`."""
         events = [reader.read(words) for reader in self._events]
         stores = self._store_events.read(words[events[0][_EVENTS.index("store.valid")] != 0])
-        self._compare_all(*_one_after_another(FieldReader.cycles(words), events), stores)
+        self._compare_all(*one_after_another(_EVENTS, FieldReader.cycles(words), events), stores)
 
     def _compare_all(self, cycles: np.ndarray, events: list[np.ndarray], stores: list[np.ndarray]) -> None:
         """Compare records; ``events`` holds their _EVENTS fields, and ``stores`` their _STORES fields."""
@@ -329,31 +330,6 @@ class LockStep:
         lines.append(f"  the last {len(history)} instructions of warp {warp}:")
         lines += [f"    cycle {old.cycle}: {describe(old)}" for old in history]
         return Mismatch("\n".join(lines))
-
-
-def _of(path: str, partition: int) -> str:
-    """The field of a partition's record."""
-    unit, _, rest = path.partition(".")
-    return path if unit == "store" else f"{named(unit, partition)}.{rest}"
-
-
-def _one_after_another(cycles: np.ndarray, events: list[list[np.ndarray]]) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Return the cycles and the _EVENTS of all partitions in order: in each cycle first all writes, then all issues."""
-    if len(events) == 1:
-        return cycles, events[0]
-    rows, partitions = len(cycles), len(events)
-    merged = []
-    for column, path in enumerate(_EVENTS):
-        values = [each[column] for each in events]
-        out = np.zeros((rows, 2 * partitions, *values[0].shape[1:]), values[0].dtype)
-        if path == "store.valid":
-            out[:, -1] = values[0]
-        else:
-            first = partitions if path.startswith("issue.") else 0
-            for p, value in enumerate(values):
-                out[:, first + p] = value * partitions + p if path.endswith(".warp") else value
-        merged.append(out.reshape(-1, *out.shape[2:]))
-    return np.repeat(cycles, 2 * partitions), merged
 
 
 def _column(records: np.ndarray, path: str) -> np.ndarray:
