@@ -83,7 +83,7 @@ class Sm(Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         config, partitions = self.config, range(self.config.schedulers)
-        self._m, part, shares = m, config.partition, config.schedulers > 1
+        part, shares = config.partition, config.schedulers > 1
         self._fronts = [FrontEnd(part) for _ in partitions]
         self._issues = [IssueStage(part, shares=shares) for _ in partitions]
         self._computes = [ComputeUnits(part) for _ in partitions]
