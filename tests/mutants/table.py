@@ -22,7 +22,7 @@ _LSU = f"{_MEMORY}.lsu:Lsu"
 _SHARE_PORT = f"{_MEMORY}.arbiter:share_port"
 _TAGS = "metronome.hdl.lib.tags:CacheTags._replacement"
 _MISSES = "metronome.hdl.frontend.misses:MissUnit"
-_COUNTERS = "metronome.hdl.observe.counters:Counters._steps"
+_COUNTERS = "metronome.hdl.observe.counters:Counters._steps_of"
 _STALLS = "metronome.hdl.observe.counters:StallAttribution.elaborate"
 
 _LISTED = f"{_MEMORY}.order.unit:OrderUnit"

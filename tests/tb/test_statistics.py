@@ -31,7 +31,9 @@ def library(tmp_path_factory):
     include = Path(environment["VERILATOR_ROOT"]) / "include" / "vltstd"
     subprocess.run(["g++", "-std=c++20", "-shared", "-fPIC", f"-I{include}", "-o", path, SOURCE], check=True)
     program = ctypes.CDLL(str(path))
-    program.statistics_warps.argtypes = [ctypes.c_int64, ctypes.POINTER(ctypes.c_uint32), ctypes.c_int, ctypes.c_ubyte]
+    program.statistics_warps.argtypes = [
+        ctypes.c_int64, ctypes.POINTER(ctypes.c_uint32), ctypes.c_int64, ctypes.c_int64,
+    ]
     return program
 
 
@@ -42,13 +44,16 @@ def grown(number: int) -> type[enum.IntEnum]:
 
 
 def count(library, states: list[list], reason_bits: int) -> None:
-    """Tell the library of cycles: in each the state of every warp, one of them at most selected."""
+    """Tell the library of cycles: in each the state of every warp."""
     for cycle in states:
         reasons = sum((state if isinstance(state, int) else 0) << w * reason_bits for w, state in enumerate(cycle))
-        selected = next((w for w, state in enumerate(cycle) if state in ("instructions", "nops")), -1)
-        active = sum((state != "inactive") << w for w, state in enumerate(cycle))
+        active, instructions, nops = (
+            sum(holds(state) << w for w, state in enumerate(cycle))
+            for holds in (lambda state: state != "inactive", lambda state: state == "instructions",
+                          lambda state: state == "nops")
+        )
         words = (ctypes.c_uint32 * 4)(*(reasons >> 32 * word & 0xFFFF_FFFF for word in range(4)))
-        library.statistics_warps(active, words, selected, selected >= 0 and cycle[selected] == "nops")
+        library.statistics_warps(active, words, instructions, nops)
 
 
 def random_cycles(reasons: list[int], seed: int) -> list[list]:

@@ -275,7 +275,7 @@ def test_failed_build_is_not_a_hit(cache, compiled, monkeypatch):
 def test_header_names_what_the_top_uses():
     used = (ROOT / "tb" / "top.sv").read_text()
     header = layout_header(TINY)
-    names = ("REQ_LINE_LSB", "RESP_DATA_BITS", "PROBE_CONTROL_ACTIVE_LSB", "STATUS_HANG_PC_BITS", "STATUS_ENDED_LSB")
+    names = ("REQ_LINE_LSB", "RESP_DATA_BITS", "PROBE_CONTROL_REGION_LSB", "STATUS_HANG_PC_BITS", "STATUS_ENDED_LSB")
     for name in names:
         assert name in used
         assert f"localparam int {name} = " in header
