@@ -69,8 +69,9 @@ class PredictedPath:
             decoded.eq(mine), last_pc.eq(its.pc),
         ]
         model.claim("nor of one that was started, redirected or predicted to jump in the last cycle", ~(mine & dropped))
-        model.claim("and if it was the same warp's in the last cycle, the pc before it",
-                    ~(mine & decoded) | (its.pc == (last_pc + 4)[:32]))
+        if model.replaces:  # the others lack the invariants of the path, from which it follows
+            model.claim("and if it was the same warp's in the last cycle, the pc before it",
+                        ~(mine & decoded) | (its.pc == (last_pc + 4)[:32]))
         model.claim("its warp and its pc have come a cycle early", (its.warp == warp) & (its.pc == pc))
         model.claim("with its warp and its pc", (its.warp == done.warp) & (its.pc == done.entry.pc))
         model.claim("and its word, or 0", its.instruction == Mux(failed, 0, word))
