@@ -1,8 +1,6 @@
 """The streaming multiprocessor: instantiates its parts and connects them, with hardly any logic of its own."""
 
-from collections.abc import Callable, Iterable, Sequence
-from functools import reduce
-from operator import or_
+from collections.abc import Callable
 from typing import Any
 
 from amaranth.hdl import Module, Mux, Signal, Value
@@ -22,7 +20,8 @@ from .layouts.execute import fault_layout
 from .layouts.memory import memory_request_layout, memory_response_layout
 from .layouts.probe import ASSERTIONS, passed_over_layout, probe_layout
 from .lib.component import Component
-from .lib.partitions import global_warp, named, owned
+from .lib.onehot import or_all
+from .lib.partitions import chosen, global_warp, named, owned
 from .memory.arbiter import MemoryArbiter
 from .memory.lsu import Lsu
 from .observe.observer import Observer
@@ -36,8 +35,8 @@ SLOTS_OF_TURNS = MOST_SLOTS + 1
 class Sm(Component):
     """One SIMT streaming multiprocessor (design.md).
 
-    A pulse of ``start`` after reset starts a program. At most one instruction issues per cycle. ``assertions`` reports
-    conditions that may never occur.
+    A pulse of ``start`` after reset starts a program. Each scheduler issues at most one instruction per cycle.
+    ``assertions`` reports conditions that may never occur.
     """
 
     def __init__(self, config: SmConfig) -> None:
@@ -110,8 +109,8 @@ class Sm(Component):
             self._controls.start_pc.eq(self.start_pc),
             self._controls.argument.eq(self.arg),
             self.busy.eq(
-                (_any(self._control("flow", p).active.any() for p in partitions) & ~faults.valid)
-                | _any(issue.busy for issue in self._issues) | ~self._lsu.idle
+                (or_all(self._control("flow", p).active.any() for p in partitions) & ~faults.valid)
+                | or_all(issue.busy for issue in self._issues) | ~self._lsu.idle
             ),
         ]
         return m
@@ -119,13 +118,6 @@ class Sm(Component):
     def _control(self, name: str, partition: int) -> Any:
         """A port of the control units for a partition."""
         return getattr(self._controls, named(name, partition))
-
-    def _mine(self, mask: Value, partition: int) -> Value:
-        return owned(mask, partition, self.config.schedulers)
-
-    def _warp(self, warp: Value, partition: int) -> Value:
-        """The number of a partition's warp in the SM."""
-        return global_warp(warp, partition, partitions=self.config.schedulers, warps=self.config.warps)
 
     def _take_turns(self, m: Module) -> None:
         """Partitions take turns in what they share, one cycle each from the launch on.
@@ -154,13 +146,13 @@ class Sm(Component):
             connect(m, frontend.ahead, issue.ahead)
         m.d.comb += [
             issue.lsu_ready.eq(self._lsu.ready),
-            issue.stores_pending.eq(self._mine(self._lsu.stores_pending, p)),
+            issue.stores_pending.eq(owned(self.config, self._lsu.stores_pending, p)),
             issue.kill.eq(self._control("fault_valid", p)),
             issue.halt.eq(self.fault_valid),
         ]
         if self.config.ordered:
             m.d.comb += [
-                issue.lsu_room.eq(self._mine(self._lsu.room, p)),
+                issue.lsu_room.eq(owned(self.config, self._lsu.room, p)),
                 issue.lsu_idle.eq(self._lsu.idle),
                 issue.region.eq(self._control("event", p).region),
             ]
@@ -169,15 +161,16 @@ class Sm(Component):
         """The load or store that is selected; at most one partition selects one."""
         lsu, fronts, issues = self._lsu, self._fronts, self._issues
         takes = [issue.lsu_take for issue in issues]
+        warps = [global_warp(self.config, each.selection.warp, p) for p, each in enumerate(fronts)]
         m.d.comb += [
-            lsu.cancel.eq(_any(issue.lsu_cancel for issue in issues)),
-            lsu.take.eq(_any(takes)),
-            lsu.take_warp.eq(_chosen(takes, [self._warp(each.selection.warp, p) for p, each in enumerate(fronts)])),
-            lsu.take_store.eq(_chosen(takes, [each.selection.info.store for each in fronts])),
+            lsu.cancel.eq(or_all(issue.lsu_cancel for issue in issues)),
+            lsu.take.eq(or_all(takes)),
+            lsu.take_warp.eq(chosen(takes, warps)),
+            lsu.take_store.eq(chosen(takes, [each.selection.info.store for each in fronts])),
         ]
         if self.config.ordered:
             m.d.comb += [
-                lsu.selects.eq(_any(each.selection.select.any() for each in fronts)),
+                lsu.selects.eq(or_all(each.selection.select.any() for each in fronts)),
                 lsu.order.eq(self._controls.order),
             ]
 
@@ -202,7 +195,7 @@ class Sm(Component):
         connect(m, self._control("flow", p), frontend.flow, self._issues[p].flow)
         if self.config.schedulers > 1:
             # A fence.i of any warp empties the I-caches of all.
-            invalidate = _any(self._control("flow", other).invalidate for other in range(self.config.schedulers))
+            invalidate = or_all(self._control("flow", other).invalidate for other in range(self.config.schedulers))
             m.d.comb += frontend.flow.invalidate.eq(invalidate)
         if len(self.config.policies) > 1:
             m.d.comb += frontend.policy.eq(self.policy)
@@ -215,7 +208,7 @@ class Sm(Component):
         partitions = range(self.config.schedulers)
         valid = [self._control("fault_valid", p) for p in partitions]
         m.d.comb += [
-            faults.execute_valid.eq(_any(valid)),
+            faults.execute_valid.eq(or_all(valid)),
             faults.lsu_valid.eq(self._lsu.fault_valid),
             faults.lsu.eq(self._lsu.fault),
             self.fault_valid.eq(faults.valid),
@@ -223,8 +216,8 @@ class Sm(Component):
         ]
         for name in ("cause", "pc", "address", "warp"):
             of = [self._control("fault", p)[name] for p in partitions]
-            of = [self._warp(warp, p) for p, warp in enumerate(of)] if name == "warp" else of
-            m.d.comb += faults.execute[name].eq(_chosen(valid, of))
+            of = [global_warp(self.config, warp, p) for p, warp in enumerate(of)] if name == "warp" else of
+            m.d.comb += faults.execute[name].eq(chosen(valid, of))
 
     def _memory(self, m: Module) -> None:
         config, lsu = self.config, self._lsu
@@ -232,7 +225,7 @@ class Sm(Component):
         for p, frontend in enumerate(self._fronts):
             connect(m, frontend.mem, getattr(arbiter, named("icache", p)))
             if config.watches_locality:
-                m.d.comb += frontend.lost.eq(self._mine(lsu.lost, p))
+                m.d.comb += frontend.lost.eq(owned(self.config, lsu.lost, p))
         connect(m, lsu.mem, arbiter.lsu)
         connect(m, arbiter.port.request, flipped(self.mem.req))
         connect(m, flipped(self.mem.resp), arbiter.port.response)
@@ -241,11 +234,11 @@ class Sm(Component):
         valid = [x.valid & (x.entry.decoded.info.unit == Unit.LSU) for x in operands]
 
         def of(value: Callable[[Any], Value]) -> Value:
-            return _chosen(valid, [Value.cast(value(x)) for x in operands])
+            return chosen(valid, [Value.cast(value(x)) for x in operands])
 
         m.d.comb += [
-            lsu.request_valid.eq(_any(valid)),
-            lsu.request.warp.eq(_chosen(valid, [self._warp(x.warp, p) for p, x in enumerate(operands)])),
+            lsu.request_valid.eq(or_all(valid)),
+            lsu.request.warp.eq(chosen(valid, [global_warp(self.config, x.warp, p) for p, x in enumerate(operands)])),
             lsu.request.pc.eq(of(lambda x: x.entry.pc)),
             lsu.request.op.eq(of(lambda x: x.entry.decoded.op)),
             lsu.request.rd.eq(of(lambda x: x.entry.decoded.info.rd)),
@@ -305,15 +298,3 @@ class Sm(Component):
                 self.hang_pc.eq(observer.hang_pc),
                 self.passed_over.eq(observer.passed_over),
             ]
-
-
-def _any(values: Iterable[Value]) -> Value:
-    return reduce(or_, values)
-
-
-def _chosen(valid: Sequence[Value], values: Sequence[Value]) -> Value:
-    """The value of the first partition that is ``valid``; that of the last one if none is."""
-    result = values[-1]
-    for condition, value in reversed(list(zip(valid[:-1], values[:-1], strict=True))):
-        result = Mux(condition, value, result)
-    return result

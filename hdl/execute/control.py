@@ -1,7 +1,7 @@
 """Decisions made once per warp: branches, rounding modes, system instructions, and their faults."""
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Member, Out
 
 from ..config import FaultCause, SmConfig
 from ..isa.ops import FLOAT_UNITS, BranchOp, SystemOp, Unit
@@ -22,7 +22,7 @@ from ..lib.component import Component
 from ..lib.onehot import highest_one, one_hot, select
 from .branch import BranchLanes
 
-__all__ = ["ControlUnit"]
+__all__ = ["ControlUnit", "decision_ports"]
 
 #: ``rm`` of an instruction that takes its rounding mode from frm; 5 and 6 are reserved (RISC-V, chapter F).
 _DYNAMIC, _LAST_MODE = 7, 4
@@ -34,8 +34,26 @@ _SYSTEM_FAULTS = {
 }
 
 
+def decision_ports(config: SmConfig) -> dict[str, Member]:
+    """The ports with what is decided about the instruction in stage X, of the unit and of all that contains it."""
+    return {
+        #: The outcome of a branch or jump is known in t+R, the cycle after X, with a redirect if the fetch was
+        #: wrong. The same applies to a join, a fence.i, and the warp's end. A jal that fetch has followed does not
+        #: resolve. With an operand register, an outcome without a redirect is a ``release`` in X.
+        "flow": Out(flow_signature(config)),
+        "fault_valid": Out(1),  # in X, combinational: the instruction faults and changes nothing
+        "fault": Out(fault_layout(config)),  # in X: the fault; with ``fault_valid``
+        "result": Out(32),  # in the cycle after X: the value for rd
+        "add_lane": Out(1),  # likewise: each lane adds its number to ``result``
+        "rm": Out(3),  # in X, combinational: the rounding mode of an instruction of the FPU; a reserved one faults
+        "event": Out(control_event_layout(config)),  # this cycle, for observers
+    }
+
+
 class ControlUnit(Component):
-    """Executes the units BRANCH and SYSTEM for the instruction in stage X (``x``), and SIMT and CSR by what it shares.
+    """Executes the instructions of BRANCH, SIMT, CSR and SYSTEM in stage X (``x``).
+
+    Thread masks and CSRs are outside: it asks for their changes, and uses the answers.
 
     A scalar taken from a warp is that of its leader, the highest active lane, except CSR write data (lane 0). One
     instruction a cycle; ``result`` is for stage W, one cycle later. A faulting instruction changes nothing.
@@ -47,16 +65,7 @@ class ControlUnit(Component):
             "x": In(operands_layout(config)),  # in X: the instruction
             "simt": Out(simt_signature(config)),  # to the thread masks, which it changes
             "csr": Out(csr_signature(config)),  # to the CSRs
-            #: The outcome of a branch or jump is known in t+R, the cycle after X, with a redirect if the fetch was
-            #: wrong. The same applies to a join, a fence.i, and the warp's end. A jal that fetch has followed does not
-            #: resolve. With an operand register, an outcome without a redirect is a ``release`` in X.
-            "flow": Out(flow_signature(config)),
-            "fault_valid": Out(1),  # in X, combinational: the instruction faults and changes nothing
-            "fault": Out(fault_layout(config)),  # in X: the fault; with ``fault_valid``
-            "result": Out(32),  # in the cycle after X: the value for rd
-            "add_lane": Out(1),  # likewise: each lane adds its number to ``result``
-            "rm": Out(3),  # in X, combinational: the rounding mode of an instruction of the FPU; a reserved one faults
-            "event": Out(control_event_layout(config)),  # this cycle, for observers
+            **decision_ports(config),
         })
 
     def elaborate(self, platform: object) -> Module:

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from functools import reduce
-from operator import or_
 from typing import Any
 
-from amaranth.hdl import Array, Module, Mux, Signal, Value
+from amaranth.hdl import Array, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ..config import SmConfig
 from ..layouts.counters import COUNTER_BITS, counter_places
-from ..layouts.events import control_event_layout
-from ..layouts.execute import fault_layout, operands_layout, order_layout
-from ..layouts.signatures import flow_signature
+from ..layouts.execute import operands_layout, order_layout
 from ..lib.component import Component
-from ..lib.partitions import global_warp, named, owned
-from .control import ControlUnit
+from ..lib.onehot import or_all
+from ..lib.partitions import chosen, global_warp, named, owned
+from .control import ControlUnit, decision_ports
 from .csr import CsrUnit
 from .simt.control import SimtControl
 
@@ -54,13 +51,7 @@ class Controls(Component):
             "raise_valid": In(1),  # in W: an instruction of the FPU raises its flags (:class:`hdl.execute.csr.CsrUnit`)
             "raised_warp": In(part.warp_bits),  # in W: the warp of that instruction
             "raised": In(5),  # in W: the flags raised
-            "flow": Out(flow_signature(part)),  # of :class:`hdl.execute.control.ControlUnit`, as the rest
-            "fault_valid": Out(1),  # in X, combinational: the instruction faults and changes nothing
-            "fault": Out(fault_layout(part)),  # in X: the fault; with ``fault_valid``
-            "result": Out(32),  # in the cycle after X: the value for rd
-            "add_lane": Out(1),  # likewise: each lane adds its number to ``result``
-            "rm": Out(3),  # in X, combinational: the rounding mode of an instruction of the FPU; a reserved one faults
-            "event": Out(control_event_layout(part)),  # this cycle, for observers
+            **decision_ports(part),
         }
         super().__init__({
             **optional,
@@ -82,8 +73,9 @@ class Controls(Component):
             m.submodules[named("unit", p)] = unit
             connect(m, unit.flow, flipped(self._of("flow", p)))
             m.d.comb += unit.x.eq(self._of("x", p))
-            m.d.comb += [self._of(name, p).eq(getattr(unit, name))
-                         for name in ("fault_valid", "fault", "result", "add_lane", "rm", "event")]
+            m.d.comb += [
+                self._of(name, p).eq(getattr(unit, name)) for name in decision_ports(self._config) if name != "flow"
+            ]
         self._connect_masks(m, simt)
         self._connect_csrs(m, csr)
         return m
@@ -91,13 +83,9 @@ class Controls(Component):
     def _of(self, name: str, partition: int) -> Any:
         return getattr(self, named(name, partition))
 
-    def _warp(self, warp: Value, partition: int) -> Value:
-        """The number of a partition's warp in the SM."""
-        return global_warp(warp, partition, partitions=self._config.schedulers, warps=self._config.warps)
-
     def _connect_masks(self, m: Module, simt: SimtControl) -> None:
         partitions = range(self._config.schedulers)
-        peeks = [self._warp(self._of("peek_warp", p), p) for p in partitions]
+        peeks = [global_warp(self._config, self._of("peek_warp", p), p) for p in partitions]
         m.d.comb += [
             simt.start.eq(self.start), simt.start_pc.eq(self.start_pc),
             simt.peek_warp.eq(peeks[0] if len(peeks) == 1 else Array(peeks)[self.peek]),
@@ -109,26 +97,20 @@ class Controls(Component):
             m.d.comb += [
                 asks.masks.eq(simt.masks) if len(peeks) == 1 else
                 [mine.eq(simt.masks[w * len(peeks) + p]) for w, mine in enumerate(asks.masks)],
-                *(getattr(asks, name).eq(owned(getattr(simt, name), p, len(peeks)))
+                *(getattr(asks, name).eq(owned(self._config, getattr(simt, name), p))
                   for name in ("active", "waiting", "release")),
-                asks.activation.warps.eq(owned(simt.activation.warps, p, len(peeks))),
+                asks.activation.warps.eq(owned(self._config, simt.activation.warps, p)),
                 asks.activation.pc.eq(simt.activation.pc),
             ]
 
     def _request(self, m: Module, target: Any, requests: list[Any], names: tuple[str, ...]) -> None:
         """Connect the request of the partition that has one."""
-        valid, warp = [each.valid for each in requests], [self._warp(each.warp, p) for p, each in enumerate(requests)]
-
-        def chosen(values: list[Value]) -> Value:
-            result = values[0]
-            for p in range(1, len(values)):
-                result = Mux(valid[p], values[p], result)
-            return result
-
+        valid = [each.valid for each in requests]
+        warp = [global_warp(self._config, each.warp, p) for p, each in enumerate(requests)]
         m.d.comb += [
-            target.valid.eq(reduce(or_, valid)),
-            target.warp.eq(chosen(warp)),
-            *(getattr(target, name).eq(chosen([getattr(each, name) for each in requests])) for name in names),
+            target.valid.eq(or_all(valid)),
+            target.warp.eq(chosen(valid, warp)),
+            *(getattr(target, name).eq(chosen(valid, [getattr(each, name) for each in requests])) for name in names),
         ]
 
     def _connect_csrs(self, m: Module, csr: CsrUnit) -> None:
@@ -144,7 +126,7 @@ class Controls(Component):
                 *(active[w].eq(self._of("flow", w % config.schedulers).active[w // config.schedulers])
                   for w in range(config.warps)),
                 csr.retired.eq(sum(Mux(each.cancelled, 0, each.retired) for each in requests)),
-                *(each.frm.eq(csr.modes[self._warp(each.warp, p)]) for p, each in enumerate(requests)),
+                *(each.frm.eq(csr.modes[global_warp(self._config, each.warp, p)]) for p, each in enumerate(requests)),
             ]
         self._request(m, csr, requests, _CSR_REQUEST)
         m.d.comb += [csr.start.eq(self.start), csr.argument.eq(self.argument), csr.active.eq(active)]
@@ -152,7 +134,7 @@ class Controls(Component):
             m.d.comb += [getattr(each, name).eq(getattr(csr, name)) for name in _CSR_ANSWER]
             m.d.comb += [
                 getattr(csr, named("raise_valid", p)).eq(self._of("raise_valid", p)),
-                getattr(csr, named("raised_warp", p)).eq(self._warp(self._of("raised_warp", p), p)),
+                getattr(csr, named("raised_warp", p)).eq(global_warp(self._config, self._of("raised_warp", p), p)),
                 getattr(csr, named("raised", p)).eq(self._of("raised", p)),
             ]
             if config.policy_csr:

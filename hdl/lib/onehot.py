@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from amaranth.hdl import Cat, Const, Mux, Value, ValueLike
 
@@ -31,8 +31,8 @@ def highest_one(value: Value) -> Value:
     return lowest_one(Cat(reversed(list(value))))[::-1] if len(value) > 1 else value
 
 
-def or_all(values: Sequence[Value]) -> Value:
-    """The OR of a non-empty sequence, as a balanced tree."""
+def or_all(values: Iterable[Value]) -> Value:
+    """The OR of at least one value, as a balanced tree."""
     values = list(values)
     while len(values) > 1:
         values = [values[i] | values[i + 1] if i + 1 < len(values) else values[i] for i in range(0, len(values), 2)]

@@ -82,7 +82,7 @@ class Counters(Component):
 
     def __init__(self, config: SmConfig) -> None:
         self._config, part = config, config.partition
-        #: Of each partition.
+        #: The ports for each partition.
         own = {
             "front": In(front_event_layout(part)),  # this cycle of the front end
             "control": In(control_event_layout(part)),  # this cycle of the control unit
@@ -160,7 +160,7 @@ class Counters(Component):
         }
 
     def _steps_of(self, m: Module, p: int) -> dict[str, Value]:
-        """What a partition adds to each counter but the cycles."""
+        """The increments of one partition, for all counters except the cycles."""
         front, control = self._of("front", p), self._of("control", p)
         region = self.control.region
         instruction = region & front.select_valid & ~front.select_nop

@@ -1,8 +1,6 @@
 """The observer: everything that watches the SM without steering it."""
 
 from collections.abc import Sequence
-from functools import reduce
-from operator import or_
 from typing import Any
 
 from amaranth.hdl import Cat, Module, Value
@@ -13,6 +11,7 @@ from ..config import SmConfig
 from ..layouts.counters import COUNTER_BITS, counter_places, counters_layout
 from ..layouts.probe import ASSERTIONS, STARVATION_CYCLES, passed_over_layout, probe_layout, unit_events
 from ..lib.component import Component
+from ..lib.onehot import or_all
 from ..lib.partitions import interleaved, named
 from .counters import Counters, StallAttribution
 from .environment import EnvironmentWatch
@@ -87,10 +86,10 @@ class Observer(Component):
         """In the order of ASSERTIONS."""
         m.submodules.sticky = sticky = Sticky(width=len(ASSERTIONS))
         found = [self._broken(m, p) for p in range(self._config.schedulers)]
-        m.d.comb += [sticky.bits.eq(reduce(or_, found)), self.assertions.eq(sticky.seen)]
+        m.d.comb += [sticky.bits.eq(or_all(found)), self.assertions.eq(sticky.seen)]
 
     def _broken(self, m: Module, p: int) -> Value:
-        """What a partition violates in this cycle."""
+        """The assertions that fail in a partition in this cycle."""
         m.submodules[named("environment", p)] = environment = EnvironmentWatch(self._config.partition)
         front, control = self._of("front", p), self._of("control", p)
         m.d.comb += [environment.front.eq(front), environment.control.eq(control)]

@@ -21,6 +21,7 @@ from ..build.cache import entry
 from ..build.sources import contents
 from ..machine.golden import Iss
 from ..machine.memory.store import SparseMemory
+from .assembler.formats import branch_offset
 from .elf import ElfImage, load_elf
 from .launch import Launch, load_into
 
@@ -91,14 +92,9 @@ def _branches(image: ElfImage) -> dict[int, int]:
     found = {}
     for segment in image.segments:
         for place, (word,) in enumerate(_WORD.iter_unpack(segment.data[: len(segment.data) // 4 * 4])):
-            if word & 0x7E == _BRANCH and (offset := _offset(word)) != 4 and segment.address % 4 == 0:
+            if word & 0x7E == _BRANCH and (offset := branch_offset(word)) != 4 and segment.address % 4 == 0:
                 found[segment.address + 4 * place] = offset
     return found
-
-
-def _offset(word: int) -> int:
-    value = (word >> 7 & 1) << 11 | (word >> 25 & 0x3F) << 5 | (word >> 8 & 0xF) << 1
-    return value - (word >> 31 << 12)
 
 
 def with_hints(launch: Launch, config: SmConfig) -> ElfImage:

@@ -18,6 +18,7 @@ from metronome.hdl.config import LINE_BYTES, SmConfig
 from ..machine.settings import near
 from .assembler import asm
 from .assembler.asm import Program
+from .assembler.formats import branch_offset
 from .elf import ElfImage, ImageError, Segment
 from .kernels import Launch
 from .names import readable
@@ -114,7 +115,7 @@ def _append_moved(program: Program, word: int, pc: int) -> None:
         program.add(asm.jal(rd, _target(pc, _jal_offset(word), body) - body))
     elif opcode | 1 == _BRANCH:
         program.add(_branch(word, 8), asm.jal(_ZERO, pc + 4 - (body + 4)))
-        program.add(asm.jal(_ZERO, _target(pc, _branch_offset(word), body) - (body + 8)))
+        program.add(asm.jal(_ZERO, _target(pc, branch_offset(word), body) - (body + 8)))
         return
     else:
         program.add(word)
@@ -130,7 +131,7 @@ def _loops(words: _Words, first: int, body: int) -> _Words:
     """The function's branches and jumps to its own start, which is now at ``body``. ValueError: out of reach."""
     moved = {}
     for pc, word in words.items():
-        if (word | 1) & 0x7F == _BRANCH and pc + _branch_offset(word) == first != pc:
+        if (word | 1) & 0x7F == _BRANCH and pc + branch_offset(word) == first != pc:
             moved[pc] = _branch(word, body - pc)
         elif word & 0xFFF == _JAL and pc + _jal_offset(word) == first != pc:  # rd is x0
             moved[pc] = asm.jal(_ZERO, body - pc)
@@ -144,11 +145,6 @@ def _sign_extended(value: int, bits: int) -> int:
 def _jal_offset(word: int) -> int:
     bits = word >> 31 << 20 | (word >> 12 & 0xFF) << 12 | (word >> 20 & 1) << 11 | (word >> 21 & 0x3FF) << 1
     return _sign_extended(bits, 21)
-
-
-def _branch_offset(word: int) -> int:
-    bits = word >> 31 << 12 | (word >> 7 & 1) << 11 | (word >> 25 & 0x3F) << 5 | (word >> 8 & 0xF) << 1
-    return _sign_extended(bits, 13)
 
 
 def _branch(word: int, offset: int) -> int:

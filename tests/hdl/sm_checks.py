@@ -24,7 +24,7 @@ _JUMPS, _FENCE_I, _SIMT = (0x62, 0x63, 0x67, 0x6F), 0x100F, 0x0B
 
 
 def predicted_offset(instruction: int, prediction: Prediction) -> int | None:
-    """Where the fetch goes on, relative to the instruction, if it follows it at decode: jal, some branches."""
+    """The offset to which decode redirects the fetch for a jal or a branch predicted taken; None for all others."""
     sign = instruction >> 31
     if prediction is not Prediction.BTFN:
         return None

@@ -12,6 +12,7 @@ from metronome.hdl.isa.ops import Unit
 from metronome.hdl.isa.table import INSTRUCTIONS, ImmFormat, Instruction, RegFile
 
 from .asm import ABI_NAMES, DYN
+from .formats import branch_offset
 
 __all__ = ["disassemble", "register_name", "registers_of", "unit_of"]
 
@@ -60,7 +61,7 @@ def _signed(word: int, high: int, low: int) -> int:
 def _offset(word: int, row: Instruction) -> int:
     """The offset of a branch or a jal, in bytes."""
     if row.imm is ImmFormat.B:
-        return _signed(word, 31, 31) << 12 | (word >> 7 & 1) << 11 | (word >> 25 & 0x3F) << 5 | (word >> 8 & 0xF) << 1
+        return branch_offset(word)
     return _signed(word, 31, 31) << 20 | (word >> 12 & 0xFF) << 12 | (word >> 20 & 1) << 11 | (word >> 21 & 0x3FF) << 1
 
 

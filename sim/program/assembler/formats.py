@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["encode_b", "encode_i", "encode_r", "encode_s", "encode_u", "field", "signed"]
+__all__ = ["branch_offset", "encode_b", "encode_i", "encode_r", "encode_s", "encode_u", "field", "signed"]
 
 
 def field(value: int, bits: int, name: str) -> int:
@@ -47,6 +47,12 @@ def encode_b(funct3: int, rs1: int, rs2: int, offset: int) -> int:
     high = bits >> 12 << 6 | bits >> 5 & 0x3F
     low = bits & 0x1E | bits >> 11 & 1
     return encode_r(0x63, funct3, high, low, rs1, rs2)
+
+
+def branch_offset(word: int) -> int:
+    """The offset of a conditional branch, in bytes."""
+    value = (word >> 7 & 1) << 11 | (word >> 25 & 0x3F) << 5 | (word >> 8 & 0xF) << 1
+    return value - (word >> 31 << 12)
 
 
 def encode_u(opcode: int, rd: int, imm: int) -> int:
