@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Mapping, Sequence
 
-__all__ = ["LATENCIES", "MOST_SLOTS", "PREDICTORS", "is_power_of_two", "kind_of", "rate_of_each", "require",
+__all__ = ["LATENCIES", "MOST_SLOTS", "PREDICTORS", "SLOTS_OF_TURNS", "is_power_of_two", "kind_of", "rate_of_each", "require",
            "require_channels", "require_latencies", "require_locality", "require_policies", "require_prediction",
            "warps_of_a_group"]
 
@@ -21,6 +21,8 @@ PREDICTORS = {"return_stack": (1, 16), "jump_targets": (1, 16), "branch_runs": (
 
 #: The longest frame of variable_rate.
 MOST_SLOTS = 256
+#: After so many turns, one partition has two: more than the slots of any policy's frame.
+SLOTS_OF_TURNS = MOST_SLOTS + 1
 
 
 def kind_of(kind: type, each: type = str) -> str:

@@ -1,4 +1,4 @@
-"""Named values of configuration fields, and the causes of faults."""
+"""Named values of configuration fields, the causes of faults, and the names of what each partition has."""
 
 from __future__ import annotations
 
@@ -6,7 +6,12 @@ import enum
 
 from .described import DescribedEnum
 
-__all__ = ["Channels", "Coordination", "FaultCause", "Prediction"]
+__all__ = ["Channels", "Coordination", "FaultCause", "Prediction", "named"]
+
+
+def named(name: str, partition: int) -> str:
+    """The name of a port or record of a partition: ``front`` of the first, ``front_1`` of the second."""
+    return name if partition == 0 else f"{name}_{partition}"
 
 
 class FaultCause(DescribedEnum):

@@ -8,7 +8,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from .config import SmConfig
-from .config_checks import MOST_SLOTS
+from .config_checks import SLOTS_OF_TURNS
 from .execute.compute import ComputeUnits
 from .execute.controls import Controls
 from .execute.faults import FaultLatch
@@ -26,10 +26,7 @@ from .memory.arbiter import MemoryArbiter
 from .memory.lsu import Lsu
 from .observe.observer import Observer
 
-__all__ = ["SLOTS_OF_TURNS", "Sm"]
-
-#: After so many turns, one partition has two: more than the slots of any policy's frame.
-SLOTS_OF_TURNS = MOST_SLOTS + 1
+__all__ = ["Sm"]
 
 
 class Sm(Component):

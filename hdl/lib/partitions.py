@@ -7,13 +7,9 @@ from collections.abc import Sequence
 from amaranth.hdl import Cat, Const, Mux, Value
 
 from ..config import SmConfig
+from ..config_names import named
 
 __all__ = ["chosen", "global_warp", "interleaved", "named", "owned"]
-
-
-def named(name: str, partition: int) -> str:
-    """The name of a port or record of a partition: ``front`` of the first, ``front_1`` of the second."""
-    return name if partition == 0 else f"{name}_{partition}"
 
 
 def owned(config: SmConfig, mask: Value, partition: int) -> Value:

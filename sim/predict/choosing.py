@@ -47,8 +47,9 @@ class Chooser:
     """
 
     def __init__(self, config: SmConfig, policy: Policy[Any], *, keeps: bool = False, title: str = "") -> None:
-        self._warps, self._policy = config.warps, policy
-        self._state = policy.reset()
+        self._warps, self._policy, self._schedulers = config.partition.warps, policy, config.schedulers
+        #: The state in each partition.
+        self._state = [policy.reset() for _ in range(config.schedulers)]
         self._title = title
         self._held: dict[str, bytes] = {}
         reads = getattr(policy, "reads", ("eligible",))
@@ -74,7 +75,7 @@ class Chooser:
         """The chooser of a policy of ``sim.machine.policies``, such as one from a file. Raises PickError."""
         try:
             with policy_code():
-                made = cls(config, POLICIES[name].of(config), keeps=True, title=f"{name}: ")
+                made = cls(config, POLICIES[name].of(config.partition), keeps=True, title=f"{name}: ")
         except KeyboardInterrupt:
             raise
         except BaseException as error:
@@ -90,19 +91,21 @@ class Chooser:
         PickError
             If the pick is neither None nor one of the eligible warps, or not the same as before.
         """
-        front, control, cycle = machine.front[0], machine.control[0], int(machine.port["cycle"][0])
+        whole, cycle = machine.whole[0], int(machine.port["cycle"][0])
+        part = int(whole["asks"])
+        front, control = machine.front[part], machine.control[part]
         eligible = int(front["eligible"])
         if front["policy_state"]:
-            self._state = self._states[int(front["policy_state"])]
+            self._state[part] = self._states[int(front["policy_state"])]
         inputs = PolicyInputs(
             eligible=eligible, active=int(control["active"]), waiting=int(control["waiting"]),
-            activated=int(control["activates"]), lost=int(machine.lsu["lost"][0]),
-            change=int(control["change"]),
+            activated=int(control["activates"]), lost=self._owned(int(machine.lsu["lost"][0]), part),
+            change=int(whole["change"]),
             lanes=tuple(control["lanes"].tolist()) if self._lanes else (),
-            fetched=self._counts(machine) if self._fetched else (),
+            fetched=self._counts(machine, part) if self._fetched else (),
         )
         try:
-            before, picked, after = self._state, *self._asked(inputs)
+            before, picked, after = self._state[part], *self._asked(inputs, part)
         except KeyboardInterrupt:
             raise
         except _WrongPickError as error:
@@ -111,45 +114,49 @@ class Chooser:
             if not self._title:
                 raise
             raise PickError(f"{self._title}in cycle {cycle} {_raised(error, type(self._policy))}") from None
-        self._state = after
+        self._state[part] = after
         self.asked += 1
         if self._keeps:
-            self._keep(front, cycle, before, inputs, picked)
+            self._keep(machine.front, part, cycle, (before, after), inputs, picked)
         front["choice"] = NONE if picked is None else picked
         front["chosen_at"] = cycle
 
-    def _asked(self, inputs: PolicyInputs) -> tuple[int | None, Any]:
+    def _asked(self, inputs: PolicyInputs, part: int) -> tuple[int | None, Any]:
         """Return the pick and the state after it. Raises _WrongPickError, and whatever the policy raises."""
         # Cached choices depend only on the inputs that the policy declares.
         if not self._title:
-            return self._answers(inputs, inputs.eligible)
+            return self._answers(self._state[part], inputs, inputs.eligible)
         with policy_code():
-            answers = self._answers(DeclaredInputs(inputs, self._reads), inputs.eligible)
+            answers = self._answers(self._state[part], DeclaredInputs(inputs, self._reads), inputs.eligible)
         if name := changed_outside_the_state(self._policy, self._held):
             raise ValueError(f"{name} has changed: a policy may remember in its state alone, which update returns")
         return answers
 
-    def _answers(self, seen: Any, eligible: int) -> tuple[int | None, Any]:
-        answer = self._policy.pick(self._state, seen)
+    def _answers(self, state: Any, seen: Any, eligible: int) -> tuple[int | None, Any]:
+        answer = self._policy.pick(state, seen)
         try:
             picked = eligible_pick(answer, eligible)
         except ValueError as error:
             raise _WrongPickError(str(error)) from None
-        return picked, self._policy.update(self._state, seen, picked)
+        return picked, self._policy.update(state, seen, picked)
 
-    def _keep(self, front: np.void, cycle: int, before: Any, inputs: PolicyInputs, picked: int | None) -> None:
-        """Let the machine keep the choice, if it was made as before."""
+    def _keep(
+        self, fronts: np.ndarray, part: int, cycle: int, states: tuple[Any, Any], inputs: PolicyInputs,
+        picked: int | None,
+    ) -> None:
+        """Let the machine keep the choice between two states, if it was made as before."""
+        before, after = states
         try:
-            first, second = plain_data(before), plain_data(self._state)
+            first, second = plain_data(before), plain_data(after)
             self._room -= _parts(second)
             key = (first, *(getattr(inputs, name) for name in self._reads))
             known = self._known.setdefault(key, (picked, second))
-            numbers = [self._number(first, before), self._number(second, self._state)]
+            numbers = [self._number(first, before), self._number(second, after)]
         except TypeError as error:  # no plain data
-            self._keep_no_more(front, str(error))
+            self._keep_no_more(fronts, part, str(error))
             return
         except RecursionError:
-            self._keep_no_more(front, "its states are nested too deeply")
+            self._keep_no_more(fronts, part, "its states are nested too deeply")
             return
         if known != (picked, second):
             raise PickError(
@@ -157,14 +164,18 @@ class Chooser:
                 "with the same inputs: both must depend on these alone"
             )
         if max(len(self._known), len(self._states)) > _MOST or self._room < 0:
-            self._keep_no_more(front, self.reason)
+            self._keep_no_more(fronts, part, self.reason)
             return
-        front["state_before"], front["policy_state"], front["keeps"] = *numbers, 1
+        fronts[part]["state_before"], fronts[part]["policy_state"], fronts[part]["keeps"] = *numbers, 1
 
-    def _keep_no_more(self, front: np.void, reason: str) -> None:
+    def _keep_no_more(self, fronts: np.ndarray, part: int, reason: str) -> None:
         """Ask the policy in every cycle from now on."""
         self._keeps, self.reason = False, reason
-        front["policy_state"] = 0
+        for other, number in enumerate(fronts["policy_state"].tolist()):
+            # The partition that asks already has its state.
+            if number and other != part:
+                self._state[other] = self._states[number]
+        fronts["policy_state"] = 0
         self._known.clear()
         self._numbers.clear()
         self._states.clear()
@@ -175,8 +186,12 @@ class Chooser:
             self._states.append(state)
         return number
 
-    def _counts(self, machine: Machine) -> tuple[int, ...]:
-        front = machine.front.view(np.recarray)[0]
+    def _owned(self, warps: int, part: int) -> int:
+        """The partition's part of a set of warps of the SM."""
+        return sum((warps >> w * self._schedulers + part & 1) << w for w in range(self._warps))
+
+    def _counts(self, machine: Machine, part: int) -> tuple[int, ...]:
+        front = machine.front.view(np.recarray)[part]
         return tuple(int(as_python(fetched)(front, w)) for w in range(self._warps))
 
 

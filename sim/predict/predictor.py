@@ -80,8 +80,10 @@ def prepare() -> None:
     """Load the compiled model, or compile it, which takes half a minute once for each version of the model."""
     one = np.zeros(1, np.int64)
     nobody = np.zeros(WARPS, np.int64)
+    settings = np.zeros(2, CONFIG)
+    settings["schedulers"] = 1
     nothing = new_machine(
-        np.zeros(1, CONFIG), Executed(np.zeros(1, STEP), nobody, nobody, np.zeros((1, 1), np.uint32)),
+        settings, Executed(np.zeros(1, STEP), nobody, nobody, np.zeros((1, 1), np.uint32)),
         icache=1, dcache=1, code=np.zeros(1, CODE), shared=one,
     )
     nothing.port["cycle"] = -1
@@ -106,8 +108,6 @@ def refuse(config: SmConfig, policy: str, *, check: bool = False) -> None:
         raise CannotPredictError(f"{policy} cannot be predicted: sim/machine/policies does not have it")
     if from_outside(policy):
         raise CannotPredictError(f"{policy} cannot be predicted: it was replaced by a policy from outside Metronome")
-    if config.schedulers > 1:
-        raise CannotPredictError(f"a machine with {config.schedulers} schedulers cannot be predicted, only one with 1")
     if config.coordination is not Coordination.SWAS:
         raise CannotPredictError(
             f"only swas can be predicted, not {config.coordination}: its issue order depends on the warps that were "
@@ -192,13 +192,13 @@ def result_of(
     config: SmConfig, request: RunRequest, run: PredictionRun, memory: SparseMemory, seconds: float
 ) -> RunResult:
     """Return the result of a finished run in the form of a hardware run; ``memory`` is the final memory."""
-    stopped = sums.fault(run.control)
+    stopped = sums.fault(run.whole)
     status = sums.status(run.sums, stopped)
     cycles = int(run.box["cycle"])
     return RunResult(
         status=status, exit_code=memory.read_word(config.memory_map.exit_code), total_cycles=cycles, memory=memory,
         fault=stopped, counters=present(config, sums.counters(run.sums)), console="".join(run.console_text()),
-        hang=[] if status == "ended" else sums.hang(config, memory, run.sums, run.control, request.policy),
+        hang=[] if status == "ended" else sums.hang(config, memory, run.sums, run.whole, request.policy),
         memory_statistics=run.model.statistics(cycles), region=sums.region(config, run.sums),
         argument_missing=run.model.read_unwritten, sim_seconds=seconds,
     )

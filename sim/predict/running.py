@@ -84,7 +84,7 @@ class PredictionRun:
         settings = configured(config, request, ring=0 if streams else PLACES - 1, supplied=supplied, oracle=oracle)
         self.machine = new_machine(
             settings, Executed(source.steps, source.first, source.known, source.addresses),
-            icache=int(settings["icache_sets"][0]) * config.icache_ways,
+            icache=config.schedulers * int(settings["icache_sets"][0]) * config.icache_ways,
             dcache=int(settings["dcache_sets"][0]) * config.dcache_ways,
             code=streams.code if streams and supplied else self.codes.table,
             shared=streams.shared if streams else np.zeros(1, np.int64),
@@ -94,9 +94,8 @@ class PredictionRun:
         settings["events"] = watcher is not None
         if self.chooser is not None:
             settings["policy"], settings["reads"] = policies.OUTSIDE, self.chooser.reads
-        self.box, self.sums, self.front, self.lsu, self.control, self.issue = (part[0] for part in (
-            self.machine.port, self.machine.observer, self.machine.front, self.machine.lsu, self.machine.control,
-            self.machine.issue,
+        self.box, self.sums, self.lsu, self.whole = (part[0] for part in (
+            self.machine.port, self.machine.observer, self.machine.lsu, self.machine.whole,
         ))
         self.box["cycle"] = -1
         self.issued: list[np.ndarray] = []
@@ -131,7 +130,7 @@ class PredictionRun:
             if self.stepper is not None and self._step(self.stepper, reason):
                 continue
             finished = reason == machine.FINISHED
-            if finished or self.sums["issues"] == LOG:
+            if finished or self.sums["issues"] > LOG - self.config.schedulers:
                 self.issued.append(self.machine.issued[: int(self.sums["issues"])].copy())
                 self.sums["issues"] = 0
             if self.watcher is not None and (finished or self.sums["events"] == _EVENTS):
@@ -152,36 +151,40 @@ class PredictionRun:
 
     def _require_all(self, streams: Streams) -> None:
         """Check that all known instructions were executed, with the recorded last store to each shared byte."""
-        if self.control["halted"]:
+        if self.whole["halted"]:
             raise StoppedError
         if not np.array_equal(self.machine.writers, streams.writers):
             raise OrderMattersError
 
     def _step(self, stepper: Stepper, reason: int) -> bool:
         """Let the golden model do its part; return whether the machine is in the middle of a cycle."""
+        part = int(self.whole["asks"])
         if reason == machine.STEP:
-            code = self.machine.code[self.front["selected_code"]]
-            stepper.step(int(self.front["selected"]), code, int(self.front["selected_pc"]))
+            front = self.machine.front[part]
+            code = self.machine.code[front["selected_code"]]
+            warp = int(front["selected"]) * self.config.schedulers + part
+            stepper.step(warp, code, int(front["selected_pc"]))
             if len(stepper.lists.rows) != len(self.machine.lists):
                 self.machine = self.machine._replace(lists=stepper.lists.table)
             return True
         if reason == machine.VOLATILE:
-            self._poke(stepper)
+            self._poke(stepper, part)
             return True
         if reason != machine.FINISHED and self.lsu["goes"] and self.lsu["event_store"]:
             self._keep(stepper)
         return False
 
-    def _poke(self, stepper: Stepper) -> None:
-        """Copy a counter read by the instruction in stage X from the machine to the golden model."""
-        w = int(self.issue["warp_x"])
-        code = self.machine.code[self.issue["code_x"]]
+    def _poke(self, stepper: Stepper, part: int) -> None:
+        """Copy a counter read by the instruction in stage X of a partition to the golden model."""
+        issue = self.machine.issue[part]
+        w = int(issue["warp_x"]) * self.config.schedulers + part
+        code = self.machine.code[issue["code_x"]]
         mcycle = int(self.box["cycle"]) - 1
         value = sums.read_counter(
             self.sums, int(code["word"]) >> 20, mcycle, int(self.sums["retired"]),
             research=self.config.research_counters,
         )
-        step = self.machine.steps[int(self.machine.first[w]) + int(self.issue["step_x"]) % PLACES]
+        step = self.machine.steps[int(self.machine.first[w]) + int(issue["step_x"]) % PLACES]
         if code["register"] != NONE:
             values = np.full(self.config.threads, value, np.uint32)
             stepper.iss.poke(w, int(code["register"]), int(step["mask"]), values)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from metronome.hdl.config import LINE_BYTES, Channels, SmConfig
+from metronome.hdl.config_checks import SLOTS_OF_TURNS
 from metronome.hdl.isa.latencies import unit_latencies
 
 from ..machine.events import EVENT, NONE
@@ -14,7 +15,7 @@ from ..machine.policies.with_parameters import CacheConscious, frame_of
 from ..run.types import RunRequest
 from .model import policies, private
 from .model.choices import CHOICE
-from .model.records import CONFIG, CONTROL, FRONT, ISSUE, ISSUED, LSU, OBSERVER, PORT, Machine
+from .model.records import CONFIG, CONTROL, FRONT, ISSUE, ISSUED, LSU, OBSERVER, PORT, WHOLE, Machine
 
 __all__ = ["LOG", "Executed", "configured", "data_cache", "new_machine"]
 
@@ -53,7 +54,15 @@ def _locality(config: SmConfig) -> dict[str, int]:
 def configured(
     config: SmConfig, request: RunRequest, *, ring: int, supplied: bool = False, oracle: bool = False,
 ) -> np.ndarray:
-    """Return the CONFIG record of a run."""
+    """Return the CONFIG records of a run: that of the SM, and that of each partition."""
+    record = np.concatenate([
+        _configured(of, request, ring=ring, supplied=supplied, oracle=oracle) for of in (config, config.partition)
+    ])
+    record["schedulers"], record["slots_of_turns"] = config.schedulers, SLOTS_OF_TURNS
+    return record
+
+
+def _configured(config: SmConfig, request: RunRequest, *, ring: int, supplied: bool, oracle: bool) -> np.ndarray:
     places, stacks, names = config.memory_map, config.interleaved_stacks, policies.NAMES
     icache_sets = max(1, config.icache_bytes // LINE_BYTES // config.icache_ways)
     values: dict[str, Any] = {
@@ -97,8 +106,10 @@ def new_machine(
     def places(count: int) -> np.ndarray:
         return np.zeros(count, np.int64)
 
+    partitions = int(config["schedulers"][0])
     return Machine(
-        config=config, front=np.zeros(1, FRONT), issue=np.zeros(1, ISSUE), control=np.zeros(1, CONTROL),
+        config=config, front=np.zeros(partitions, FRONT), issue=np.zeros(partitions, ISSUE),
+        control=np.zeros(partitions, CONTROL), whole=np.zeros(1, WHOLE),
         lsu=np.zeros(1, LSU), port=np.zeros(1, PORT), observer=np.zeros(1, OBSERVER), code=code,
         **executed._asdict(), shared=shared, writers=places(4 * len(shared)),
         icache_line=places(icache), icache_code=places(icache), icache_used=places(icache),

@@ -16,7 +16,8 @@ from ..machine.memory.store import SparseMemory
 from ..machine.statistics import REASONS, LineAccesses, LoadLatency, RegionStatistics, WarpCycles
 from ..run.hanging import hanging_warps
 from ..run.types import WarpState
-from .model.observer import COUNTED, INACTIVE, INSTRUCTION, NOP
+from .model.observer import INACTIVE, INSTRUCTION, NOP
+from .model.records import COUNTED
 
 __all__ = ["counters", "fault", "hang", "read_counter", "region", "status"]
 
@@ -25,7 +26,7 @@ _LINES = ("instructions", "accesses", "uncached", "hits", "merges", "forwards", 
 _ORACLES = ("discrepancies", "errors")
 # Without this check, a misspelled counter would silently be "not predicted".
 if _unknown := set(COUNTED) - {counter.name for counter in COUNTERS}:
-    raise ValueError("sim/predict/model/observer.py: COUNTED has names that are not in hdl/layouts/counters.py: "
+    raise ValueError("sim/predict/model/records.py: COUNTED has names that are not in hdl/layouts/counters.py: "
                      + ", ".join(sorted(_unknown)))
 
 
@@ -97,13 +98,13 @@ def region(config: SmConfig, sums: np.void) -> RegionStatistics:
     )
 
 
-def fault(control: np.void) -> Fault | None:
+def fault(whole: np.void) -> Fault | None:
     """Return the fault that stopped the machine, or None."""
-    if not control["halted"]:
+    if not whole["halted"]:
         return None
     return Fault(
-        FaultCause(int(control["fault_cause"])), int(control["fault_warp"]), int(control["fault_pc"]),
-        int(control["fault_address"]),
+        FaultCause(int(whole["fault_cause"])), int(whole["fault_warp"]), int(whole["fault_pc"]),
+        int(whole["fault_address"]),
     )
 
 
@@ -114,9 +115,9 @@ def status(sums: np.void, stopped: Fault | None) -> str:
     return "ended" if sums["ended"] else "deadlock" if sums["deadlock"] else "hang"
 
 
-def hang(config: SmConfig, memory: SparseMemory, sums: np.void, control: np.void, policy: str) -> list[WarpState]:
+def hang(config: SmConfig, memory: SparseMemory, sums: np.void, whole: np.void, policy: str) -> list[WarpState]:
     """Return the state of each warp in the last cycle."""
     return hanging_warps(
-        config, memory, active=int(control["active"]), reasons=sums["reason"].tolist(), pcs=sums["last_pc"].tolist(),
+        config, memory, active=int(whole["active"]), reasons=sums["reason"].tolist(), pcs=sums["last_pc"].tolist(),
         starved={"issue": (policy, int(sums["starved_long"]))}, deadlock=bool(sums["deadlock"]), waits={},
     )

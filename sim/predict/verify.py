@@ -174,13 +174,14 @@ class Verifier:
 
     def take(self, events: np.ndarray) -> None:
         """See :class:`sim.run.types.Watcher`."""
-        first = self._cycles
-        self._cycles += len(events)
-        measured = events_of(self._events[first : self._cycles])
+        first, count = self._cycles, self._config.schedulers
+        self._cycles += len(events) // count
+        measured = events_of(self._config, self._events[first : self._cycles])
         if self.parting is None:
             self.parting = compare(self._config, measured, events)
         selected = measured["selected"]
-        self.mismatches += len(events) - int(np.count_nonzero(selected == events["selected"][: len(selected)]))
+        same = (selected == events["selected"][: len(selected)]).reshape(-1, count).all(axis=1)
+        self.mismatches += len(events) // count - int(np.count_nonzero(same))
 
     def verdict(self, measured: RunResult, predicted: RunResult) -> Verification:
         """Return the outcome when both have ended. The prediction has no event for the cycle in which a run stops."""

@@ -6,15 +6,26 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from metronome.hdl.lib.partitions import named
+from metronome.hdl.config import SmConfig
+from metronome.hdl.config_names import named
 
-__all__ = ["one_after_another", "path_of"]
+__all__ = ["one_after_another", "parts_of", "path_of"]
+
+#: The parts of a record that each partition has (:func:`hdl.layouts.probe.unit_events`).
+_OWN = ("front", "issue", "wb", "control")
+
+
+def parts_of(config: SmConfig, parts: Sequence[str]) -> list[str]:
+    """The parts of a record for all partitions, from those for the first one."""
+    return [named(part, p) for part in parts for p in range(config.schedulers if part in _OWN else 1)]
 
 
 def path_of(path: str, partition: int) -> str:
-    """The field ``path`` of a record ("wb.value.rd") for a partition; the LSU's stores are those of all."""
+    """The field ``path`` of a record ("wb.value.rd") for a partition."""
     unit, _, rest = path.partition(".")
-    return path if unit == "store" else f"{named(unit, partition)}.{rest}"
+    if path == "sm.stall":
+        return f"sm.{named(rest, partition)}"
+    return f"{named(unit, partition)}.{rest}" if unit in _OWN else path
 
 
 def one_after_another(

@@ -9,12 +9,19 @@ from typing import Any
 
 import numpy as np
 
+from metronome.hdl.config import SmConfig
+
 from ..machine.events import EVENT, NONE
+from .partitions import path_of
 
 __all__ = ["EVENT_PARTS", "events_of", "tidy"]
 
-#: The parts of a record (:func:`sim.build.records.record_layout`) that :func:`events_of` reads.
+#: The parts of a record (:func:`sim.build.records.record_layout`) that :func:`events_of` reads, those of the first
+#: partition for all partitions.
 EVENT_PARTS = ("front", "issue", "wb", "control", "lookup", "sm", "port")
+#: Fields of EVENT that are sets of warps, and those that are one of a partition's warps or NONE.
+_SETS = ("eligible", "unresolved", "active", "waiting", "release", "activates", "lost")
+_WARPS = ("selected", "fetched", "resolved_warp", "executed", "written_warp", "turn", "osched1", "osched2")
 
 #: Fields of EVENT copied from fields of a record.
 _SAME = {
@@ -62,29 +69,54 @@ def _number(mask: np.ndarray) -> np.ndarray:
     return np.where(bits == 0, NONE, numbers)
 
 
-def events_of(records: np.ndarray) -> np.ndarray:
-    """Return EVENT, of shape (n,), for n consecutive cycles of the hardware.
+def events_of(config: SmConfig, records: np.ndarray) -> np.ndarray:
+    """Return EVENT for n consecutive cycles of the hardware: in each cycle one for each partition, shape (n * S,).
 
     Parameters
     ----------
     records
         From :func:`sim.build.records.decode_records`, with :data:`EVENT_PARTS` at least.
     """
+    count = config.schedulers
+    events = np.zeros((len(records), count), EVENT)
+    for partition in range(count):
+        mine = _events_of(records, partition)
+        if count > 1:
+            for name in _SETS:
+                mine[name] = _spread(config, mine[name], partition)
+            for name in _WARPS:
+                mine[name] = np.where(mine[name] == NONE, NONE, mine[name] * count + partition)
+        events[:, partition] = mine
+    return tidy(events.reshape(-1))
+
+
+def _events_of(records: np.ndarray, partition: int) -> np.ndarray:
+    """Return the events of a partition, with its own warp numbers."""
+
+    def of(path: str) -> np.ndarray:
+        return _field(records, path_of(path, partition))
+
     events = np.zeros(len(records), EVENT)
     for name, path in _SAME.items():
-        events[name] = _field(records, path)
+        events[name] = of(path)
     for name, (flag, path) in _IF.items():
-        events[name] = np.where(_field(records, flag) != 0, _field(records, path).astype(np.int64), NONE)
-    events["turn"] = _number(records["front"]["turn"])
+        events[name] = np.where(of(flag) != 0, of(path).astype(np.int64), NONE)
+    events["turn"] = _number(of("front.turn"))
     for number, name in enumerate(("osched1", "osched2")):
-        events[name] = _number(records["front"]["oracles"][:, number])
+        events[name] = _number(of("front.oracles")[:, number])
     if "lost" in (records["front"].dtype.names or ()):
-        events["lost"] = records["front"]["lost"]
+        events["lost"] = of("front.lost")
     if "change" in (records["control"].dtype.names or ()):
-        events["change"] = records["control"]["change"]
+        events["change"] = of("control.change")
     reasons = records["sm"]["reason"]
     events["reason"][:, : reasons.shape[1]] = reasons
-    return tidy(events)
+    return events
+
+
+def _spread(config: SmConfig, sets: np.ndarray, partition: int) -> np.ndarray:
+    """Return sets of warps of the SM for sets of a partition's warps."""
+    bits = [(sets >> w & 1) << (w * config.schedulers + partition) for w in range(config.partition.warps)]
+    return np.bitwise_or.reduce(np.array(bits))
 
 
 def tidy(events: np.ndarray) -> np.ndarray:

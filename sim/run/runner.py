@@ -18,6 +18,7 @@ from ..build.by_profile import note_seconds
 from ..build.simulator import Build, BuildError, Progress, build
 from ..program.kernels import Launch
 from .jobs import job_of
+from .partitions import parts_of
 from .probe_events import EVENT_PARTS, events_of
 from .process import Simulation, simulation
 from .profiling import when_it_pays
@@ -73,8 +74,6 @@ class _Records:
     """The records of each cycle of one run, as they arrive: kept if ``keep``, and passed to ``watcher``."""
 
     def __init__(self, config: SmConfig, *, keep: bool, watcher: Watcher | None) -> None:
-        if config.schedulers > 1 and (keep or watcher is not None):
-            raise ValueError("every cycle of a machine can be recorded only if it has one scheduler")
         self._config, self._watcher = config, watcher
         self._kept: list[np.ndarray] | None = [] if keep else None
         #: The last record received: it is not yet known whether another follows.
@@ -87,12 +86,13 @@ class _Records:
         from ..build.records import decode_records, record_words
 
         words = np.frombuffer(content, np.uint32).reshape(-1, record_words(self._config))
-        records = decode_records(self._config, words, None if self._kept is not None else EVENT_PARTS)
+        parts = None if self._kept is not None else parts_of(self._config, EVENT_PARTS)
+        records = decode_records(self._config, words, parts)
         if self._kept is not None:
             self._kept.append(records)
         if self._watcher is not None:
             whole = records if self._last is None else np.concatenate([self._last, records])
-            self._watcher.take(events_of(whole[:-1]))
+            self._watcher.take(events_of(self._config, whole[:-1]))
             self._last = whole[-1:].copy()
 
     def all(self) -> np.ndarray | None:

@@ -4,13 +4,21 @@ import dataclasses
 
 import numpy as np
 
+from metronome.hdl.config_names import named
 from metronome.sim.predict.predictor import predict
 from metronome.sim.predict.verify import Verifier, result_differences
 
 
 def issues_of(config, events):
     """Cycle, warp and pc of each issue (pc -1: a NOP, -2: the run was cut off before stage X) from a run's trace."""
-    front, stage_x = events["front"], events["issue"]
+    found = [_issues_of(config, events, p) for p in range(config.schedulers)]
+    cycles, warps, pcs = (np.concatenate(each) for each in zip(*found, strict=True))
+    order = np.argsort(cycles, kind="stable")
+    return cycles[order], warps[order], pcs[order]
+
+
+def _issues_of(config, events, partition):
+    front, stage_x = events[named("front", partition)], events[named("issue", partition)]
     selected, executed = front["select_valid"].astype(bool), stage_x["valid"].astype(bool)
     cycles = events["cycle"][selected].astype(np.int64)
     # Stage X, which has the pc, is some cycles behind the selection.
@@ -18,7 +26,8 @@ def issues_of(config, events):
     pcs = dict(zip(selections.tolist(), stage_x["pc"][executed].tolist(), strict=True))
     nops = front["select_nop"][selected].astype(bool)
     found = [-1 if nop else pcs.get(cycle, -2) for cycle, nop in zip(cycles.tolist(), nops.tolist(), strict=True)]
-    return cycles, front["select_warp"][selected].astype(np.int64), np.array(found, np.int64)
+    warps = front["select_warp"][selected].astype(np.int64) * config.schedulers + partition
+    return cycles, warps, np.array(found, np.int64)
 
 
 def differences(config, request, result, **how):

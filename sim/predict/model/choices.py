@@ -3,6 +3,7 @@
 import numpy as np
 
 from .compiled import inlined
+from .partitions import owned
 
 __all__ = ["CHOICE", "INPUTS", "attend"]
 
@@ -22,7 +23,7 @@ _MIX = 0x2545F4914F6CDD1D
 @inlined
 def attend(m, cycle):
     """Make the choice of this cycle if it is known, or keep the one that the policy in Python has just made."""
-    front = m.front[0]
+    front = m.front[m.part]
     if front.policy_state == 0:
         return
     if front.chosen_at == cycle:
@@ -38,7 +39,7 @@ def attend(m, cycle):
 
 @inlined
 def _keep(m):
-    front = m.front[0]
+    front = m.front[m.part]
     at = _place(m, True)
     if at >= 0:
         active, waiting, activated, lost, change = _inputs(m)
@@ -51,19 +52,19 @@ def _keep(m):
 @inlined
 def _inputs(m):
     """Return the inputs that the policy reads, with 0 for the others."""
-    reads, control = m.config[0].reads, m.control[0]
+    reads, control = m.config[1].reads, m.control[m.part]
     active = control.active if reads & ACTIVE else 0
     waiting = control.waiting if reads & WAITING else 0
     activated = control.activates if reads & ACTIVATED else 0
-    lost = m.lsu[0].lost if reads & LOST else 0
-    change = control.change if reads & CHANGE else 0
+    lost = owned(m, m.lsu[0].lost) if reads & LOST else 0
+    change = m.whole[0].change if reads & CHANGE else 0
     return active, waiting, activated, lost, change
 
 
 @inlined
 def _place(m, free):
     """Return the place of this cycle's state and inputs, or a place to store them if ``free``; -1 if there is none."""
-    front = m.front[0]
+    front = m.front[m.part]
     state = front.state_before if free else front.policy_state
     active, waiting, activated, lost, change = _inputs(m)
     mixed = state

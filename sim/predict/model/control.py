@@ -11,6 +11,7 @@ from metronome.hdl.isa.ops import SimtOp, SystemOp, Unit
 from ...machine.events import NONE
 from . import order, private
 from .compiled import inlined
+from .partitions import global_warp, owned, partition, spread
 from .steps import place
 
 __all__ = ["execute", "reset", "spawn", "tick"]
@@ -23,31 +24,48 @@ MPOLICY = Csr.MPOLICY.value
 @inlined
 def reset(m):
     """Reset to the state in which no warp is active."""
-    m.control[0].fault_cause = NONE
+    m.whole[0].fault_cause = NONE
 
 
 @inlined
 def spawn(m, cycle, start_pc):
     """Find the warps that start in this cycle: at launch, or by a wspawn whose warp is the only active one."""
-    control = m.control[0]
-    control.activates = control.next_released = control.spawned = 0
+    whole = m.whole[0]
+    whole.activates = whole.next_released = whole.spawned = 0
     if cycle == 0:
-        control.activates, control.activation_pc = 1, start_pc
-    elif control.spawners and control.active & control.active - 1 == 0 and control.spawners & control.active:
-        control.activates, control.activation_pc = control.spawn_targets, control.spawn_pc
-        control.next_released = control.spawned = control.spawners & control.active
+        whole.activates, whole.activation_pc = 1, start_pc
+    elif whole.spawners and whole.active & whole.active - 1 == 0 and whole.spawners & whole.active:
+        whole.activates, whole.activation_pc = whole.spawn_targets, whole.spawn_pc
+        whole.next_released = whole.spawned = whole.spawners & whole.active
 
 
 @inlined
 def execute(m):
-    """Execute the instruction in stage X, up to its effects at the end of the cycle."""
-    config, front, issue, control = m.config[0], m.front[0], m.issue[0], m.control[0]
+    """Execute the instructions in stage X, up to their effects at the end of the cycle."""
+    whole = m.whole[0]
+    invalidates = 0
+    for p in range(m.config[0].schedulers):
+        _execute(partition(m, p))
+        invalidates |= m.control[p].invalidates
+    for p in range(m.config[0].schedulers):
+        mine = partition(m, p)
+        control = m.control[p]
+        # A fence.i of any warp empties all I-caches.
+        m.front[p].invalidate = invalidates
+        control.activates = owned(mine, whole.activates)
+        control.next_released = owned(mine, whole.next_released) & ~control.onward
+
+
+@inlined
+def _execute(m):
+    """Execute the instruction that a partition has in stage X."""
+    config, issue, control, whole = m.config[1], m.issue[m.part], m.control[m.part], m.whole[0]
     control.next_resolves = control.retired = control.jumps = control.x_fault = control.settles = 0
-    front.invalidate = 0
+    control.onward = control.invalidates = 0
     w = issue.warp_x
     if w == NONE:
         return
-    if control.halted:
+    if whole.halted:
         _kill(issue)
         return
     code, step = m.code[issue.code_x], m.steps[place(m, w, issue.step_x)]
@@ -66,16 +84,16 @@ def execute(m):
         control.settles, control.wrong = 1, redirects
     elif code.unit == SIMT:
         if code.op == BAR:
-            waits = _arrive(config, control, w, step.a, step.b)
+            waits = _arrive(m, global_warp(m, w), step.a, step.b)
         elif code.op == WSPAWN:
             waits = 1
         redirects = step.taken or step.after == 0
         control.jumps = step.taken
     elif code.unit == SYSTEM and code.op == FENCE_I:
-        front.invalidate = control.jumps = redirects = 1
+        control.invalidates = control.jumps = redirects = 1
     if code.control and config.to_execute == 3 and not waits and not redirects:
-        control.released |= 1 << w
-        control.next_released &= ~(1 << w)
+        control.onward = 1 << w
+        control.released |= control.onward
     elif code.control:
         control.next_resolves = not waits
         control.next_resolved_warp, control.next_redirects, control.next_target = w, redirects, step.next
@@ -88,35 +106,55 @@ def _kill(issue):
 
 
 @inlined
-def _arrive(config, control, w, number, count):
+def _arrive(m, w, number, count):
     """Let a warp arrive at a barrier; return whether it waits. The last arrival releases all warps in this cycle."""
+    config, whole = m.config[0], m.whole[0]
     if count == 1:
         return 0
     number = number % config.barriers
-    there = control.arrived[number] | 1 << w
+    there = whole.arrived[number] | 1 << w
     total = 0
     for v in range(config.warps):
         total += there >> v & 1
     if total == count:
-        control.next_released |= there
-        control.arrived[number] = 0
+        whole.next_released |= there
+        whole.arrived[number] = 0
         return 0
-    control.arrived[number] = there
+    whole.arrived[number] = there
     return 1
 
 
 @inlined
 def tick(m):
     """End the cycle: update masks, active warps, the registers of the outcome, and the first fault."""
-    config, issue, control, lsu = m.config[0], m.issue[0], m.control[0], m.lsu[0]
+    config, whole = m.config[0], m.whole[0]
+    whole.change = 0
+    if whole.spawned:
+        whole.spawners = 0
+    whole.active = 0
+    faulty = NONE
+    for p in range(config.schedulers):
+        _tick(partition(m, p))
+        whole.active |= spread(partition(m, p), m.control[p].active)
+        if faulty == NONE and m.control[p].x_fault:
+            faulty = p
+    whole.waiting = whole.spawners
+    for number in range(config.barriers):
+        whole.waiting |= whole.arrived[number]
+    for p in range(config.schedulers):
+        m.control[p].waiting = owned(partition(m, p), whole.waiting)
+    _fault(m, faulty)
+
+
+@inlined
+def _tick(m):
+    """End the cycle of a partition."""
+    config, issue, control, whole = m.config[0], m.issue[m.part], m.control[m.part], m.whole[0]
     control.resolves = control.next_resolves
     control.resolved_warp, control.redirects = control.next_resolved_warp, control.next_redirects
     control.target, control.released = control.next_target, control.next_released
-    control.change = 0
     w = issue.warp_x
-    if control.spawned:
-        control.spawners = 0
-    if w != NONE and not control.halted and not control.x_fault:
+    if w != NONE and not whole.halted and not control.x_fault:
         code, step = m.code[issue.code_x], m.steps[place(m, w, issue.step_x)]
         if control.settles:
             # The front end learns of the outcome in the next cycle.
@@ -126,34 +164,41 @@ def tick(m):
             if step.after == 0:
                 control.active &= ~(1 << w)
             if code.op == WSPAWN:
-                control.spawners |= 1 << w
-                control.spawn_targets, control.spawn_pc = _below(config, step.a) & ~(1 << w), step.b
+                mine = 1 << global_warp(m, w)
+                whole.spawners |= mine
+                whole.spawn_targets, whole.spawn_pc = _below(config, step.a) & ~mine, step.b
         elif code.unit == CSR and step.b and code.word >> 20 == MPOLICY:
-            control.change = step.a
+            whole.change = step.a
         elif code.unit == CSR and step.b:
-            if config.ordered and step.a and step.b > 1 and not control.region:
+            if config.ordered and step.a and step.b > 1 and not whole.region:
                 order.start(m, step.address)
             elif config.ordered and not step.a:
                 order.stop(m)
-            control.region = step.a
+            whole.region = step.a
     if control.activates:
         control.active |= control.activates
-        for v in range(config.warps):
+        for v in range(m.config[1].warps):
             if control.activates >> v & 1:
                 control.lanes[v] = 1
-    control.waiting = control.spawners
-    for number in range(config.barriers):
-        control.waiting |= control.arrived[number]
-    # If two faults occur in one cycle, the LSU's is older; it also replaces a stage X fault of the same warp.
-    if lsu.fault and (not control.halted or (control.fault_replaceable and lsu.fault_warp == control.fault_warp)):
-        control.halted, control.fault_replaceable = 1, 0
-        control.fault_cause, control.fault_warp = lsu.fault_cause, lsu.fault_warp
-        control.fault_pc, control.fault_address = lsu.fault_pc, lsu.fault_address
-    elif not control.halted and control.x_fault:
-        step = m.steps[place(m, w, issue.step_x)]
-        control.halted = control.fault_replaceable = 1
-        control.fault_cause, control.fault_warp = step.fault, w
-        control.fault_pc, control.fault_address = step.pc, step.address
+
+
+@inlined
+def _fault(m, faulty):
+    """Stop at the first fault; ``faulty``: the partition whose instruction in stage X faults, or NONE.
+
+    If two faults occur in one cycle, the LSU's is older; it also replaces a stage X fault of the same warp.
+    """
+    whole, lsu = m.whole[0], m.lsu[0]
+    if lsu.fault and (not whole.halted or (whole.fault_replaceable and lsu.fault_warp == whole.fault_warp)):
+        whole.halted, whole.fault_replaceable = 1, 0
+        whole.fault_cause, whole.fault_warp = lsu.fault_cause, lsu.fault_warp
+        whole.fault_pc, whole.fault_address = lsu.fault_pc, lsu.fault_address
+    elif not whole.halted and faulty != NONE:
+        mine, issue = partition(m, faulty), m.issue[faulty]
+        step = m.steps[place(mine, issue.warp_x, issue.step_x)]
+        whole.halted = whole.fault_replaceable = 1
+        whole.fault_cause, whole.fault_warp = step.fault, global_warp(mine, issue.warp_x)
+        whole.fault_pc, whole.fault_address = step.pc, step.address
 
 
 @inlined

@@ -3,6 +3,7 @@
 from ...machine.events import DEPTH, NONE, Reason
 from . import choices, icache, policies, private, scoreboard
 from .compiled import inlined
+from .partitions import global_warp, owned, takes_turn
 from .policies import begin, change, pick, remember
 from .steps import place
 
@@ -12,11 +13,11 @@ __all__ = ["reset", "select", "tick"]
 @inlined
 def reset(m):
     """Fill every buffer with d NOPs, with no fetch in flight (design.md section 3, "Reset")."""
-    front = m.front[0]
+    front = m.front[m.part]
     front.answered = front.missing_warp = front.chosen_warp = front.locked = front.used_place = NONE
     front.selected = front.sent_last = NONE
-    begin(m.config[0], front)
-    for w in range(m.config[0].warps):
+    begin(m.config[1], front)
+    for w in range(m.config[1].warps):
         front.activated[w] = front.held_line[w] = NONE
         for slot in range(DEPTH):
             front.nop[w, slot] = front.filled[w, slot] = 1
@@ -31,11 +32,11 @@ def select(m, cycle):
     A warp is eligible iff it is active, has no outstanding miss or unresolved control flow, is not waiting at a
     barrier, and its head is a NOP or ready. The fill level of its buffer does not matter: that is the key idea of swas.
     """
-    config, front, control = m.config[0], m.front[0], m.control[0]
-    observer, lsu, issue = m.observer[0], m.lsu[0], m.issue[0]
+    config, front, control = m.config[1], m.front[m.part], m.control[m.part]
+    observer, whole = m.observer[0], m.whole[0]
     icache.look_up(m)
     missing = front.warp1 if front.missed else NONE
-    memory_idle = not config.ordered or scoreboard.memory_idle(m)
+    memory_idle, turn = not config.ordered or scoreboard.memory_idle(m), takes_turn(m, cycle)
     eligible = 0
     for w in range(config.warps):
         reason = 0
@@ -49,11 +50,11 @@ def select(m, cycle):
             else:
                 code = _head(m, w)
                 if code != NONE:
-                    reason = scoreboard.reason(config, issue, lsu, m.code[code], w, cycle, memory_idle, control.region)
+                    reason = scoreboard.reason(m, m.code[code], w, cycle, memory_idle, turn)
             if reason == 0:
                 eligible |= 1 << w
-        observer.reason[w] = reason
-    if control.halted:
+        observer.reason[global_warp(m, w)] = reason
+    if whole.halted:
         eligible = 0
     front.eligible = eligible
     if config.policy == policies.OUTSIDE:
@@ -63,7 +64,7 @@ def select(m, cycle):
         front.selected_code = _head(m, chosen)
         front.selected_nop = front.selected_code == NONE
         if config.supplied:
-            front.selected_pc = m.steps[place(m, chosen, issue.position[chosen])].pc
+            front.selected_pc = m.steps[place(m, chosen, m.issue[m.part].position[chosen])].pc
         else:
             slot = front.head[chosen]
             front.selected_pc = front.at[chosen, slot]
@@ -73,10 +74,11 @@ def select(m, cycle):
 @inlined
 def _head(m, w):
     """Return the code of the instruction that the warp issues next, or NONE for a NOP."""
-    front, issue = m.front[0], m.issue[0]
-    if m.config[0].supplied:
+    front, issue = m.front[m.part], m.issue[m.part]
+    if m.config[1].supplied:
         # After its last recorded instruction, a warp is waiting for another that it meets only in a different order.
-        return m.steps[place(m, w, issue.position[w])].code if issue.position[w] < m.known[w] else NONE
+        known = m.known[global_warp(m, w)]
+        return m.steps[place(m, w, issue.position[w])].code if issue.position[w] < known else NONE
     slot = front.head[w]
     return NONE if front.nop[w, slot] else front.code[w, slot]
 
@@ -87,10 +89,10 @@ def tick(m, cycle, offered, accepted):
 
     The priority for a pc is: activation, resolution, decode redirect, miss, + 4.
     """
-    config, front, control = m.config[0], m.front[0], m.control[0]
-    remember(config, front, control, cycle, m.lsu[0].lost)
-    if control.change:
-        change(config, front, control.change)
+    config, front, control = m.config[1], m.front[m.part], m.control[m.part]
+    remember(config, front, control, cycle, owned(m, m.lsu[0].lost))
+    if m.whole[0].change:
+        change(config, front, m.whole[0].change)
     _follow_control(m)
     front.turned = NONE
     if config.supplied:
@@ -118,7 +120,7 @@ def tick(m, cycle, offered, accepted):
 @inlined
 def decode(m, redirected):
     """Return the warp whose jump decode follows, and the target; a fetch squashed in this cycle is ignored."""
-    front = m.front[0]
+    front = m.front[m.part]
     if front.valid3 and not front.squashed3 and front.warp3 != redirected:
         private.follow(m, front.warp3, m.code[front.code3], front.pc3)
         if front.predicted3:
@@ -128,7 +130,7 @@ def decode(m, redirected):
 
 @inlined
 def _advance_pcs(m, lookup, following, redirected, turned, turn_target):
-    config, front, control = m.config[0], m.front[0], m.control[0]
+    config, front, control = m.config[1], m.front[m.part], m.control[m.part]
     if lookup != NONE and not front.missed:
         front.pc[lookup] = following
     if turned != NONE:
@@ -138,14 +140,14 @@ def _advance_pcs(m, lookup, following, redirected, turned, turn_target):
     if control.activates:
         for w in range(config.warps):
             if control.activates >> w & 1:
-                front.pc[w] = control.activation_pc & 0xFFFF_FFFC
+                front.pc[w] = m.whole[0].activation_pc & 0xFFFF_FFFC
                 private.reset(m, w)
 
 
 @inlined
 def _follow_control(m):
     """Update the set of warps whose control flow is unresolved in the next cycle."""
-    front, control = m.front[0], m.control[0]
+    front, control = m.front[m.part], m.control[m.part]
     # Control flow that issues now is unresolved from the next cycle on.
     w = front.selected
     if w != NONE and not front.selected_nop and m.code[front.selected_code].control:
@@ -158,7 +160,7 @@ def _follow_control(m):
 @inlined
 def _buffers(m, redirected):
     """Pop and fill: the fetch made in t fills the slot popped in t. A redirect leaves d NOPs."""
-    front = m.front[0]
+    front = m.front[m.part]
     # The fetch made now will fill the slot popped now, so `_shift` reads the head before it moves.
     if front.valid3:
         w, slot = front.warp3, front.slot3
@@ -178,7 +180,7 @@ def _buffers(m, redirected):
 @inlined
 def _shift(m, redirected, turned, fetches, pc):
     """Advance the fetch pipeline; a squashed fetch comes out as a NOP."""
-    front = m.front[0]
+    front = m.front[m.part]
     front.valid3, front.warp3, front.slot3 = front.valid2, front.warp2, front.slot2
     front.pc3, front.code3 = front.pc2, front.code2
     front.squashed3 = front.squashed2 or front.warp2 in (redirected, turned)

@@ -15,7 +15,7 @@ __all__ = ["look_up", "offer", "tick"]
 @inlined
 def look_up(m):
     """Look up the fetch made in the last cycle: find out whether it misses, and where its word is."""
-    config, front = m.config[0], m.front[0]
+    config, front = m.config[1], m.front[m.part]
     front.missed = 0
     front.hit_place = front.looked_up = NONE
     if not front.valid1:
@@ -23,7 +23,7 @@ def look_up(m):
     line = front.pc1 >> 6
     found = NONE
     if config.icache:
-        first = (line & config.icache_sets - 1) * config.icache_ways
+        first = _set(m, line)
         for place in range(first, first + config.icache_ways):
             if m.icache_line[place] == line:
                 found, front.hit_place = m.icache_code[place], place
@@ -38,12 +38,19 @@ def look_up(m):
 
 
 @inlined
+def _set(m, line):
+    """Return the first place of the line's set in the partition's I-cache."""
+    config = m.config[1]
+    return (m.part * config.icache_sets + (line & config.icache_sets - 1)) * config.icache_ways
+
+
+@inlined
 def offer(m):
     """Return the MSHR whose line is offered to memory, or NONE. An offer stays until memory takes it.
 
     With an I-cache, the lowest unsent MSHR is chosen; without one, each warp's MSHR in turn.
     """
-    config, front = m.config[0], m.front[0]
+    config, front = m.config[1], m.front[m.part]
     if front.locked != NONE:
         return front.locked
     count = config.fetch_requests
@@ -62,7 +69,7 @@ def tick(m, lookup, redirected, turned, offered, accepted):
     ``redirected``, ``turned``: the warps whose fetches are squashed, which ends their suspension. ``offered``: the
     result of :func:`offer`; ``accepted``: whether memory took it.
     """
-    config, front = m.config[0], m.front[0]
+    config, front = m.config[1], m.front[m.part]
     missing = lookup if front.missed else NONE
     answered, comes = front.answered, front.refill_line
     line_of_lookup = front.pc1 >> 6
@@ -111,7 +118,7 @@ def tick(m, lookup, redirected, turned, offered, accepted):
 @inlined
 def _choose(m):
     """Choose the warp that may ask in the next cycle: the lowest one that is waiting for an MSHR."""
-    config, front = m.config[0], m.front[0]
+    config, front = m.config[1], m.front[m.part]
     front.chosen_warp = NONE
     if front.unasked == 0:
         return
@@ -127,7 +134,7 @@ def _grant(m, asks, line):
 
     Misses to one line share a request; without an I-cache an MSHR serves its own warp only.
     """
-    config, front = m.config[0], m.front[0]
+    config, front = m.config[1], m.front[m.part]
     if asks == NONE:
         return NONE, False
     first, end = (0, config.fetch_requests) if config.icache else (asks, asks + 1)
@@ -142,7 +149,7 @@ def _grant(m, asks, line):
 
 @inlined
 def _sent(m, offered, accepted):
-    front = m.front[0]
+    front = m.front[m.part]
     front.locked = NONE
     if offered != NONE:
         if accepted:
@@ -158,10 +165,10 @@ def _store(m, answered):
 
     A use in the previous cycle does not affect the choice of the victim, but counts as older than the fill.
     """
-    config, front = m.config[0], m.front[0]
+    config, front = m.config[1], m.front[m.part]
     victim = NONE
     if front.refilled and config.icache:
-        first = (front.refill_line & config.icache_sets - 1) * config.icache_ways
+        first = _set(m, front.refill_line)
         victim = least_recently_used(m.icache_line, m.icache_used, first, config.icache_ways)
     if front.used_place != NONE:
         front.stamp += 1
@@ -175,7 +182,8 @@ def _store(m, answered):
         else:
             front.held_line[answered], front.held_code[answered] = front.refill_line, front.answered_code
     if front.invalidate:
-        for place in range(len(m.icache_line)):
-            m.icache_line[place] = NONE
+        for line in range(config.icache_sets):
+            for place in range(_set(m, line), _set(m, line) + config.icache_ways):
+                m.icache_line[place] = NONE
         for w in range(config.warps):
             front.held_line[w] = NONE

@@ -8,6 +8,7 @@ import numpy as np
 from ...machine.events import NONE
 from . import control, frontend, icache, lsu, observer, order, policies, port, races, scoreboard
 from .compiled import inlined, outer
+from .partitions import global_warp, owned, partition, spread
 from .records import RING, SLOTS, Answer, Request
 from .steps import place
 
@@ -16,7 +17,7 @@ __all__ = ["CHOOSE", "FINISHED", "FULL", "RACE", "SERVE", "STEP", "STORED", "VOL
 #: Reasons for which :func:`advance` returns: the memory model must be called; the program has stopped; an instruction
 #: of warp ``front.selected`` must be executed; the instruction in stage X reads a counter; a store enters the write
 #: buffer; a log is full; the recorded instructions are not those of this order; ``front.choice`` must be chosen from
-#: ``front.eligible``, and ``front.chosen_at`` be set to the cycle.
+#: ``front.eligible``, and ``front.chosen_at`` be set to the cycle. ``whole.asks`` is the partition.
 SERVE, FINISHED, STEP, VOLATILE, STORED, FULL, RACE, CHOOSE = range(1, 9)
 LSU = 4
 
@@ -24,8 +25,9 @@ LSU = 4
 @inlined
 def reset(m):
     """Set the machine to its state before the first cycle."""
-    frontend.reset(m)
-    scoreboard.reset(m)
+    for p in range(m.config[0].schedulers):
+        frontend.reset(partition(m, p))
+        scoreboard.reset(partition(m, p))
     control.reset(m)
     lsu.reset(m)
     observer.reset(m)
@@ -58,93 +60,138 @@ def advance(m, start_pc):
 @inlined
 def _busy(m):
     """Whether a warp is running or an instruction is in flight."""
-    issue, flow = m.issue[0], m.control[0]
-    if (flow.active and not flow.halted) or issue.load_valid:
+    if m.whole[0].active and not m.whole[0].halted:
         return True
-    if issue.warp_r != NONE or issue.warp_o != NONE or issue.warp_x != NONE:
-        return True
-    for slot in range(SLOTS):
-        if issue.slot_warp[slot] != NONE:
+    for p in range(m.config[0].schedulers):
+        issue = m.issue[p]
+        if issue.load_valid or issue.warp_r != NONE or issue.warp_o != NONE or issue.warp_x != NONE:
             return True
+        for slot in range(SLOTS):
+            if issue.slot_warp[slot] != NONE:
+                return True
     return not lsu.idle(m.lsu[0])
 
 
 @inlined
-def _cycle(m, cycle, start_pc):
-    config, front, issue, flow = m.config[0], m.front[0], m.issue[0], m.control[0]
-    unit, box, sums = m.lsu[0], m.port[0], m.observer[0]
-    if not sums.begun:
-        w = issue.warp_x
-        if config.ring and w != NONE and not flow.halted and m.code[issue.code_x].volatile:
+def _begin(m, cycle, start_pc):
+    """Compute what depends on nothing that the caller decides; return VOLATILE if it must give a value first."""
+    config, whole, sums = m.config[0], m.whole[0], m.observer[0]
+    for p in range(config.schedulers):
+        issue = m.issue[p]
+        if config.ring and issue.warp_x != NONE and not whole.halted and m.code[issue.code_x].volatile:
             if sums.volatile_at != cycle:
-                sums.volatile_at = cycle
+                sums.volatile_at, whole.asks = cycle, p
                 return VOLATILE
-        port.present(box, cycle)
-        control.spawn(m, cycle, start_pc)
-        control.execute(m)
-        sums.begun = 1
+    port.present(m.port[0], cycle)
+    control.spawn(m, cycle, start_pc)
+    control.execute(m)
+    sums.begun = 1
+    return 0
+
+
+@inlined
+def _select(m, cycle):
+    """Let a partition select; return what the caller must do first, or 0."""
+    config, front, issue = m.config[0], m.front[m.part], m.issue[m.part]
     frontend.select(m, cycle)
     if config.policy == policies.OUTSIDE and front.chosen_at != cycle:
         return CHOOSE
     if front.stale:
         return RACE
     chosen = front.selected
-    issues = chosen != NONE and not front.selected_nop
-    if issues and issue.position[chosen] >= m.known[chosen]:
+    front.issues = chosen != NONE and not front.selected_nop
+    if not front.issues:
+        return 0
+    if issue.position[chosen] >= m.known[global_warp(m, chosen)]:
         return STEP
     known = not config.ring and not config.supplied
-    if issues and known and m.code[front.selected_code].unit == LSU and not _sees_the_same(m, chosen):
+    if known and m.code[front.selected_code].unit == LSU and not _sees_the_same(m, chosen):
         return RACE
+    return 0
+
+
+@inlined
+def _cycle(m, cycle, start_pc):
+    config, whole, unit, box, sums = m.config[0], m.whole[0], m.lsu[0], m.port[0], m.observer[0]
+    if not sums.begun and _begin(m, cycle, start_pc):
+        return VOLATILE
+    for p in range(config.schedulers):
+        reason = _select(partition(m, p), cycle)
+        if reason:
+            whole.asks = p
+            return reason
     store = lsu.offers_store(unit)
-    offered = icache.offer(m)
-    fetched, sent, listed = port.accept(m, cycle, offered, unit.unsent_count > 0 or unit.request != NONE, store)
+    for p in range(config.schedulers):
+        m.front[p].offered = icache.offer(partition(m, p))
+    turn = box.fetch_turn
+    fetched, sent, listed = port.accept(
+        m, cycle, m.front[turn].offered, unit.unsent_count > 0 or unit.request != NONE, store
+    )
     busy = _busy(m)
     if (cycle > 0 and not busy) or sums.deadlocked >= observer.DEADLOCK_CYCLES or cycle >= config.max_cycles:
         sums.finished, sums.ended = 1, cycle > 0 and not busy
         sums.deadlock = sums.deadlocked >= observer.DEADLOCK_CYCLES
-        _log(m, cycle, chosen, issues)
+        _log(m, cycle)
         return FINISHED
-    written = scoreboard.write(m, cycle)
-    region = flow.region
+    for p in range(config.schedulers):
+        scoreboard.write(partition(m, p), cycle)
+    region = whole.region
     event = sums.events
     if config.events:
-        _begin_event(m, cycle, event, written)
-    wb_ready = scoreboard.load_may_write(issue, cycle)
-    w_x, code_x, step_x = issue.warp_x, issue.code_x, NONE
-    if w_x != NONE and m.code[code_x].unit == LSU:
-        if flow.halted:
-            lsu.cancel(config, unit, w_x, m.code[code_x].store)
-        else:
-            step_x = place(m, w_x, issue.step_x)
-    slot = NONE
-    if issues:
-        slot = scoreboard.claim(m, cycle)
-        if m.code[front.selected_code].unit == LSU:
-            lsu.take(config, unit, chosen, m.code[front.selected_code].store)
-    frontend.tick(m, cycle, offered, fetched)
+        for p in range(config.schedulers):
+            _begin_event(partition(m, p), cycle, event + p)
+    wb_ready = scoreboard.load_may_write(m, cycle)
+    request = _request(m)
+    for p in range(config.schedulers):
+        mine, front = partition(m, p), m.front[p]
+        front.slot_claimed = NONE
+        if front.issues:
+            front.slot_claimed = scoreboard.claim(mine, cycle)
+            code = m.code[front.selected_code]
+            if code.unit == LSU:
+                lsu.take(config, unit, global_warp(mine, front.selected), code.store)
+        frontend.tick(mine, cycle, front.offered, fetched and p == turn)
     observer.count(m, cycle, busy)
-    observer.watch(m, cycle, written)
+    observer.watch(m, cycle)
     observer.follow(m)
     control.tick(m)
-    scoreboard.tick(m, cycle, slot)
-    _answer(m, wb_ready, sent, listed, w_x, code_x, step_x)
+    for p in range(config.schedulers):
+        scoreboard.tick(partition(m, p), cycle, m.front[p].slot_claimed)
+    _answer(m, wb_ready, sent, listed, request)
     if region:
         observer.watch_lookup(unit, sums)
     observer.follow_port(m, cycle)
     if box.answer_taken:
         box.response_valid = 0
-    full = _log(m, cycle, chosen, issues)
+    full = _log(m, cycle)
     if config.events:
-        full = _finish_event(m, event) or full
+        for p in range(config.schedulers):
+            full = _finish_event(m, p, event + p) or full
     if config.ring and unit.goes and unit.event_store:
         return STORED
     return FULL if full else 0
 
 
 @inlined
+def _request(m):
+    """Return the load or store in stage X, of whichever partition; after a fault it is cancelled."""
+    config, whole = m.config[0], m.whole[0]
+    warp, code, step = NONE, 0, NONE
+    for p in range(config.schedulers):
+        mine, issue = partition(m, p), m.issue[p]
+        if issue.warp_x != NONE and m.code[issue.code_x].unit == LSU:
+            warp, code = global_warp(mine, issue.warp_x), issue.code_x
+            if whole.halted:
+                lsu.cancel(config, m.lsu[0], warp, m.code[code].store)
+            else:
+                step = place(mine, issue.warp_x, issue.step_x)
+    return Request(warp, code, step)
+
+
+@inlined
 def _sees_the_same(m, w):
     """Whether the load or store that ``w`` issues reads from the same stores as in the golden model's order."""
-    front, issue = m.front[0], m.issue[0]
+    front, issue = m.front[m.part], m.issue[m.part]
     number = place(m, w, issue.position[w])
     step = m.steps[number]
     if not step.shared:
@@ -155,10 +202,14 @@ def _sees_the_same(m, w):
 
 
 @inlined
-def _answer(m, wb_ready, sent, listed, w_x, code_x, step_x):
+def _answer(m, wb_ready, sent, listed, request):
     """Route memory's answer and run the LSU's cycle. ``listed``: memory takes a request for a line of a list."""
-    config, front, box = m.config[0], m.front[0], m.port[0]
-    front.answered, answer, of_store, of_list = NONE, NONE, False, NONE
+    config, box = m.config[0], m.port[0]
+    answer, of_store, of_list = NONE, False, NONE
+    selects = False
+    for p in range(config.schedulers):
+        m.front[p].answered = NONE
+        selects = selects or m.front[p].selected != NONE
     box.answer_taken = 0
     if box.response_valid:
         if box.response_tag & config.source_bit and box.response_tag & config.list_bit:
@@ -168,49 +219,59 @@ def _answer(m, wb_ready, sent, listed, w_x, code_x, step_x):
             answer = box.response_tag & (config.kind_bit - 1)
             of_store = box.response_tag & config.kind_bit != 0
         else:
-            front.answered, front.refill_line = box.response_tag, front.mshr_line[box.response_tag]
-            front.answered_code = box.response_code
+            front = m.front[box.response_tag % config.schedulers]
+            front.answered = box.response_tag // config.schedulers
+            front.refill_line, front.answered_code = front.mshr_line[front.answered], box.response_code
             box.answer_taken = 1
-    if lsu.tick(m, wb_ready, sent, Answer(answer, of_store, box.response_error), Request(w_x, code_x, step_x)):
+    if lsu.tick(m, wb_ready, sent, Answer(answer, of_store, box.response_error), request):
         box.answer_taken = 1
     if config.ordered:
-        order.tick(m, front.selected != NONE, listed, of_list, box.response_error)
+        order.tick(m, selects, listed, of_list, box.response_error)
 
 
 @inlined
-def _begin_event(m, cycle, at, written):
-    """Fill in the part of the cycle's event that is known before the units advance."""
-    config, front, issue, flow = m.config[0], m.front[0], m.issue[0], m.control[0]
-    event, sums = m.events[at], m.observer[0]
-    event.cycle, event.eligible, event.selected = cycle, front.eligible, front.selected
+def _begin_event(m, cycle, at):
+    """Fill in the part of a partition's event that is known before the units advance."""
+    config, front, issue, flow = m.config[0], m.front[m.part], m.issue[m.part], m.control[m.part]
+    event, sums, whole = m.events[at], m.observer[0], m.whole[0]
+    event.cycle, event.eligible, event.selected = cycle, spread(m, front.eligible), _number(m, front.selected)
     # There is one scheduler, so the warp that issues is the one that fetches.
-    event.fetched = front.selected
+    event.fetched = event.selected
     event.nop = front.selected != NONE and front.selected_nop
-    event.missed, event.unresolved = front.missed, front.unresolved
-    event.active, event.waiting = flow.active, flow.waiting
-    event.resolves, event.resolved_warp, event.redirects = flow.resolves, flow.resolved_warp, flow.redirects
-    event.release, event.activates, event.region = flow.released, flow.activates, flow.region
-    event.halt, event.taken, event.retired = flow.halted, flow.jumps, flow.retired
-    event.executed = issue.warp_x if issue.warp_x != NONE and not flow.halted else NONE
+    event.missed, event.unresolved = front.missed, spread(m, front.unresolved)
+    event.active, event.waiting = spread(m, flow.active), spread(m, flow.waiting)
+    event.resolves, event.redirects = flow.resolves, flow.redirects
+    event.resolved_warp = global_warp(m, flow.resolved_warp)
+    event.release, event.activates, event.region = spread(m, flow.released), spread(m, flow.activates), whole.region
+    event.halt, event.taken, event.retired = whole.halted, flow.jumps, flow.retired
+    event.executed = _number(m, issue.warp_x) if not whole.halted else NONE
     event.executed_pc = issue.pc_x
     if event.executed != NONE:
         event.executed_word = m.code[issue.code_x].word
         event.executed_mask = m.steps[place(m, issue.warp_x, issue.step_x)].mask
-    event.written = written[0] != NONE
-    event.written_warp, event.written_register, event.written_last = written
-    event.stall, event.lost, event.change = observer.stall(m), m.lsu[0].lost, flow.change
+    event.written = issue.written_warp != NONE
+    event.written_warp = _number(m, issue.written_warp)
+    event.written_register, event.written_last = issue.written_register, issue.written_last
+    event.stall, event.lost, event.change = observer.stall(m), spread(m, owned(m, m.lsu[0].lost)), whole.change
     for w in range(config.warps):
         event.reason[w] = sums.reason[w]
 
 
 @inlined
-def _finish_event(m, at):
-    """Fill in the rest of the cycle's event; return whether the log of events is full."""
-    config, front, unit, box, sums = m.config[0], m.front[0], m.lsu[0], m.port[0], m.observer[0]
+def _number(m, w):
+    """Return the number in the SM of a partition's warp; NONE for none."""
+    return global_warp(m, w) if w != NONE else NONE
+
+
+@inlined
+def _finish_event(m, p, at):
+    """Fill in the rest of a partition's event; return whether the log of events is full."""
+    config, front, unit, box, sums = m.config[0], m.front[p], m.lsu[0], m.port[0], m.observer[0]
     event = m.events[at]
-    event.miss, event.turn = front.miss, front.turned
+    event.miss, event.turn = front.miss, _number(partition(m, p), front.turned)
     event.refill, event.refill_line = front.refilled, front.refilled_line
-    event.request = box.accepted if box.accepted != NONE and not box.accepted & config.source_bit else NONE
+    asks = box.accepted != NONE and not box.accepted & config.source_bit and box.accepted % config.schedulers == p
+    event.request = box.accepted // config.schedulers if asks else NONE
     event.answer = front.answered
     event.access, event.first, event.access_warp = unit.goes, unit.event_first, unit.event_warp
     event.line, event.store, event.hit, event.merge = unit.event_line, unit.event_store, unit.hit, unit.joins
@@ -228,11 +289,14 @@ def _finish_event(m, at):
 
 
 @inlined
-def _log(m, cycle, chosen, issues):
-    """Log the issue of this cycle, if any; return whether the log is full."""
-    front, sums = m.front[0], m.observer[0]
-    if chosen != NONE:
-        entry = m.issued[sums.issues]
-        entry.cycle, entry.warp, entry.pc = cycle, chosen, front.selected_pc if issues else NONE
-        sums.issues += 1
-    return sums.issues == len(m.issued)
+def _log(m, cycle):
+    """Log the issues of this cycle, if any; return whether the log may not have room for those of the next cycle."""
+    sums = m.observer[0]
+    for p in range(m.config[0].schedulers):
+        front = m.front[p]
+        if front.selected != NONE:
+            entry = m.issued[sums.issues]
+            entry.cycle, entry.warp = cycle, global_warp(partition(m, p), front.selected)
+            entry.pc = front.selected_pc if front.issues else NONE
+            sums.issues += 1
+    return sums.issues > len(m.issued) - m.config[0].schedulers

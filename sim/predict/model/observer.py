@@ -4,16 +4,10 @@ from metronome.hdl.isa.ops import Unit
 
 from ...machine.events import NONE, REGISTERS, STARVATION_CYCLES, WARPS, Reason
 from .compiled import inlined
+from .partitions import global_warp, partition, spread
 
-__all__ = ["COUNTED", "count", "follow", "follow_port", "reset", "stall", "watch", "watch_lookup"]
+__all__ = ["count", "follow", "follow_port", "reset", "stall", "watch", "watch_lookup"]
 
-#: The counters that :func:`count` updates besides ``stalls``, by their names in ``hdl.layouts.counters``. A counter
-#: that is missing here has no value in a prediction.
-COUNTED = (
-    "total_cycles", "cycles", "committed_threads", "committed", "nops", "icache_misses", "taken_branches", "loads",
-    "branches", "wrong_branches", "returns", "wrong_returns", "jumps", "wrong_jumps",
-    "load_wait_cycles",
-)
 LSU = Unit.LSU.value
 #: States of a warp after the reasons: it issues an instruction, it issues a NOP, it is not active.
 INSTRUCTION, NOP, INACTIVE = Reason.COUNT, Reason.COUNT + 1, Reason.COUNT + 2
@@ -34,16 +28,17 @@ def reset(m):
 
 @inlined
 def stall(m):
-    """Return the reason why no warp is selected, or 0 if one is."""
-    config, front, control, observer = m.config[0], m.front[0], m.control[0], m.observer[0]
+    """Return the reason why a partition selects no warp, or 0 if it selects one."""
+    front, observer = m.front[m.part], m.observer[0]
     if front.selected != NONE:
         return 0
-    if control.halted:
+    if m.whole[0].halted:
         return Reason.IDLE
     if front.eligible:
         return Reason.POLICY
     least = Reason.IDLE
-    for w in range(config.warps):
+    for v in range(m.config[1].warps):
+        w = global_warp(m, v)
         if observer.reason[w] and observer.reason[w] < least:
             least = observer.reason[w]
     return least
@@ -66,19 +61,30 @@ def _count_jump(code, wrong, observer):
 @inlined
 def count(m, cycle, busy):
     """Add this cycle to the counters, most of which count only while the region is open."""
-    front, control, observer = m.front[0], m.control[0], m.observer[0]
+    observer, region = m.observer[0], m.whole[0].region
     observer.total_cycles += busy
+    observer.cycles += region
+    for p in range(m.config[0].schedulers):
+        _count(partition(m, p))
+    observer.in_region3, observer.in_region2 = observer.in_region2, observer.in_region1
+    observer.in_region1 = region
+    if region:
+        for w in range(m.config[0].warps):
+            observer.load_wait_cycles += observer.reason[w] == Reason.LOAD
+
+
+@inlined
+def _count(m):
+    """Add the cycle of a partition."""
+    front, control, observer = m.front[m.part], m.control[m.part], m.observer[0]
     observer.retired += control.retired
     # Whether the region was open when the instruction in X was selected.
     if observer.in_region3 if m.config[0].to_execute == 3 else observer.in_region2:
         observer.committed_threads += control.retired
         observer.taken_branches += control.jumps
         if control.settles:
-            _count_jump(m.code[m.issue[0].code_x], control.wrong, observer)
-    observer.in_region3, observer.in_region2 = observer.in_region2, observer.in_region1
-    observer.in_region1 = control.region
-    if control.region:
-        observer.cycles += 1
+            _count_jump(m.code[m.issue[m.part].code_x], control.wrong, observer)
+    if m.whole[0].region:
         if front.selected != NONE:
             if front.selected_nop:
                 observer.nops += 1
@@ -89,28 +95,32 @@ def count(m, cycle, busy):
         else:
             observer.stalls[stall(m)] += 1
         observer.icache_misses += front.miss
-        for w in range(m.config[0].warps):
-            observer.load_wait_cycles += observer.reason[w] == Reason.LOAD
 
 
 @inlined
-def watch(m, cycle, written):
-    """Update the statistics that the simulation collects outside the SM (tb/statistics.cpp), except the lookup's.
+def watch(m, cycle):
+    """Update the statistics that the simulation collects outside the SM (tb/statistics.cpp), except the lookup's."""
+    for p in range(m.config[0].schedulers):
+        mine = partition(m, p)
+        if m.whole[0].region:
+            _warps(mine)
+        _loads(mine, cycle)
 
-    ``written``: the result of :func:`sim.predict.model.scoreboard.write` for this cycle.
-    """
-    issue, control, observer = m.issue[0], m.control[0], m.observer[0]
-    if control.region:
-        _warps(m)
+
+@inlined
+def _loads(m, cycle):
+    """Count the latency of a load that a partition has written."""
+    issue, whole, observer = m.issue[m.part], m.whole[0], m.observer[0]
     w = issue.warp_x
-    if w != NONE and not control.halted:
+    if w != NONE and not whole.halted:
         code = m.code[issue.code_x]
         if code.unit == LSU and not code.store and code.register != NONE:
-            observer.load_since[w, code.register] = cycle
-    w, register, last = written
+            observer.load_since[global_warp(m, w), code.register] = cycle
+    w, register, last = issue.written_warp, issue.written_register, issue.written_last
     if w != NONE and last:
+        w = global_warp(m, w)
         since = observer.load_since[w, register]
-        if since != NONE and control.region:
+        if since != NONE and whole.region:
             latency = cycle - since
             observer.latency_sum += latency
             observer.latency_maximum = max(observer.latency_maximum, latency)
@@ -132,12 +142,13 @@ def watch_lookup(lsu, observer):
 
 @inlined
 def _warps(m):
-    config, front, control, observer = m.config[0], m.front[0], m.control[0], m.observer[0]
-    active = 0 if control.halted else control.active
-    for w in range(config.warps):
-        if w == front.selected:
+    front, observer = m.front[m.part], m.observer[0]
+    active = 0 if m.whole[0].halted else m.control[m.part].active
+    for v in range(m.config[1].warps):
+        w = global_warp(m, v)
+        if v == front.selected:
             observer.states[w, NOP if front.selected_nop else INSTRUCTION] += 1
-        elif active >> w & 1:
+        elif active >> v & 1:
             observer.states[w, observer.reason[w]] += 1
         else:
             observer.states[w, INACTIVE] += 1
@@ -157,29 +168,42 @@ def _access(lsu, lines):
 @inlined
 def follow(m):
     """Update the data for the report of a hang: each warp's last pc, the starved warps, and whether all are stuck."""
-    config, front, issue = m.config[0], m.front[0], m.issue[0]
-    control, observer = m.control[0], m.observer[0]
-    mine = ~(1 << front.selected) if front.selected != NONE else -1
-    now = (observer.starved_now | front.eligible) & mine
-    before, long = observer.starved_before & mine, observer.starved_long & mine
+    whole, observer = m.whole[0], m.observer[0]
+    eligible, others = 0, -1
+    for p in range(m.config[0].schedulers):
+        mine = partition(m, p)
+        eligible |= spread(mine, m.front[p].eligible)
+        if m.front[p].selected != NONE:
+            others &= ~(1 << global_warp(mine, m.front[p].selected))
+    now = (observer.starved_now | eligible) & others
+    before, long = observer.starved_before & others, observer.starved_long & others
     if observer.starvation_time == STARVATION_CYCLES - 1:
         before, long = now, before
     observer.starved_now, observer.starved_before, observer.starved_long = now, before, long
     observer.starvation_time = (observer.starvation_time + 1) % STARVATION_CYCLES
-    blocked = control.waiting | observer.jumps_on
-    observer.stuck = control.active != 0 and control.active & ~blocked == 0 and not control.halted
-    w = issue.warp_x
-    if w != NONE and not control.halted:
-        # Branch, jalr, jal.
-        again = m.code[issue.code_x].word >> 4 & 7 == 6 and observer.jump_pc[w] == issue.pc_x
-        on = again and observer.jumps_again >> w & 1
-        observer.jumps_on = observer.jumps_on | 1 << w if on else observer.jumps_on & ~(1 << w)
-        observer.jumps_again = observer.jumps_again | 1 << w if again else observer.jumps_again & ~(1 << w)
-        observer.jump_pc[w] = observer.last_pc[w] = issue.pc_x
-    if control.activates:
-        for v in range(config.warps):
-            if control.activates >> v & 1:
-                observer.last_pc[v] = control.activation_pc
+    blocked = whole.waiting | observer.jumps_on
+    observer.stuck = whole.active != 0 and whole.active & ~blocked == 0 and not whole.halted
+    if not whole.halted:
+        for p in range(m.config[0].schedulers):
+            if m.issue[p].warp_x != NONE:
+                _follow_jumps(partition(m, p))
+    if whole.activates:
+        for w in range(m.config[0].warps):
+            if whole.activates >> w & 1:
+                observer.last_pc[w] = whole.activation_pc
+
+
+@inlined
+def _follow_jumps(m):
+    """Find out whether the warp in stage X only jumps from one instruction to itself."""
+    issue, observer = m.issue[m.part], m.observer[0]
+    w = global_warp(m, issue.warp_x)
+    # Branch, jalr, jal.
+    again = m.code[issue.code_x].word >> 4 & 7 == 6 and observer.jump_pc[w] == issue.pc_x
+    on = again and observer.jumps_again >> w & 1
+    observer.jumps_on = observer.jumps_on | 1 << w if on else observer.jumps_on & ~(1 << w)
+    observer.jumps_again = observer.jumps_again | 1 << w if again else observer.jumps_again & ~(1 << w)
+    observer.jump_pc[w] = observer.last_pc[w] = issue.pc_x
 
 
 @inlined

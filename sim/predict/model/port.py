@@ -33,12 +33,15 @@ def present(port, cycle):
 def accept(m, cycle, fetch, lsu_asks, store):
     """Return whether memory takes a request of each source: (the I-cache, the L1, the list of accesses).
 
-    ``fetch``: the MSHR that the I-cache offers, or NONE; ``lsu_asks``: the L1 offers a line; ``store``: a line of
-    stores. The list is read when the L1 offers nothing.
+    ``fetch``: the MSHR that the I-cache of the partition ``fetch_turn`` offers, or NONE; ``lsu_asks``: the L1 offers a
+    line; ``store``: a line of stores. The list is read when the L1 offers nothing.
     """
-    config, port, front, lsu = m.config[0], m.port[0], m.front[0], m.lsu[0]
+    config, port, lsu = m.config[0], m.port[0], m.lsu[0]
     accepts = ready(port, cycle)
     use_lsu = port.held or fetch == NONE
+    turn = port.fetch_turn
+    if fetch == NONE or (accepts and not use_lsu):
+        port.fetch_turn = (turn + 1) % config.schedulers
     use_list = (lsu.list_held or not lsu_asks) and order.asks(lsu)
     lsu.list_held = use_list and not (use_lsu and accepts)
     lsu_asks = lsu_asks or use_list
@@ -47,7 +50,7 @@ def accept(m, cycle, fetch, lsu_asks, store):
     if not accepts or (use_lsu and not lsu_asks):
         return False, False, False
     if not use_lsu:
-        _request(port, cycle, fetch, front.mshr_line[fetch], 0, 0)
+        _request(port, cycle, fetch * config.schedulers + turn, m.front[turn].mshr_line[fetch], 0, 0)
     elif use_list:
         _request(port, cycle, config.source_bit | config.list_bit | lsu.list_tail, lsu.list_line, 0, 0)
     elif store:

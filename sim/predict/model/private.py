@@ -8,6 +8,7 @@ from metronome.hdl.prediction_sizes import MOST_RUN, NEAR_BITS, RUN_WAYS, TAG_BI
 
 from ...machine.events import NONE
 from .compiled import inlined
+from .partitions import global_warp
 from .records import TARGETS
 from .steps import place
 
@@ -21,7 +22,7 @@ ORACLE = 2
 @inlined
 def reset(m, w):
     """Forget everything about a warp, which starts."""
-    config, front = m.config[0], m.front[0]
+    config, front = m.config[1], m.front[m.part]
     for side in range(2):
         front.stacked[side, w] = 0
         for i in range(config.two_bit):
@@ -34,8 +35,8 @@ def reset(m, w):
 @inlined
 def restore(m, w):
     """Let the predictions of a warp continue from what it has executed: it is redirected."""
-    config, front = m.config[0], m.front[0]
-    front.decoded[w] = m.issue[0].position[w]
+    config, front = m.config[1], m.front[m.part]
+    front.decoded[w] = m.issue[m.part].position[w]
     front.stacked[AHEAD, w], front.stack_top[AHEAD, w] = front.stacked[BEHIND, w], front.stack_top[BEHIND, w]
     for i in range(config.return_stack):
         front.stack[AHEAD, w, i] = front.stack[BEHIND, w, i]
@@ -49,7 +50,7 @@ def restore(m, w):
 @inlined
 def follow(m, w, code, pc):
     """Predict the instruction in decode: set ``predicted3`` and ``target3`` of the front end."""
-    config, front = m.config[0], m.front[0]
+    config, front = m.config[1], m.front[m.part]
     front.predicted3, front.target3 = code.predicted, pc + code.offset & 0xFFFF_FFFC
     if not config.learns:
         return
@@ -66,7 +67,7 @@ def follow(m, w, code, pc):
 @inlined
 def settle(m, w, code, pc, taken, target, wrong):
     """Note the outcome of a branch or jump in stage X; ``wrong``: its prediction was wrong."""
-    config, front = m.config[0], m.front[0]
+    config, front = m.config[1], m.front[m.part]
     if not config.learns:
         return
     if code.indirect:
@@ -82,10 +83,10 @@ def settle(m, w, code, pc, taken, target, wrong):
 @inlined
 def _foresee(m, w, code, pc):
     """Follow the recorded path. What is decoded on a wrong path (after a join) is not on it, and predicts nothing."""
-    front = m.front[0]
+    front = m.front[m.part]
     at = front.decoded[w]
     front.decoded[w] += 1
-    if at >= m.known[w]:
+    if at >= m.known[global_warp(m, w)]:
         return
     step = m.steps[place(m, w, at)]
     if step.pc == pc and (code.indirect or code.conditional):

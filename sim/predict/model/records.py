@@ -11,12 +11,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ...machine.events import DEPTH, LANES, MSHRS, PARTS, REGISTERS, STORES, WARPS, Reason, Wait
-from .observer import COUNTED
 
 __all__ = [
-    "AHEAD", "BURST", "CHANNEL", "CHOSEN", "CODE", "CONFIG", "CONTROL", "FRAME", "FRONT", "ISSUE", "ISSUED",
+    "AHEAD", "BURST", "CHANNEL", "CHOSEN", "CODE", "CONFIG", "CONTROL", "COUNTED", "FRAME", "FRONT", "ISSUE", "ISSUED",
     "LINE_WORDS", "LIST_WORDS", "LOADS", "LSU", "OBSERVER", "PORT", "QUEUE", "RING", "SLOTS", "STEP", "TARGETS",
-    "VICTIMS", "Answer", "Decisions", "Machine", "Request",
+    "VICTIMS", "WHOLE", "Answer", "Decisions", "Machine", "Request",
 ]
 
 LINE_WORDS = 16
@@ -41,6 +40,14 @@ VICTIMS = 64
 #: Entries of each predictor of a warp; two-bit counters of a warp.
 TARGETS, COUNTERS = 16, 64
 
+#: The counters of a prediction besides ``stalls``, by their names in ``hdl.layouts.counters``
+#: (:func:`sim.predict.model.observer.count`). A counter that is missing here has no value in a prediction.
+COUNTED = (
+    "total_cycles", "cycles", "committed_threads", "committed", "nops", "icache_misses", "taken_branches", "loads",
+    "branches", "wrong_branches", "returns", "wrong_returns", "jumps", "wrong_jumps",
+    "load_wait_cycles",
+)
+
 
 def _fields(names: str = "", **arrays: int | tuple[int, ...]) -> np.dtype:
     """Return a record type of integers: scalar fields for ``names``, array fields for the keywords."""
@@ -54,11 +61,11 @@ def _fields(names: str = "", **arrays: int | tuple[int, ...]) -> np.dtype:
 #: 0 if all are known. ``supplied``: nothing is fetched, and a warp always has its next instruction (docs/comparison.md,
 #: "Value of the guarantee"). ``frame``: the slots of variable_rate; ``owner``: the warp of each. ``channels``,
 #: ``ordered``: the depth of free and of ordered channels, 0 without them. ``list_bit``: set in the tags of a list's
-#: lines. ``victim_tags``: for each warp, 0 without ccws; ``locality_most``: the greatest score; ``locality_steps``: the
+#: lines. ``slots_of_turns``: after so many turns, one partition has two. ``victim_tags``: for each warp, 0 without ccws; ``locality_most``: the greatest score; ``locality_steps``: the
 #: cycles that the division of a score takes. Policy parameters are initial values and upper limits (FRONT has the
 #: current ones).
 CONFIG = _fields(
-    "warps threads policy max_cycles barriers icache icache_sets icache_ways fetch_requests"
+    "schedulers slots_of_turns warps threads policy max_cycles barriers icache icache_sets icache_ways fetch_requests"
     " dcache dcache_sets dcache_bits dcache_ways line_requests store_buffer load_parts user_line local local_bytes"
     " channels ordered list_bit lookup_latency"
     " stacks stacks_end stack_block stack_words source_bit kind_bit ring supplied events group_warps frame"
@@ -110,6 +117,7 @@ FRONT = _fields(
     " unresolved suspended unasked"
     # This cycle, for the later units and for observers.
     " eligible selected selected_nop selected_code selected_pc selected_predicted selected_target missed miss turned"
+    " issues offered slot_claimed"
     " refilled refilled_line invalidate",
     pc=WARPS,
     head=WARPS, nop=(WARPS, DEPTH), filled=(WARPS, DEPTH), code=(WARPS, DEPTH), at=(WARPS, DEPTH),
@@ -126,23 +134,34 @@ ISSUE = _fields(
     # Stages R, O (only with an operand register) and X: an instruction by warp (NONE), code, pc and its STEP.
     "warp_r code_r pc_r step_r slot_r warp_o code_o pc_o step_o slot_o warp_x code_x pc_x step_x slot_x"
     " predicted_r target_r predicted_o target_o predicted_x target_x"
-    " div_left fdiv_left load_valid load_warp load_register load_last",
+    " div_left fdiv_left load_valid load_warp load_register load_last"
+    # The register write of this cycle: warp and register (NONE: none), and whether it is the last part.
+    " written_warp written_register written_last",
     pending=WARPS, by_load=WARPS, under_way=WARPS, position=WARPS,
     # Writeback slots by cycle modulo SLOTS: warp (NONE: free), register (NONE: flags only), whether it is killed.
     slot_warp=SLOTS, slot_register=SLOTS, slot_killed=SLOTS,
 )
 
 CONTROL = _fields(
-    "resolves resolved_warp redirects target released activates activation_pc region"
+    "resolves resolved_warp redirects target released activates"
     # A branch or jump in stage X: whether its prediction was wrong.
     " settles wrong"
     " next_resolves next_resolved_warp next_redirects next_target next_released"
-    " spawners spawned spawn_targets spawn_pc active waiting halted"
+    # The warp whose control flow is over in stage X, as a set.
+    " onward"
+    " active waiting x_fault invalidates retired jumps",
+    lanes=WARPS,
+)
+
+#: What concerns all partitions; sets of warps have the numbers of the SM.
+WHOLE = _fields(
+    "activates activation_pc active waiting halted region spawners spawned spawn_targets spawn_pc next_released"
     # The word written to mpolicy one cycle ago, or 0.
     " change"
     " fault_cause fault_warp fault_pc fault_address fault_replaceable"
-    " x_fault retired jumps stepped",
-    lanes=WARPS, arrived=WARPS,
+    # The partition for which the caller has something to do.
+    " asks",
+    arrived=WARPS,
 )
 
 LSU = _fields(
@@ -203,7 +222,7 @@ LSU = _fields(
 
 #: The memory port and its mailbox (tb/mailbox.cpp is the one for the hardware).
 PORT = _fields(
-    "held cycle ready_from wake_cycle lookahead response_valid response_tag response_error response_code"
+    "held fetch_turn cycle ready_from wake_cycle lookahead response_valid response_tag response_error response_code"
     " given taken answers answers_taken accepted answer_taken lsu_requests",
     request_cycle=RING, request_tag=RING, request_line=RING, request_write=RING, request_bytes=RING,
     answer_due=RING, answer_tag=RING, answer_error=RING, answer_code=RING,
@@ -254,12 +273,15 @@ class Decisions(NamedTuple):
 
 
 class Machine(NamedTuple):
-    """The whole machine: the records as arrays of one element, and the arrays of free size."""
+    """The whole machine: the records as arrays, most of one element, and the arrays of free size."""
 
+    #: That of the SM and that of a partition, which are alike with one scheduler.
     config: np.ndarray
+    #: One for each partition, with its own warp numbers.
     front: np.ndarray
     issue: np.ndarray
     control: np.ndarray
+    whole: np.ndarray
     lsu: np.ndarray
     port: np.ndarray
     observer: np.ndarray
@@ -274,7 +296,7 @@ class Machine(NamedTuple):
     #: Words that several warps touch and at least one writes, as a hash table, and the last store to each byte.
     shared: np.ndarray
     writers: np.ndarray
-    #: The I-cache: the line, code and time of last use of each way, set by set.
+    #: The I-cache: the line, code and time of last use of each way, set by set; first those of the first partition.
     icache_line: np.ndarray
     icache_code: np.ndarray
     icache_used: np.ndarray
@@ -289,3 +311,5 @@ class Machine(NamedTuple):
     events: np.ndarray
     #: CHOICE: a hash table whose size is a power of two.
     choices: np.ndarray
+    #: The partition that ``front[part]`` and its like are about (:mod:`sim.predict.model.partitions`).
+    part: int = 0

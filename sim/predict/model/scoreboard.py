@@ -11,41 +11,49 @@ from ...machine.events import NONE, Reason
 from . import lsu as unit
 from . import order
 from .compiled import inlined
+from .partitions import global_warp
 from .records import QUEUE, SLOTS
 
 __all__ = ["claim", "load_may_write", "memory_idle", "reason", "reset", "tick", "write"]
 
-DIV, LSU, FDIV = Unit.DIV.value, Unit.LSU.value, Unit.FDIV.value
+DIV, LSU, FDIV, SIMT, CSR = (
+    unit.value for unit in (Unit.DIV, Unit.LSU, Unit.FDIV, Unit.SIMT, Unit.CSR)
+)
 
 
 @inlined
 def reset(m):
     """Reset to the state with nothing in flight."""
-    issue = m.issue[0]
+    issue = m.issue[m.part]
     issue.warp_r = issue.warp_o = issue.warp_x = NONE
     for slot in range(SLOTS):
         issue.slot_warp[slot] = NONE
 
 
 @inlined
-def reason(config, issue, lsu, code, w, cycle, memory_idle, region):
+def reason(m, code, w, cycle, memory_idle, turn):
     """Return why the head of a warp is not ready: a Reason, or 0 if it is ready.
 
     Its sources and destination must not be pending; the operations that a fence or an access to fcsr waits for must be
     complete; its unit and, if it writes in a fixed cycle, its writeback slot must be free. ``memory_idle``: the LSU is
-    empty, and no access to mregion is in the stages up to X; ``region``: the region is open.
+    empty, and no access to mregion is in the stages up to X; ``turn``: the partition may select an instruction for what
+    all partitions share.
     """
+    config, issue, lsu = m.config[1], m.issue[m.part], m.lsu[0]
     hazards = issue.pending[w] & code.uses
     if hazards:
         return Reason.LOAD if hazards & issue.by_load[w] else Reason.DATA
     if code.drain and issue.under_way[w]:
         return Reason.DRAIN
-    if code.drain and code.fence and not (memory_idle or (code.store and region)):
+    if code.drain and code.fence and not (memory_idle or (code.store and m.whole[0].region)):
         return Reason.DRAIN
-    if code.fence and stores_pending(config, lsu, w):
+    if code.fence and stores_pending(config, lsu, global_warp(m, w)):
         return Reason.DRAIN
     if code.unit == LSU:
-        return Reason.UNIT if lsu.used >= QUEUE or (config.ordered and not order.room(config, lsu, w)) else 0
+        full = lsu.used >= QUEUE or (config.ordered and not order.room(config, lsu, w))
+        return Reason.UNIT if full or not turn else 0
+    if code.unit in (SIMT, CSR) and not turn:
+        return Reason.UNIT
     if (code.unit == DIV and issue.div_left) or (code.unit == FDIV and issue.fdiv_left):
         return Reason.UNIT
     if code.takes_slot:
@@ -58,7 +66,7 @@ def reason(config, issue, lsu, code, w, cycle, memory_idle, region):
 @inlined
 def memory_idle(m):
     """Whether the LSU is empty and no access to mregion is in the stages from R to X."""
-    issue = m.issue[0]
+    issue = m.issue[m.part]
     for w, code in ((issue.warp_r, issue.code_r), (issue.warp_o, issue.code_o), (issue.warp_x, issue.code_x)):
         if w != NONE and m.code[code].drain and m.code[code].fence:
             return False
@@ -81,7 +89,7 @@ def stores_pending(config, lsu, w):
 @inlined
 def claim(m, cycle):
     """Claim the destination and the writeback slot of the selected instruction; return the slot, or NONE."""
-    config, front, issue = m.config[0], m.front[0], m.issue[0]
+    config, front, issue = m.config[1], m.front[m.part], m.issue[m.part]
     w = front.selected
     code = m.code[front.selected_code]
     slot = NONE
@@ -98,24 +106,26 @@ def claim(m, cycle):
 
 
 @inlined
-def load_may_write(issue, cycle):
-    """Whether the LSU may hand over a result: no other write is reserved for the next cycle."""
+def load_may_write(m, cycle):
+    """Whether the LSU may hand over its result: its partition has no other write in the next cycle."""
+    issue = m.issue[m.lsu[0].wb_warp % m.config[0].schedulers]
     return issue.slot_warp[(cycle + 1) % SLOTS] == NONE
 
 
 @inlined
 def write(m, cycle):
-    """Return the register write of this cycle: warp and register (NONE if none), and whether it is the last part."""
-    issue = m.issue[0]
+    """Find the register write of this cycle (``written_warp`` and so on)."""
+    issue = m.issue[m.part]
     slot = cycle % SLOTS
     w = issue.slot_warp[slot]
+    issue.written_warp = issue.written_register = NONE
+    issue.written_last = 0
     if w != NONE:
-        if issue.slot_killed[slot] or issue.slot_register[slot] == NONE:
-            return NONE, NONE, 0
-        return w, issue.slot_register[slot], 1
-    if issue.load_valid:
-        return issue.load_warp, issue.load_register, issue.load_last
-    return NONE, NONE, 0
+        if not issue.slot_killed[slot] and issue.slot_register[slot] != NONE:
+            issue.written_warp, issue.written_register, issue.written_last = w, issue.slot_register[slot], 1
+    elif issue.load_valid:
+        issue.written_warp, issue.written_register = issue.load_warp, issue.load_register
+        issue.written_last = issue.load_last
 
 
 @inlined
@@ -125,17 +135,18 @@ def tick(m, cycle, slot_r):
     With an operand register, the result of another than a load is released one cycle earlier. ``slot_r``: the writeback
     slot of the instruction selected now.
     """
-    config, front, issue, lsu = m.config[0], m.front[0], m.issue[0], m.lsu[0]
+    config, front, issue, lsu = m.config[1], m.front[m.part], m.issue[m.part], m.lsu[0]
     issue.slot_warp[cycle % SLOTS] = NONE
     released = (cycle + config.to_execute - 1) % SLOTS
     if issue.slot_warp[released] != NONE:
         _release(issue, issue.slot_warp[released], issue.slot_register[released])
     issue.load_valid = 0
-    if issue.slot_warp[(cycle + 1) % SLOTS] == NONE and lsu.wb_valid:
-        issue.load_valid, issue.load_warp = 1, lsu.wb_warp
+    mine = lsu.wb_warp % config.schedulers == m.part
+    if issue.slot_warp[(cycle + 1) % SLOTS] == NONE and lsu.wb_valid and mine:
+        issue.load_valid, issue.load_warp = 1, lsu.wb_warp // config.schedulers
         issue.load_register, issue.load_last = lsu.wb_register, lsu.wb_last
         if lsu.wb_last:
-            _release(issue, lsu.wb_warp, lsu.wb_register)
+            _release(issue, issue.load_warp, lsu.wb_register)
     _count_down(m)
     if config.to_execute == 3:
         issue.warp_x, issue.code_x, issue.pc_x = issue.warp_o, issue.code_o, issue.pc_o
@@ -167,7 +178,7 @@ def _release(issue, w, register):
 @inlined
 def _count_down(m):
     """Count down the units that are not pipelined: each accepts its next operation when its latency has passed."""
-    config, front, issue = m.config[0], m.front[0], m.issue[0]
+    config, front, issue = m.config[1], m.front[m.part], m.issue[m.part]
     unit = NONE
     if front.selected != NONE and not front.selected_nop:
         unit = m.code[front.selected_code].unit
