@@ -155,13 +155,13 @@ class AskedRun:
 def asked_run(
     ctx: typer.Context | None, options: RunOptions, outputs: Sequence[tuple[str, Path]] = (), *, with_list: bool = True,
     before: Callable[[SmConfig], None] = lambda config: None, machine: Machine | None = None,
-    warn: Report = print_warnings, partitions: bool = False,
+    warn: Report = print_warnings,
 ) -> AskedRun:
     """Check the options, and prepare the program.
 
     ``outputs``: further output files, by their option. ``with_list``: with ordered channels the program gets its list
     of accesses. ``before``: called with the machine before anything is compiled. ``machine`` replaces the one of the
-    options. ``warn``: called with the compiler's warnings. ``partitions``: it may have several schedulers.
+    options. ``warn``: called with the compiler's warnings.
 
     Raises
     ------
@@ -173,9 +173,9 @@ def asked_run(
     memory, dtype = check_run_options(inputs, subject.memory, options.max_cycles)
     cycles = memory_latency(memory, subject.memory.latency)
     of_memory = memory_options(memory, subject.memory)
-    asked = machine or machine_of(subject.machine, partitions=partitions)
-    if not partitions:
-        one_scheduler(asked.config)
+    asked = machine or machine_of(subject.machine)
+    if options.shown.profile:
+        one_scheduler(asked.config, "--profile")
     scheme = check_scheme(asked.config, subject.scheme)
     config = coordinate(asked.config, scheme)
     if watch.check and not config.probe:

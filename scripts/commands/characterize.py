@@ -14,7 +14,7 @@ from metronome.hdl.config import Coordination
 from metronome.sim.machine.engines import Engine
 
 from ..options.common import JsonOption, json_target, within
-from ..options.machine import MachineOptions, machine_of
+from ..options.machine import MachineOptions, machine_of, one_scheduler
 from ..options.running import (
     EngineOption,
     InputOptions,
@@ -98,6 +98,7 @@ def characterize(
     model, kind = check_run_options(InputOptions(dtype=measures.dtype, seed=seed), memory, 1)
     within("--repeat", measures.repeat, 1, 1000)
     asked = machine_of(machine)
+    one_scheduler(asked.config, "metronome characterize")
     scheme = check_scheme(asked.config, SchemeOptions(issue=policy.issue, prediction=policy.prediction))
     config, how = coordinate(asked.config, scheme), engine_of(measures.engine)
     _refuse(config, scheme.issue)

@@ -18,10 +18,10 @@ from rich.table import Table
 from metronome.hdl.config import Coordination
 from metronome.sim.machine.engines import Engine
 from metronome.sim.machine.policies.files import loaded
-from metronome.sim.machine.settings import near
+from metronome.sim.machine.settings import ConfigError, near, parse, replaced
 from metronome.sim.machine.user_paths import user_path
 
-from ..options.common import positive
+from ..options.common import listed, positive
 from ..output.outputs import refuse_folder, warn_of_others
 from ..output.tables import new_table
 from ..process.errors import Exit, UsageError
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from .sweep_runs import KernelRuns
 
 __all__ = ["KeptOptions", "carry_out", "experiment_of", "find", "is_experiment", "summary_table", "with_engine",
-           "with_hints"]
+           "with_hints", "with_schedulers"]
 
 #: A name that is at least this similar to an experiment's is taken for a misspelt one.
 _ALIKE = 0.7
@@ -160,6 +160,26 @@ def with_hints(spec: Spec) -> Spec:
         dataclasses.replace(run, compiling=dataclasses.replace(run.compiling, hints=True)) for run in spec.runs
     )
     return dataclasses.replace(spec, name=f"{spec.name}-hints", runs=tuple(runs))
+
+
+def with_schedulers(spec: Spec, text: str) -> Spec:
+    """Return the experiment with each of its runs on machines with these numbers of schedulers.
+
+    Raises
+    ------
+    UsageError
+        For a number that a machine of the experiment cannot have.
+    """
+    runs = []
+    numbers = listed("--schedulers", text)
+    for number in numbers:
+        for run in spec.runs:
+            try:
+                config = replaced(run.config, {"schedulers": parse("schedulers", number)})
+            except ConfigError as error:
+                raise UsageError(f"--schedulers {text}: {run.title}: {error}") from None
+            runs.append(dataclasses.replace(run, config=config, settings={**run.settings, "schedulers": number}))
+    return dataclasses.replace(spec, name="-".join([spec.name, "schedulers", *numbers]), runs=tuple(runs))
 
 
 def carry_out(spec: Spec, kept: KeptOptions, target: Path | None) -> tuple[dict[str, Any], Exit]:

@@ -70,8 +70,13 @@ def add_counters(table: Table, outcome: Outcome, cycles: int) -> None:
     shares |= {f"nothing issued: {name}": count for name, count in outcome.stalls().items() if count}
     if config.oracles and config.coordination is not Coordination.SWAS:
         shares |= {counter.title: counters[counter.name] for counter in titled if counter.share and counter.oracle}
+    slots = cycles * config.schedulers
+    if config.schedulers > 1:
+        # Each scheduler issues in each cycle.
+        table.add_row("cycles", str(shares.pop("cycles")))
+        shares = {f"issue slots of {config.schedulers} schedulers": slots, **shares}
     for title, count in shares.items():
-        table.add_row(title, _NOT_PREDICTED if count is None else f"{count}  {100 * count / cycles:5.1f} %")
+        table.add_row(title, _NOT_PREDICTED if count is None else f"{count}  {100 * count / slots:5.1f} %")
     table.add_section()
     for counter in titled:
         if not counter.share:

@@ -49,10 +49,7 @@ def simulate(
             if not waveforms:
                 begun = stack.enter_context(backend.begun(config))
 
-        asked = asked_run(
-            ctx, options, [(option, file.path) for file in traces], before=before,
-            partitions=not traces and not options.shown.profile,
-        )
+        asked = asked_run(ctx, options, [(option, file.path) for file in traces], before=before)
         seen = [file for file in traces if file not in waveforms]
         if (seen or options.shown.profile) and not asked.config.probe:
             named = option if seen else "--profile"

@@ -30,6 +30,7 @@ from .experiment import (
     summary_table,
     with_engine,
     with_hints,
+    with_schedulers,
 )
 from .result import Outcome, print_outcome
 from .sweep_runs import KernelRuns, SweepOptions
@@ -63,7 +64,9 @@ def sweep(
         refuse_inputs(target, {"the experiment": kernel}, waves())
         spec, engine = find(kernel), options.each.engine
         spec = spec if engine is None else with_engine(spec, engine_of(engine))
-        return _finish(carry_out(with_hints(spec) if options.each.hints else spec, kept, target), json_file, target)
+        spec = with_hints(spec) if options.each.hints else spec
+        spec = spec if options.each.schedulers is None else with_schedulers(spec, options.each.schedulers)
+        return _finish(carry_out(spec, kept, target), json_file, target)
     if not keeps and (kept.jobs is not None or kept.scheduler is not None or kept.forget_others):
         raise UsageError("--jobs, --scheduler and --forget-others are for a sweep that keeps its results: add "
                          "--output FOLDER")
@@ -114,7 +117,7 @@ def _outcomes(backend: Backend, asked: KernelRuns) -> list[Outcome]:
 
 
 #: Options that an experiment accepts; its axes are in its file.
-_OF_EXPERIMENTS = ("kernel", "engine", "hints", "output", "jobs", "scheduler", "forget_others", "dry_run", "json_file")
+_OF_EXPERIMENTS = ("kernel", "engine", "hints", "schedulers", "output", "jobs", "scheduler", "forget_others", "dry_run", "json_file")
 
 
 def _refuse_axes(ctx: typer.Context) -> None:

@@ -74,6 +74,9 @@ class EachOptions:
     hints: HintsOption = False
     check: CheckOption = False
     engine: EngineOption = None
+    schedulers: Annotated[
+        str | None, typer.Option(metavar="NUMBERS", help="Numbers of schedulers: of 1, 2, 4; with commas.")
+    ] = None
     forecast: Annotated[
         bool, typer.Option("--forecast", help="Compare each run with its forecast (docs/predict.md).")
     ] = False
@@ -118,8 +121,12 @@ class KernelRuns:
         memory, dtype = check_run_options(inputs, options.memory, each.max_cycles)
         cycles = memory_latency(memory, options.memory.latency)
         of_memory = memory_options(memory, options.memory)
-        varied, engine = axes(options.machine.settings), engine_of(each.engine)
-        asked = [(machine, _schemes(machine, varied, options.scheme, engine)) for machine in machines(options.machine)]
+        of_machine = options.machine
+        if each.schedulers is not None:
+            settings = [*(of_machine.settings or ()), f"schedulers={each.schedulers}"]
+            of_machine = dataclasses.replace(of_machine, settings=settings)
+        varied, engine = axes(of_machine.settings), engine_of(each.engine)
+        asked = [(machine, _schemes(machine, varied, options.scheme, engine)) for machine in machines(of_machine)]
         if each.forecast:
             _check_forecast([machine.config for machine, _ in asked], engine)
         compiled = compiling_of(each)

@@ -53,7 +53,8 @@ def _table(outcomes: Sequence[Outcome], varied: Sequence[str]) -> Table:
         if forecasts:
             more = _forecast_cells(outcome.forecast or {}, cycles)
         else:
-            shares = (_share(counters[name], cycles) for name in ("nops", "discrepancies", "errors"))
+            slots = cycles * outcome.config.schedulers
+            shares = (_share(counters[name], slots) for name in ("nops", "discrepancies", "errors"))
             more = [f"{ipc / first:.3f}" if first else "-", *shares]
         table.add_row(*row, str(cycles), f"{ipc:.4f}", *more)
     return table

@@ -187,10 +187,8 @@ def _pipeline(options: MachineOptions, in_file: Mapping[str, Any]) -> str:
     return name
 
 
-def machines(options: MachineOptions, *, several: bool = True, partitions: bool = False) -> Iterator[Machine]:
+def machines(options: MachineOptions, *, several: bool = True) -> Iterator[Machine]:
     """Yield every machine that the options describe: one for each combination of the values of ``--set``.
-
-    ``partitions``: it may have several schedulers (:func:`one_scheduler`).
 
     Raises
     ------
@@ -215,25 +213,20 @@ def machines(options: MachineOptions, *, several: bool = True, partitions: bool 
             raise UsageError(f"{_source(str(error), file, in_file, texts)}: {error}") from None
         made = Machine(preset=preset, config=config, file=file, settings=texts, in_file=frozenset(in_file),
                        pipeline=pipeline)
-        if not partitions:
-            one_scheduler(config)
         note_machine(made.title, config)
         yield made
 
 
-def machine_of(options: MachineOptions, *, partitions: bool = False) -> Machine:
+def machine_of(options: MachineOptions) -> Machine:
     """Return the only machine; see :func:`machines`."""
-    (only,) = machines(options, several=False, partitions=partitions)
+    (only,) = machines(options, several=False)
     return only
 
 
-def one_scheduler(config: SmConfig) -> None:
-    """Raise UsageError for a machine with several schedulers."""
+def one_scheduler(config: SmConfig, what: str) -> None:
+    """Raise UsageError for a machine with several schedulers, which ``what`` does not know."""
     if config.schedulers > 1:
-        raise UsageError(
-            f"schedulers={config.schedulers}: only metronome run, without --profile, and metronome config know "
-            "machines with several schedulers: leave it out"
-        )
+        raise UsageError(f"schedulers={config.schedulers}: {what} knows only machines with one scheduler: leave it out")
 
 
 def axes(settings: Sequence[str] | None) -> list[str]:

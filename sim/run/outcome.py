@@ -175,7 +175,7 @@ class Outcome:
         counters, cycles = self.counters, self.counters["cycles"]
         return {
             "ipc": _ratio(counters["committed_threads"], cycles),
-            "error_rate": _ratio(counters["errors"], cycles) if self.config.oracles else None,
+            "error_rate": _ratio(counters["errors"], cycles * self.config.schedulers) if self.config.oracles else None,
         }
 
     @property

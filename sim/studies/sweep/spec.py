@@ -233,8 +233,6 @@ def _run(kernel: str, host: Host, values: Mapping[str, Any], axes: Mapping[str, 
             limit = f"at least {least}" if values[name] < least else f"at most {most}"
             raise ConfigError(f"{name} must be {limit}, not {values[name]}")
     config = coordinate(config, scheme)
-    if config.schedulers > 1:
-        raise ConfigError("schedulers must be 1 in an experiment: only metronome run knows machines with several")
     check = values.get("check", False)
     memcheck = values.get("memcheck", False)
     engine, forecast = one_of("engine", values.get("engine", Engine.RTL), list(Engine)), values.get("forecast", False)

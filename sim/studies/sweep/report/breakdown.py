@@ -41,7 +41,7 @@ def _shares(rows: Sequence[Row], prediction: str, machine: str) -> list[dict[str
         bar = scheme if machine else ", ".join(dict.fromkeys([scheme, row.machine]))
         for order, column in enumerate([*ISSUED, *STALLS]):
             if row[column]:
-                value = 100 * row[column] / row.cycles
+                value = 100 * row[column] / row.slots
                 values.append({
                     "panel": row.workload, "bar": bar, "part": PARTS[column], "order": order, "value": value,
                     "said": f"{row.workload}, {bar}, {PARTS[column]}: {value:.6g} %",
@@ -57,7 +57,8 @@ def _figure(rows: Sequence[Row], name: str, prediction: str, machine: str) -> Fi
     return Figure(
         name, "Where the cycles go" + (f", prediction {prediction}" if prediction else ""),
         "All cycles of each run, in %: those that commit a warp-instruction, those that issue a NOP, and those that "
-        f"issue nothing, by reason. {reasons[:1].upper() + reasons[1:]}.",
+        "issue nothing, by reason. With several schedulers, each has all cycles. "
+        f"{reasons[:1].upper() + reasons[1:]}.",
         "docs/counters.md", charts.stacks(values, names=PARTS, title="% of cycles"),
         Numbers(("workload", "scheme", "part", "% of cycles"),
                 [(each["panel"], each["bar"], each["part"], each["value"]) for each in values]),

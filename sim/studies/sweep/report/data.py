@@ -78,6 +78,11 @@ class Row:
         return self["cycles"]
 
     @property
+    def slots(self) -> int:
+        """Issue slots of the measured region: one in each cycle for each scheduler."""
+        return self.cycles * (self["config.schedulers"] or 1)
+
+    @property
     def load_cycles(self) -> float | None:
         """The sum of the latencies of all loads; None if the run has no statistics."""
         mean, count = self["load_latency.mean"], self["load_latency.count"]

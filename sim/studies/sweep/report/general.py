@@ -91,7 +91,7 @@ def table_of_runs(rows: Sequence[Row], name: str, title: str, *, folded: bool) -
         body.append([
             cells.text(row.workload), cells.text(row.scheme), *[cells.text(row.machine)] * machines,
             cells.count(row.cycles), cells.ratio(row["ipc"], 3), cells.count(row["errors"]),
-            cells.count(row["discrepancies"]), cells.share(row["nops"], row.cycles),
+            cells.count(row["discrepancies"]), cells.share(row["nops"], row.slots),
         ])
     return Table(
         name, title,
