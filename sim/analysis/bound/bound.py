@@ -88,8 +88,10 @@ class _CycleUses:
     """A watcher that counts how each cycle of a run was used."""
 
     def __init__(self, config: SmConfig) -> None:
+        self._schedulers = config.schedulers
         self._run = RunCosts(config)
-        self._stream = CycleStream(config, [self._run])
+        # With several schedulers, a cycle belongs to several instructions.
+        self._stream = CycleStream(config, [self._run] if config.schedulers == 1 else [])
         self.begin()
 
     def begin(self) -> None:
@@ -100,14 +102,20 @@ class _CycleUses:
 
     def take(self, events: np.ndarray) -> None:
         """See :class:`sim.run.types.Watcher`."""
-        self._stream.take(events)
-        selected, nop = events["selected"] != NONE, events["nop"] != 0
-        self.instructions += int((selected & ~nop).sum())
-        self.nops += int((selected & nop).sum())
-        self._stalls += np.bincount(events["stall"][~selected], minlength=len(self._stalls))
+        if self._schedulers == 1:
+            self._stream.take(events)
+        # A cycle in which a partition issues an instruction counts as one, whatever the others do.
+        events = events.reshape(-1, self._schedulers)
+        issues = ((events["selected"] != NONE) & (events["nop"] == 0)).any(axis=1)
+        nops = (events["nop"] != 0).any(axis=1) & ~issues
+        self.instructions += int(issues.sum())
+        self.nops += int(nops.sum())
+        self._stalls += np.bincount(events["stall"].min(axis=1)[~issues & ~nops], minlength=len(self._stalls))
 
-    def costs(self, cycles: int) -> CostByInstruction:
+    def costs(self, cycles: int) -> CostByInstruction | None:
         """Return the cost of each instruction."""
+        if self._schedulers > 1:
+            return None
         self._stream.finish()
         return self._run.costs(cycles)
 
@@ -167,7 +175,8 @@ class _Analysis:
     def prefix(self, found: Sequence[Dependence]) -> Prefix:
         """Return the common beginning of all runs."""
         # Fetches run ahead of the first instruction that depends on the inputs, so code must not depend on them.
-        if not found or not self.predictable or any(each.kind is DependenceKind.CODE for each in found):
+        # With several schedulers, the state after it would be that of each partition.
+        if self.config.schedulers > 1 or not found or not self.predictable or any(each.kind is DependenceKind.CODE for each in found):
             return NOTHING
         self.progress("predict")
         return common_prefix(self.config, self.request, {each.pc for each in found})
@@ -315,6 +324,12 @@ def _composers(config: SmConfig, policy: str, miss_rate: float | None) -> list[C
         raise RefusedError(
             f"no bound with channels={config.channels}: bounds are composed for lookups in order of issue"
         )
+    if config.schedulers > 1:
+        if policy in POLICIES:
+            return [work_conserving, implicit_paths]
+        if policy == "srr":
+            raise RefusedError("no bound for srr with several schedulers: a warp's slots and its partition's turns may "
+                               "fall together rarely, and this analysis does not count how often")
     if policy in POLICIES:
         return [work_conserving, implicit_paths, multi_phase, segments, segments_with_misses]
     if policy == "prr":

@@ -37,6 +37,7 @@ class WarpCounts:
     - ``excess``: the cycles that accesses take in the load/store unit, each beyond its first cycle.
     - ``answers``: the parts of loads. ``missing``: the parts that may wait for memory. ``parts``: the most of them
       in flight at once. ``uncached``: accesses to uncached lines.
+    - ``turns``: the instructions for what the partitions of an SM share.
     - ``results``: the number of instructions that write in a fixed cycle, by :attr:`Cost.written`.
     """
 
@@ -54,6 +55,7 @@ class WarpCounts:
     stored_lines: int = 0
     fences: int = 0
     flushes: int = 0
+    turns: int = 0
     results: dict[int, int] = field(default_factory=dict)
 
     def copy(self) -> WarpCounts:
@@ -85,6 +87,8 @@ class SharedState:
     - ``loads_anywhere``, ``stores_anywhere``: whether the lines of a load or store are unknown. ``store_ranges``: the
       ranges of lines of other stores.
     - ``releases``: how often warps have continued together. ``active``: the most warps active at once.
+    - ``phases``: for each time that warps have continued together, the most issue slots of each warp since the time
+      before. ``ran``: the warps that have run. ``apart``: some have continued together without the others.
     - ``loops``: the most passes for each entry of a loop, by loop header.
     - ``kept``: the addresses that predictors of indirect jumps may have kept.
     - ``followed``: the places of words that decide what is fetched after a control instruction, by its pc.
@@ -111,6 +115,9 @@ class SharedState:
     loops: dict[int, int] = field(default_factory=dict)
     releases: int = 0
     active: int = 1
+    phases: list[dict[int, int]] = field(default_factory=list)
+    ran: set[int] = field(default_factory=set)
+    apart: bool = False
     store_ranges: set[tuple[int, int]] = field(default_factory=set)
     local: bool = False
     uncached: bool = False

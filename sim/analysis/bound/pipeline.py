@@ -27,6 +27,8 @@ __all__ = ["Pipeline"]
 
 #: While its warp's own results use the registers' port, a load waits: until this many cycles after the last of them.
 _BEHIND = 1
+#: Units that the partitions of an SM share, in turns (docs/design.md).
+_IN_TURN = (Unit.LSU, Unit.SIMT, Unit.CSR)
 
 
 class Pipeline:
@@ -42,7 +44,8 @@ class Pipeline:
     """
 
     def __init__(self, shared: SharedState, warp: int = 0, *, strict: bool = False) -> None:
-        self._shared = shared
+        self._shared, self.warp = shared, warp
+        shared.ran.add(warp)
         self._strict, self._turn = strict, Turns(shared.costs.shortest)
         self.counts = WarpCounts()
         self.lines = LoadedLines(shared, self.counts)
@@ -212,6 +215,7 @@ class Pipeline:
         counts.float_divisions += cost.unit is Unit.FDIV
         counts.fences += cost.fences
         counts.flushes += cost.flushes
+        counts.turns += cost.unit in _IN_TURN
 
     def _loop(self, pc: int, code: Decoded, following: int) -> None:
         """Count the passes of a loop; the count restarts when the loop is entered."""
@@ -311,6 +315,8 @@ class Pipeline:
         # If a warp is still in the prefix, they have met in it.
         within = any(each.within for each in pipelines)
         shared.releases += not within
+        shared.phases.append({each.warp: each.slots for each in pipelines})
+        shared.apart |= shared.ran != {each.warp for each in pipelines}
         chain, span = max(each.idle for each in pipelines), max(each.span for each in pipelines)
         least = max(each.most_idle for each in pipelines)
         for each in pipelines:
@@ -326,6 +332,11 @@ class Pipeline:
                 shared.active = max(shared.active, active)
                 # A started warp begins with d NOPs, which also take turns.
                 each.time += DEPTH * active if each._strict else 0
+
+    @property
+    def slots(self) -> int:
+        """The issue slots since the warp last met others."""
+        return self.counts.slots - self._begun[1]
 
     @property
     def idle(self) -> int:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from metronome.hdl.config import LINE_BYTES, SmConfig
+from metronome.hdl.config_checks import SLOTS_OF_TURNS
 
 from ....predict.model.records import CHOSEN, QUEUE
 from ...code.costs import DEPTH, MISS, STORE, load_distance, shortest_write
@@ -78,6 +79,22 @@ class Demand:
         return sum(int(getattr(each.counts, name)) for each in self.pipelines)
 
     @functools.cached_property
+    def chain_slots(self) -> int:
+        """The issue slots of the partition in which the longest chain is, from one meeting of warps to the next.
+
+        If warps meet without the others, it is not known which slots fall between two meetings: then those of all.
+        """
+        if self.shared.apart:
+            return self.total("slots")
+        slots = 0
+        for phase in [*self.shared.phases, {each.warp: each.slots for each in self.pipelines}]:
+            of_partition: Counter[int] = Counter()
+            for warp, count in phase.items():
+                of_partition[warp % self.config.schedulers] += count
+            slots += max(of_partition.values())
+        return slots
+
+    @functools.cached_property
     def walks(self) -> list[EdgeCounts]:
         """The most expensive walk of each warp."""
         return [walk_of(self.shared, pipeline) for pipeline in self.pipelines]
@@ -98,7 +115,7 @@ def _misses(pipelines: Sequence[Pipeline], shared: SharedState) -> int:
 def work_conserving(demand: Demand, memory: MemoryBound) -> Composed:
     """Compose for a policy of :data:`POLICIES`: issue slots of all warps, and the waits of the longest chain."""
     waits = max(each.idle for each in demand.pipelines)
-    return Composed.of("work-conserving", *_sum(demand, memory, waits))
+    return _with_turns("work-conserving", demand, *_sum(demand, memory, waits))
 
 
 def implicit_paths(demand: Demand, memory: MemoryBound) -> Composed:
@@ -112,13 +129,28 @@ def implicit_paths(demand: Demand, memory: MemoryBound) -> Composed:
         instructions += mine[0]
         nops += mine[1]
     nops += parts["nops"] - demand.total("nops")
-    return Composed.of("implicit paths", parts | {"instructions": instructions, "nops": nops}, memory)
+    return _with_turns("implicit paths", demand, parts | {"instructions": instructions, "nops": nops}, memory)
 
 
 def one_by_one(demand: Demand, memory: MemoryBound) -> Composed:
     """Compose for a policy that may wait for one warp while others are eligible: all waits add up."""
     waits = sum(each.alone for each in demand.pipelines)
-    return Composed.of("one by one", *_sum(demand, memory, waits))
+    parts, stolen = _sum(demand, memory, waits)
+    if demand.config.schedulers > 1:
+        # No other warp of the partition takes the turn of the warp that it waits for.
+        parts["turns"] = (demand.config.schedulers - 1) * demand.total("turns")
+    return _with_turns("one by one", demand, parts, stolen)
+
+
+def _with_turns(method: str, demand: Demand, parts: dict[str, int], memory: MemoryBound) -> Composed:
+    """Return the sum of ``parts``, with a cycle for each time that one partition has two turns."""
+    if demand.config.schedulers == 1:
+        return Composed.of(method, parts, memory)
+    doubled, composed = 0, Composed.of(method, parts, memory)
+    while doubled <= composed.cycles // SLOTS_OF_TURNS:
+        doubled = composed.cycles // SLOTS_OF_TURNS + 1
+        composed = Composed.of(method, parts | {"turns": parts["turns"] + doubled}, memory)
+    return composed
 
 
 def strict_turns(demand: Demand, memory: MemoryBound) -> Composed:
@@ -168,8 +200,13 @@ def _sum(demand: Demand, memory: MemoryBound, waits: int) -> tuple[dict[str, int
     parts["lanes"] = total("excess")
     fetches, nops = _fetches(demand)
     parts["nops"] += nops
+    partitions = config.schedulers
+    if partitions > 1:
+        # A warp may lose each of its turns to another of its partition.
+        parts["turns"] = (partitions - 1) * (demand.chain_slots + nops)
     requests = _data(demand, memory, parts)
-    one = _FETCH + memory.base + config.fetch_requests
+    # The requests of the partitions' I-caches are offered to memory in turn.
+    one = _FETCH + memory.base + config.fetch_requests * partitions + partitions - 1
     parts["icache"] = fetches * one
     served = fetches + requests
     parts["memory"] += memory.service * served + served
@@ -187,13 +224,15 @@ def _fetches(demand: Demand) -> tuple[int, int]:
     flushed = 1 + demand.total("flushes")
     # Lines fetched in the common beginning are in the cache.
     there = demand.shared.prefix.code if flushed == 1 and not demand.strays else frozenset()
+    # Each partition has an I-cache.
+    partitions = demand.config.schedulers
     lines = len(demand.shared.all_code if flushed > 1 else demand.shared.code - there) * flushed
     if demand.code_fits:
         # A wrong path has as many fetches as the buffer has places. A changed word may be a jump to another line: one
         # fetch that hits, and one that misses. Each such line evicts another, and until it is the oldest in its set,
         # each line that returns may evict one more.
         lines += demand.strays * (DEPTH // 2) * (1 + demand.config.icache_ways)
-        return lines, lines * len(demand.pipelines)
+        return lines * partitions, lines * len(demand.pipelines)
     # Any fetch may miss, even on a wrong path, and there are as many fetches as slots. The line of a wrong path may
     # arrive after that of the right path, and evict it.
     fetched = demand.total("slots") + demand.total("nops")

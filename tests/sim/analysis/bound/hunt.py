@@ -9,6 +9,7 @@ import argparse
 import random
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 from metronome.hdl.config import Prediction, SmConfig
@@ -42,9 +43,12 @@ def predictors(rng: random.Random) -> dict[str, Any]:
 
 
 class Case:
-    """One machine with one program: ``seed`` says all of it, except that ``prediction`` may replace its own."""
+    """One machine with one program: ``seed`` says all of it, but the numbers of ``schedulers``, one of which it has.
 
-    def __init__(self, seed: int, prediction: str | None = None) -> None:
+    ``prediction`` may replace its own.
+    """
+
+    def __init__(self, seed: int, prediction: str | None = None, schedulers: Sequence[int] = (1,)) -> None:
         self.rng = rng = random.Random(f"hunt/{seed}")
         self.policy, self.memory = rng.choice(POLICIES), rng.choice(("fixed", "fixed", "tdm"))
         changes: dict[str, int] = {}
@@ -56,6 +60,10 @@ class Case:
         prediction = prediction or own
         if prediction == "private":
             changes |= predictors(random.Random(f"predictors/{seed}"))
+        if schedulers != (1,):
+            other = random.Random(f"schedulers/{seed}")
+            changes["schedulers"] = other.choice(schedulers)
+            changes["warps"] = changes["schedulers"] * other.choice((1, 2, 2, 4))
         self.config: SmConfig = one(self.policy, prediction, preset, **changes)
         self.program = _Written(rng, self.config)
         self.inputs = [bytes(4 * _WORDS), b"\1\0\0\0" * _WORDS, *(
@@ -65,7 +73,7 @@ class Case:
 
     def __str__(self) -> str:
         """The machine in short."""
-        fields = ("warps", "threads", "dcache_bytes", "dcache_mshrs", "store_buffer", "load_parts", "icache_mshrs")
+        fields = ("schedulers", "warps", "threads", "dcache_bytes", "dcache_mshrs", "store_buffer", "load_parts", "icache_mshrs")
         said = ", ".join(f"{name}={getattr(self.config, name)}" for name in fields)
         return f"{self.policy} {self.config.prediction} {self.memory} {self.latency} {said}"
 
@@ -222,12 +230,13 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--prediction", choices=[each.value for each in Prediction])
+    parser.add_argument("--schedulers", type=int, nargs="+", default=[1], help="each machine has one of these numbers")
     options = parser.parse_args()
     said: Counter[str] = Counter()
     wrong = runs = 0
     least = 9.9
     for seed in range(options.seed, options.seed + options.count):
-        case = Case(seed, options.prediction)
+        case = Case(seed, options.prediction, tuple(options.schedulers))
         try:
             what, bound, longest = check(case)
         except LookupError as error:
