@@ -12,7 +12,7 @@ from metronome.hdl.config import SmConfig
 from metronome.sim.machine.policies.files import files_of
 
 from ..options.common import JsonOption, choose, given, json_target, listed, within
-from ..options.machine import ChipMachineOptions, Machine, machine_of
+from ..options.machine import ChipMachineOptions, Machine, machine_of, one_scheduler
 from ..options.schemes import SchemeOptions, chip_of
 from ..output.outputs import refuse_inputs, require_writable
 from ..process.errors import UsageError
@@ -133,6 +133,8 @@ def synth(
         return show_price(targets, options, table.only, table.output, files.json_file, target)
     asked = machine_of(machine)
     config = chip_of(asked, scheme)
+    if unit == "order":
+        one_scheduler(config, "--unit order")
     needs = UNITS[unit].needs
     if not table.price and needs and not getattr(config, needs):
         raise UsageError(f"--unit {unit}: this machine does not have it ({needs}={getattr(config, needs)})")

@@ -1,23 +1,57 @@
 """Machines with several schedulers: what commands refuse, in one line."""
 
+import json
+
 import pytest
 
+from metronome.scripts.cli import main
+from metronome.sim.studies.sweep.results import Results
 from tests.scripts.lines import only_line
 
 TWO = ("--preset", "BASE", "--set", "schedulers=2")
 
 
-@pytest.mark.parametrize("arguments", [
-    ("predict", "vecadd"), ("trace", "vecadd", "--output", "x.html"), ("wcet", "vecadd"), ("analyze", "vecadd"),
-    ("run", "vecadd", "--profile"), ("sweep", "vecadd"), ("sweep", "vecadd", "--output", "x"), ("characterize",),
-    ("verilog", "--output", "x"), ("synth", "--unit", "frontend"), ("board", "vecadd", "--port", "x"),
-    ("build", "vecadd", "--image", "x.hex"),
-], ids=" ".join)
-def test_other_commands_refuse_them(metronome, tmp_path, monkeypatch, arguments):
+@pytest.mark.parametrize(("arguments", "message"), [
+    (("characterize",), "schedulers=2: metronome characterize knows only machines with one scheduler: leave it out"),
+    (("synth", "--unit", "order"), "schedulers=2: --unit order knows only machines with one scheduler: leave it out"),
+], ids=lambda value: " ".join(value) if isinstance(value, tuple) else "")
+def test_what_does_not_know_them_says_so(metronome, tmp_path, monkeypatch, arguments, message):
     monkeypatch.chdir(tmp_path)
     done = metronome(*arguments, *TWO, status=2)
-    assert only_line(done.err).startswith("metronome: schedulers=2: only metronome run")
+    assert message in only_line(done.err)
     assert not list(tmp_path.iterdir())
+
+
+def test_strict_turns_have_no_bound(capsys):
+    assert main(["wcet", "psort", *TWO, "--issue", "srr"]) == 2
+    assert "no bound for srr with several schedulers" in only_line(capsys.readouterr().err)
+
+
+def test_shares_are_those_of_all_issue_slots(capsys):
+    assert main(["predict", "vecadd", *TWO, "--json", "-"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    issued = result["committed"] + result["nops"] + sum(result["stalls"].values())
+    assert issued == 2 * result["cycles"]
+    assert main(["predict", "vecadd", *TWO]) == 0
+    table = capsys.readouterr().out
+    (row,) = (line for line in table.splitlines() if "issue slots of 2 schedulers" in line)
+    assert row.split()[-3:] == [str(issued), "100.0", "%"]
+    (nops,) = (line for line in table.splitlines() if line.startswith("NOPs"))
+    assert nops.split()[-2] == f"{100 * result['nops'] / issued:.1f}"
+
+
+@pytest.mark.parametrize("words", [("vecadd", "--mode", "swas", "--preset", "BASE", "--size", "16"), ("mine.toml",)])
+def test_a_sweep_takes_numbers_of_schedulers(metronome, tmp_path, monkeypatch, words):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.toml").write_text('kernel = "vecadd"\npreset = "BASE"\nsize = 16\nissue = "lrr"\n')
+    done = metronome("sweep", *words, "--engine", "predict", "--schedulers", "1,2,4", "--output", "x")
+    assert "passed      3" in " ".join(line.rstrip() + "\n" for line in done.out.splitlines())
+    rows = Results(tmp_path / "x").table().to_pylist()
+    assert [row["config.schedulers"] for row in rows] == [1, 2, 4]
+    assert len({row["cycles"] for row in rows}) == 3
+    refused = metronome("sweep", *words, "--schedulers", "1,3", "--output", "y", status=2)
+    assert "schedulers must be 1, 2 or 4, not 3" in only_line(refused.err)
+    assert not (tmp_path / "y").exists()
 
 
 @pytest.mark.parametrize(("settings", "message"), [
@@ -31,9 +65,3 @@ def test_machines_that_cannot_be_built(metronome, settings, message):
     done = metronome("config", "--preset", "BASE", *(each for text in settings for each in ("--set", text)), status=2)
     assert message in only_line(done.err)
 
-
-def test_an_experiment_refuses_them(metronome, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "mine.toml").write_text('kernel = "vecadd"\npreset = "BASE"\nsize = 4\nschedulers = 2\nissue = "lrr"\n')
-    done = metronome("sweep", "mine.toml", status=2)
-    assert "schedulers must be 1 in an experiment" in only_line(done.err)

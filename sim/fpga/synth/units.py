@@ -57,12 +57,14 @@ _OPEN_PORTS = frozenset({
 class UnitEntry:
     """A unit by name: its description, and a function that makes its component for a configuration.
 
-    ``needs`` is a field of the configuration; where it is 0 or False, the machine does not have the unit.
+    ``needs`` is a field of the configuration; where it is 0 or False, the machine does not have the unit. ``whole``: the
+    partitions of an SM share it, or it contains them; otherwise the unit is that of one partition.
     """
 
     about: str
     make: Callable[[SmConfig], wiring.Component]
     needs: str = ""
+    whole: bool = False
 
 
 class _UnitPair(Component):
@@ -117,9 +119,14 @@ def _front_end(config: SmConfig) -> wiring.Component:
     return FrontEnd(config, ahead=False)
 
 
+def _issue_stage(config: SmConfig) -> wiring.Component:
+    """The issue stage of a partition."""
+    return IssueStage(config.partition, shares=config.schedulers > 1)
+
+
 def _select_loop(config: SmConfig) -> wiring.Component:
     """Front end and issue stage, connected as in hdl.sm: head, readiness, selection, pop, fetch close in one cycle."""
-    units: dict[str, wiring.Component] = {"frontend": FrontEnd(config), "issue": IssueStage(config)}
+    units: dict[str, wiring.Component] = {"frontend": FrontEnd(config.partition), "issue": _issue_stage(config)}
     connections = {"issue.selection": "frontend.selection"}
     if config.operand_register:
         connections["issue.ahead"] = "frontend.ahead"
@@ -186,14 +193,15 @@ class _Hosted(Component):
 
 UNITS: dict[str, UnitEntry] = {
     "frontend": UnitEntry("fetch, I-cache, decode, buffers and scheduler; readiness comes from flip-flops", _front_end),
-    "select_loop": UnitEntry("the front end with the issue stage: the loop of readiness and selection", _select_loop),
+    "select_loop": UnitEntry("the front end with the issue stage: the loop of readiness and selection", _select_loop,
+                              whole=True),
     "scheduler": UnitEntry("the warp policy", Scheduler),
     "warps": UnitEntry("fetch pc and pending control flow of every warp", WarpTable),
     "icache_store": UnitEntry("tags, data and replacement of the I-cache", ICacheStore, "icache_bytes"),
     "misses": UnitEntry("the I-cache's MSHRs", MissUnit),
     "decode": UnitEntry("the decoder", _decoder),
     "buffers": UnitEntry("the instruction buffers", InstructionBuffers),
-    "issue": UnitEntry("scoreboard, operand read, writeback", IssueStage),
+    "issue": UnitEntry("scoreboard, operand read, writeback", _issue_stage, whole=True),
     "scoreboard": UnitEntry("pending registers and the readiness of every head", Scoreboard),
     "compute": UnitEntry("the units of fixed latency, all lanes, and the choice of the result", ComputeUnits),
     "alu": UnitEntry("the integer unit, all lanes", AluUnit),
@@ -204,22 +212,22 @@ UNITS: dict[str, UnitEntry] = {
     "divider": UnitEntry("floating-point division and square root alone, all lanes", lambda config: (
         _OneFloatUnit(config, Unit.FDIV)), "fpu"),
     "fmisc": UnitEntry("floating-point comparisons, signs, classes and moves, all lanes", FmiscUnit, "fpu"),
-    "control": UnitEntry("branches, CSRs, masks, barriers", Controls),
-    "lsu": UnitEntry("the load/store unit with its local memory", Lsu),
+    "control": UnitEntry("branches, CSRs, masks, barriers", Controls, whole=True),
+    "lsu": UnitEntry("the load/store unit with its local memory", Lsu, whole=True),
     "channels": UnitEntry("free channels before the data cache, even if the configuration has none", lambda config: (
-        Channels(dataclasses.replace(config, channels=Kind.FREE)))),
+        Channels(dataclasses.replace(config, channels=Kind.FREE))), whole=True),
     "order": UnitEntry("channels in the order of a list, even if the configuration has none", lambda config: (
-        OrderUnit(dataclasses.replace(config, channels=Kind.ORDERED)))),
-    "axi": UnitEntry("the memory port as an AXI4 master of 64 bits, 16 reads and 16 writes", AxiMaster),
-    "axi_lite": UnitEntry("the host's registers as an AXI4-Lite slave", _axi_lite),
-    "console": UnitEntry("the queue between the console and the host's registers", ConsoleQueue),
-    "wishbone": UnitEntry("the memory port as a Wishbone master of 32 bits", WishboneMaster),
-    "sm": UnitEntry("the whole SM", Sm),
+        OrderUnit(dataclasses.replace(config, channels=Kind.ORDERED))), whole=True),
+    "axi": UnitEntry("the memory port as an AXI4 master of 64 bits, 16 reads and 16 writes", AxiMaster, whole=True),
+    "axi_lite": UnitEntry("the host's registers as an AXI4-Lite slave", _axi_lite, whole=True),
+    "console": UnitEntry("the queue between the console and the host's registers", ConsoleQueue, whole=True),
+    "wishbone": UnitEntry("the memory port as a Wishbone master of 32 bits", WishboneMaster, whole=True),
+    "sm": UnitEntry("the whole SM", Sm, whole=True),
     "sm_axi": UnitEntry("the whole SM with its AXI4 master of 64 bits, one read and one write at a time, and AXI4-Lite "
                         "slave", lambda config: _Hosted(config, AxiMaster(config, reads=1, writes=1),
-                                                        AxiLiteControl())),
+                                                        AxiLiteControl()), whole=True),
     "sm_wishbone": UnitEntry("the whole SM with its Wishbone master of 32 bits and slave", lambda config: (
-        _Hosted(config, WishboneMaster(config), WishboneControl()))),
+        _Hosted(config, WishboneMaster(config), WishboneControl())), whole=True),
 }
 
 
@@ -231,7 +239,8 @@ def make_unit(name: str, config: SmConfig) -> tuple[wiring.Component, frozenset[
     KeyError
         If :data:`UNITS` does not have the name.
     """
-    return UNITS[name].make(config), _OPEN_PORTS
+    unit = UNITS[name]
+    return unit.make(config if unit.whole else config.partition), _OPEN_PORTS
 
 
 def unit_text(name: str, config: SmConfig, progress: Progress) -> str:

@@ -105,12 +105,25 @@ def test_a_policy_in_python_chooses_as_that_of_the_model(name):
     assert comparable(predict(config, request, policy=PYTHON[name].of(config))) == comparable(ours)
 
 
-def test_the_choices_of_a_policy_in_python_are_kept_if_it_says_so():
-    request = RunRequest(launch=handover(TINY, 60, 1), policy="lrr")
-    policy = PYTHON["lrr"].of(TINY)
-    every = predict(TINY, request, policy=policy)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", more_but(POLICIES, ("two_level", "icount", "ccws")))
+@pytest.mark.parametrize("schedulers", [2, pytest.param(4, marks=pytest.mark.more)])
+def test_a_policy_in_python_chooses_in_each_partition(name, schedulers):
+    config = replace(TINY, policies=(name,), dcache_bytes=512, warps=8, schedulers=schedulers)
+    request = RunRequest(launch=prepare("row_sums", None, 16, 1, config), policy=name, memory="dram")
+    ours = predict(config, request)
+    assert len(set(ours.issued["warp"].tolist())) == 8
+    assert comparable(predict(config, request, policy=PYTHON[name].of(config.partition))) == comparable(ours)
+
+
+@pytest.mark.parametrize("schedulers", [1, 2])
+def test_the_choices_of_a_policy_in_python_are_kept_if_it_says_so(schedulers):
+    config = replace(TINY, warps=2 * schedulers, schedulers=schedulers)
+    request = RunRequest(launch=handover(config, 60, 1), policy="lrr")
+    policy = PYTHON["lrr"].of(config.partition)
+    every = predict(config, request, policy=policy)
     policy.keeps = True
-    kept = predict(TINY, request, policy=policy)
+    kept = predict(config, request, policy=policy)
     assert comparable(kept) == comparable(every)
     assert every.asked > every.result.total_cycles > kept.asked + 2000
 

@@ -15,6 +15,14 @@ def test_no_run_is_longer(seed):
     assert longest <= bound and (longest or what.startswith("refused"))
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", more_but(range(920, 928), [923]))
+def test_no_run_with_several_schedulers_is_longer(seed):
+    case = hunt.Case(seed, schedulers=(2, 4))
+    what, bound, longest = hunt.check(case)
+    assert case.config.schedulers > 1 and longest <= bound and (longest or what.startswith("refused"))
+
+
 @pytest.mark.long
 def test_three_hundred(monkeypatch):
     monkeypatch.setattr("sys.argv", ["hunt", "--seed", "1000", "--count", "300"])
