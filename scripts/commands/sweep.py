@@ -117,7 +117,8 @@ def _outcomes(backend: Backend, asked: KernelRuns) -> list[Outcome]:
 
 
 #: Options that an experiment accepts; its axes are in its file.
-_OF_EXPERIMENTS = ("kernel", "engine", "hints", "schedulers", "output", "jobs", "scheduler", "forget_others", "dry_run", "json_file")
+_OF_EXPERIMENTS = ("kernel", "engine", "hints", "schedulers", "output", "jobs", "scheduler", "forget_others", "dry_run",
+                   "json_file")
 
 
 def _refuse_axes(ctx: typer.Context) -> None:

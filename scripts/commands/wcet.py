@@ -42,7 +42,8 @@ _PARTS = {
     "instructions": "issue slots: instructions", "nops": "issue slots: NOPs",
     "waits": "waits: operands, loads, control flow",
     "writeback": "waits: a writeback slot", "units": "waits: a divider", "lanes": "waits: lanes handled one by one",
-    "turns": "waits: turns of the partitions", "icache": "waits: I-cache misses", "memory": "waits: memory", "barriers": "waits: barriers, starts and ends",
+    "turns": "waits: turns of the partitions", "icache": "waits: I-cache misses", "memory": "waits: memory",
+    "barriers": "waits: barriers, starts and ends",
     "launch": "launch and end",
 }
 

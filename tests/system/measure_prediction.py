@@ -77,7 +77,8 @@ def cases(preset: str, pipeline: str, schedulers: int) -> Iterator[Case]:
                    if not there]
         sized = "".join(f", {field} {entries}" for field, entries in sizes.items())
         divided = f", {schedulers} schedulers" if schedulers > 1 else ""
-        name = f"{preset} {pipeline} {prediction}{sized}{divided}" + (f", without {', '.join(without)}" if without else "")
+        missing = f", without {', '.join(without)}" if without else ""
+        name = f"{preset} {pipeline} {prediction}{sized}{divided}{missing}"
         yield Case(name, preset, config, number)
 
 

@@ -176,7 +176,8 @@ class _Analysis:
         """Return the common beginning of all runs."""
         # Fetches run ahead of the first instruction that depends on the inputs, so code must not depend on them.
         # With several schedulers, the state after it would be that of each partition.
-        if self.config.schedulers > 1 or not found or not self.predictable or any(each.kind is DependenceKind.CODE for each in found):
+        changing = any(each.kind is DependenceKind.CODE for each in found)
+        if self.config.schedulers > 1 or not found or not self.predictable or changing:
             return NOTHING
         self.progress("predict")
         return common_prefix(self.config, self.request, {each.pc for each in found})
@@ -324,16 +325,14 @@ def _composers(config: SmConfig, policy: str, miss_rate: float | None) -> list[C
         raise RefusedError(
             f"no bound with channels={config.channels}: bounds are composed for lookups in order of issue"
         )
-    if config.schedulers > 1:
-        if policy in POLICIES:
-            return [work_conserving, implicit_paths]
-        if policy == "srr":
-            raise RefusedError("no bound for srr with several schedulers: a warp's slots and its partition's turns may "
-                               "fall together rarely, and this analysis does not count how often")
     if policy in POLICIES:
-        return [work_conserving, implicit_paths, multi_phase, segments, segments_with_misses]
+        published = [multi_phase, segments, segments_with_misses] if config.schedulers == 1 else []
+        return [work_conserving, implicit_paths, *published]
     if policy == "prr":
         return [one_by_one]
+    if policy == "srr" and config.schedulers > 1:
+        raise RefusedError("no bound for srr with several schedulers: a warp's slots and its partition's turns may "
+                           "fall together rarely, and this analysis does not count how often")
     if policy == "srr":
         return [strict_turns]
     if policy == "variable_rate_strict":

@@ -15,6 +15,7 @@ from ..code.costs import Costs
 from ..code.decoding import Decoded
 from ..code.fetching import fetched, followed
 from ..code.program import AnalyzedProgram
+from ..paths.clock import Access
 from .memory_bound import MemoryBound
 from .prefix import NOTHING, Prefix
 
@@ -129,6 +130,13 @@ class SharedState:
         """Return whether the data cache keeps a line once it has loaded it."""
         cached = line >= self.config.memory_map.user // LINE_BYTES
         return cached and self.gone is not None and line not in self.gone
+
+    def uncached_lines(self, access: Access) -> int:
+        """Return how many lines of an access may be uncached; such accesses are made one after the other."""
+        user = self.config.memory_map.user // LINE_BYTES
+        if access.lines is not None:
+            return sum(line < user for line in access.lines)
+        return access.most if access.within is None or access.within[0] < user else 0
 
     def pushed_out(self) -> frozenset[int] | None:
         """Return ``gone`` as this pass's loads imply it: the lines of sets that need more lines than they have ways."""

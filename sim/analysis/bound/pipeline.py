@@ -11,7 +11,6 @@ import copy
 from collections.abc import Iterable
 from typing import Self
 
-from metronome.hdl.config import LINE_BYTES
 from metronome.hdl.isa.ops import BranchOp, Unit
 
 from ..code.costs import DEPTH, MISS, STORE, Cost
@@ -27,8 +26,6 @@ __all__ = ["Pipeline"]
 
 #: While its warp's own results use the registers' port, a load waits: until this many cycles after the last of them.
 _BEHIND = 1
-#: Units that the partitions of an SM share, in turns (docs/design.md).
-_IN_TURN = (Unit.LSU, Unit.SIMT, Unit.CSR)
 
 
 class Pipeline:
@@ -214,8 +211,7 @@ class Pipeline:
         counts.divisions += cost.unit is Unit.DIV
         counts.float_divisions += cost.unit is Unit.FDIV
         counts.fences += cost.fences
-        counts.flushes += cost.flushes
-        counts.turns += cost.unit in _IN_TURN
+        counts.flushes, counts.turns = counts.flushes + cost.flushes, counts.turns + cost.shared
 
     def _loop(self, pc: int, code: Decoded, following: int) -> None:
         """Count the passes of a loop; the count restarts when the loop is entered."""
@@ -242,7 +238,7 @@ class Pipeline:
             counts.loaded_lines += access.most
             counts.answers += access.most + bool(access.turns)
         lines = shared.stores if store else shared.loads
-        uncached = self._uncached(access)
+        uncached = shared.uncached_lines(access)
         counts.uncached += uncached
         shared.uncached |= uncached > 0
         if access.lines is not None:
@@ -256,13 +252,6 @@ class Pipeline:
         else:
             shared.loads_anywhere = True
         return excess
-
-    def _uncached(self, access: Access) -> int:
-        """Return how many of the lines may be uncached; such accesses are made one after the other."""
-        user = self._shared.config.memory_map.user // LINE_BYTES
-        if access.lines is not None:
-            return sum(line < user for line in access.lines)
-        return access.most if access.within is None or access.within[0] < user else 0
 
     @property
     def within(self) -> bool:

@@ -74,6 +74,11 @@ class Cost:
     pops: bool = False
 
     @property
+    def shared(self) -> bool:
+        """Whether the partitions of an SM share its unit, in turns (docs/design.md)."""
+        return self.unit in (Unit.LSU, Unit.SIMT, Unit.CSR)
+
+    @property
     def learned(self) -> bool:
         """Whether its prediction depends on what the warp has learned."""
         return self.conditional or self.indirect

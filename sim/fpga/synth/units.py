@@ -57,8 +57,8 @@ _OPEN_PORTS = frozenset({
 class UnitEntry:
     """A unit by name: its description, and a function that makes its component for a configuration.
 
-    ``needs`` is a field of the configuration; where it is 0 or False, the machine does not have the unit. ``whole``: the
-    partitions of an SM share it, or it contains them; otherwise the unit is that of one partition.
+    ``needs`` is a field of the configuration; where it is 0 or False, the machine does not have the unit. ``whole``:
+    the partitions of an SM share it, or it contains them; otherwise the unit is that of one partition.
     """
 
     about: str

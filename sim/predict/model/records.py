@@ -61,9 +61,9 @@ def _fields(names: str = "", **arrays: int | tuple[int, ...]) -> np.dtype:
 #: 0 if all are known. ``supplied``: nothing is fetched, and a warp always has its next instruction (docs/comparison.md,
 #: "Value of the guarantee"). ``frame``: the slots of variable_rate; ``owner``: the warp of each. ``channels``,
 #: ``ordered``: the depth of free and of ordered channels, 0 without them. ``list_bit``: set in the tags of a list's
-#: lines. ``slots_of_turns``: after so many turns, one partition has two. ``victim_tags``: for each warp, 0 without ccws; ``locality_most``: the greatest score; ``locality_steps``: the
-#: cycles that the division of a score takes. Policy parameters are initial values and upper limits (FRONT has the
-#: current ones).
+#: lines. ``slots_of_turns``: after so many turns, one partition has two. ``victim_tags``: for each warp, 0 without ccws;
+#: ``locality_most``: the greatest score; ``locality_steps``: the cycles that the division of a score takes. Policy
+#: parameters are initial values and upper limits (FRONT has the current ones).
 CONFIG = _fields(
     "schedulers slots_of_turns warps threads policy max_cycles barriers icache icache_sets icache_ways fetch_requests"
     " dcache dcache_sets dcache_bits dcache_ways line_requests store_buffer load_parts user_line local local_bytes"

@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from metronome.hdl.config_checks import SLOTS_OF_TURNS
+
 from ..memory_bound import MemoryBound
 
 __all__ = ["Composed"]
@@ -25,7 +27,19 @@ class Composed:
 
     @classmethod
     def of(cls, method: str, parts: dict[str, int], memory: MemoryBound) -> Composed:
-        """Return the sum of ``parts``, extended by the share of cycles in which ``memory`` serves no request."""
+        """Return the sum of ``parts``, extended by the share of cycles in which ``memory`` serves no request.
+
+        If there is a part ``turns``, a cycle is added for each time that one partition has two turns.
+        """
+        composed = cls._of(method, parts, memory)
+        doubled = 0
+        while "turns" in parts and doubled <= composed.cycles // SLOTS_OF_TURNS:
+            doubled = composed.cycles // SLOTS_OF_TURNS + 1
+            composed = cls._of(method, parts | {"turns": parts["turns"] + doubled}, memory)
+        return composed
+
+    @classmethod
+    def _of(cls, method: str, parts: dict[str, int], memory: MemoryBound) -> Composed:
         cycles = sum(parts.values())
         if memory.stolen:
             whole = math.ceil((cycles + memory.pause) / (1 - memory.stolen))

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from metronome.hdl.config import LINE_BYTES, SmConfig
-from metronome.hdl.config_checks import SLOTS_OF_TURNS
 
 from ....predict.model.records import CHOSEN, QUEUE
 from ...code.costs import DEPTH, MISS, STORE, load_distance, shortest_write
@@ -115,7 +114,7 @@ def _misses(pipelines: Sequence[Pipeline], shared: SharedState) -> int:
 def work_conserving(demand: Demand, memory: MemoryBound) -> Composed:
     """Compose for a policy of :data:`POLICIES`: issue slots of all warps, and the waits of the longest chain."""
     waits = max(each.idle for each in demand.pipelines)
-    return _with_turns("work-conserving", demand, *_sum(demand, memory, waits))
+    return Composed.of("work-conserving", *_sum(demand, memory, waits))
 
 
 def implicit_paths(demand: Demand, memory: MemoryBound) -> Composed:
@@ -129,7 +128,7 @@ def implicit_paths(demand: Demand, memory: MemoryBound) -> Composed:
         instructions += mine[0]
         nops += mine[1]
     nops += parts["nops"] - demand.total("nops")
-    return _with_turns("implicit paths", demand, parts | {"instructions": instructions, "nops": nops}, memory)
+    return Composed.of("implicit paths", parts | {"instructions": instructions, "nops": nops}, memory)
 
 
 def one_by_one(demand: Demand, memory: MemoryBound) -> Composed:
@@ -139,18 +138,7 @@ def one_by_one(demand: Demand, memory: MemoryBound) -> Composed:
     if demand.config.schedulers > 1:
         # No other warp of the partition takes the turn of the warp that it waits for.
         parts["turns"] = (demand.config.schedulers - 1) * demand.total("turns")
-    return _with_turns("one by one", demand, parts, stolen)
-
-
-def _with_turns(method: str, demand: Demand, parts: dict[str, int], memory: MemoryBound) -> Composed:
-    """Return the sum of ``parts``, with a cycle for each time that one partition has two turns."""
-    if demand.config.schedulers == 1:
-        return Composed.of(method, parts, memory)
-    doubled, composed = 0, Composed.of(method, parts, memory)
-    while doubled <= composed.cycles // SLOTS_OF_TURNS:
-        doubled = composed.cycles // SLOTS_OF_TURNS + 1
-        composed = Composed.of(method, parts | {"turns": parts["turns"] + doubled}, memory)
-    return composed
+    return Composed.of("one by one", parts, stolen)
 
 
 def strict_turns(demand: Demand, memory: MemoryBound) -> Composed:

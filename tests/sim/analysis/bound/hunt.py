@@ -73,7 +73,8 @@ class Case:
 
     def __str__(self) -> str:
         """The machine in short."""
-        fields = ("schedulers", "warps", "threads", "dcache_bytes", "dcache_mshrs", "store_buffer", "load_parts", "icache_mshrs")
+        fields = ("schedulers", "warps", "threads", "dcache_bytes", "dcache_mshrs", "store_buffer", "load_parts",
+                  "icache_mshrs")
         said = ", ".join(f"{name}={getattr(self.config, name)}" for name in fields)
         return f"{self.policy} {self.config.prediction} {self.memory} {self.latency} {said}"
 
