@@ -16,8 +16,7 @@ from ..machine.memory.store import SparseMemory
 from ..machine.statistics import REASONS, LineAccesses, LoadLatency, RegionStatistics, WarpCycles
 from ..run.hanging import hanging_warps
 from ..run.types import WarpState
-from .model.observer import INACTIVE, INSTRUCTION, NOP
-from .model.records import COUNTED
+from .model.observer import COUNTED, INACTIVE, INSTRUCTION, NOP
 
 __all__ = ["counters", "fault", "hang", "read_counter", "region", "status"]
 
@@ -26,7 +25,7 @@ _LINES = ("instructions", "accesses", "uncached", "hits", "merges", "forwards", 
 _ORACLES = ("discrepancies", "errors")
 # Without this check, a misspelled counter would silently be "not predicted".
 if _unknown := set(COUNTED) - {counter.name for counter in COUNTERS}:
-    raise ValueError("sim/predict/model/records.py: COUNTED has names that are not in hdl/layouts/counters.py: "
+    raise ValueError("sim/predict/model/observer.py: COUNTED has names that are not in hdl/layouts/counters.py: "
                      + ", ".join(sorted(_unknown)))
 
 

@@ -23,7 +23,7 @@ from metronome.hdl.isa.ops import Unit
 from metronome.hdl.observe.counters import Counters
 from metronome.hdl.presets import TINY
 from metronome.sim.predict.model import observer
-from metronome.sim.predict.model.records import CODE, CONFIG, CONTROL, FRONT, OBSERVER, WARPS
+from metronome.sim.predict.model.records import CODE, CONFIG, CONTROL, FRONT, OBSERVER, WHOLE
 from types import SimpleNamespace
 
 dut = Counters(TINY)
@@ -45,13 +45,14 @@ simulator.add_testbench(bench)
 simulator.run()
 
 parts = {name: np.zeros(1, kind).view(np.recarray) for name, kind in (
-    ("config", CONFIG), ("control", CONTROL), ("front", FRONT), ("observer", OBSERVER))}
+    ("control", CONTROL), ("front", FRONT), ("observer", OBSERVER), ("whole", WHOLE))}
+parts["config"] = np.zeros(2, CONFIG).view(np.recarray)
 machine = SimpleNamespace(**parts, code=np.zeros(len(SELECTED), CODE).view(np.recarray))
-machine.control[0].region = 1
+machine.whole[0].region = machine.config[0].schedulers = 1
 for number, (unit, store) in enumerate(SELECTED):
     machine.code[number].unit, machine.code[number].store = unit, store
     machine.front[0].selected, machine.front[0].selected_code = 0, number
-    observer.count.py_func(machine, number, 1)
+    observer._count.py_func(machine, 0)
 print(machine.observer[0].stores, machine.observer[0].loads)
 """
 

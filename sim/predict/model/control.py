@@ -11,7 +11,8 @@ from metronome.hdl.isa.ops import SimtOp, SystemOp, Unit
 from ...machine.events import NONE
 from . import order, private
 from .compiled import inlined
-from .partitions import global_warp, owned, partition, spread
+from .partitions import global_warp, owned, spread
+from .records import partition
 from .steps import place
 
 __all__ = ["execute", "reset", "spawn", "tick"]

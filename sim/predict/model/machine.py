@@ -8,8 +8,8 @@ import numpy as np
 from ...machine.events import NONE
 from . import control, frontend, icache, lsu, observer, order, policies, port, races, scoreboard
 from .compiled import inlined, outer
-from .partitions import global_warp, owned, partition, spread
-from .records import RING, SLOTS, Answer, Request
+from .partitions import global_warp, owned, spread
+from .records import RING, SLOTS, Answer, Request, partition
 from .steps import place
 
 __all__ = ["CHOOSE", "FINISHED", "FULL", "RACE", "SERVE", "STEP", "STORED", "VOLATILE", "advance", "reset"]
@@ -252,7 +252,7 @@ def _begin_event(m, cycle, at):
     event.written = issue.written_warp != NONE
     event.written_warp = _number(m, issue.written_warp)
     event.written_register, event.written_last = issue.written_register, issue.written_last
-    event.stall, event.lost, event.change = observer.stall(m), spread(m, owned(m, m.lsu[0].lost)), whole.change
+    event.stall, event.lost, event.change = observer.stall(m, m.part), spread(m, owned(m, m.lsu[0].lost)), whole.change
     for w in range(config.warps):
         event.reason[w] = sums.reason[w]
 

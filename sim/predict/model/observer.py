@@ -4,10 +4,17 @@ from metronome.hdl.isa.ops import Unit
 
 from ...machine.events import NONE, REGISTERS, STARVATION_CYCLES, WARPS, Reason
 from .compiled import inlined
-from .partitions import global_warp, partition, spread
+from .partitions import spread_of, warp_of
 
-__all__ = ["count", "follow", "follow_port", "reset", "stall", "watch", "watch_lookup"]
+__all__ = ["COUNTED", "count", "follow", "follow_port", "reset", "stall", "watch", "watch_lookup"]
 
+#: The counters of a prediction besides ``stalls``, by their names in ``hdl.layouts.counters``
+#: (:func:`count`). A counter that is missing here has no value in a prediction.
+COUNTED = (
+    "total_cycles", "cycles", "committed_threads", "committed", "nops", "icache_misses", "taken_branches", "loads",
+    "branches", "wrong_branches", "returns", "wrong_returns", "jumps", "wrong_jumps",
+    "load_wait_cycles",
+)
 LSU = Unit.LSU.value
 #: States of a warp after the reasons: it issues an instruction, it issues a NOP, it is not active.
 INSTRUCTION, NOP, INACTIVE = Reason.COUNT, Reason.COUNT + 1, Reason.COUNT + 2
@@ -27,9 +34,9 @@ def reset(m):
 
 
 @inlined
-def stall(m):
+def stall(m, p):
     """Return the reason why a partition selects no warp, or 0 if it selects one."""
-    front, observer = m.front[m.part], m.observer[0]
+    front, observer = m.front[p], m.observer[0]
     if front.selected != NONE:
         return 0
     if m.whole[0].halted:
@@ -38,7 +45,7 @@ def stall(m):
         return Reason.POLICY
     least = Reason.IDLE
     for v in range(m.config[1].warps):
-        w = global_warp(m, v)
+        w = warp_of(m, p, v)
         if observer.reason[w] and observer.reason[w] < least:
             least = observer.reason[w]
     return least
@@ -65,7 +72,7 @@ def count(m, cycle, busy):
     observer.total_cycles += busy
     observer.cycles += region
     for p in range(m.config[0].schedulers):
-        _count(partition(m, p))
+        _count(m, p)
     observer.in_region3, observer.in_region2 = observer.in_region2, observer.in_region1
     observer.in_region1 = region
     if region:
@@ -74,16 +81,16 @@ def count(m, cycle, busy):
 
 
 @inlined
-def _count(m):
+def _count(m, p):
     """Add the cycle of a partition."""
-    front, control, observer = m.front[m.part], m.control[m.part], m.observer[0]
+    front, control, observer = m.front[p], m.control[p], m.observer[0]
     observer.retired += control.retired
     # Whether the region was open when the instruction in X was selected.
     if observer.in_region3 if m.config[0].to_execute == 3 else observer.in_region2:
         observer.committed_threads += control.retired
         observer.taken_branches += control.jumps
         if control.settles:
-            _count_jump(m.code[m.issue[m.part].code_x], control.wrong, observer)
+            _count_jump(m.code[m.issue[p].code_x], control.wrong, observer)
     if m.whole[0].region:
         if front.selected != NONE:
             if front.selected_nop:
@@ -93,7 +100,7 @@ def _count(m):
                 code = m.code[front.selected_code]
                 observer.loads += code.unit == LSU and not code.store
         else:
-            observer.stalls[stall(m)] += 1
+            observer.stalls[stall(m, p)] += 1
         observer.icache_misses += front.miss
 
 
@@ -101,24 +108,23 @@ def _count(m):
 def watch(m, cycle):
     """Update the statistics that the simulation collects outside the SM (tb/statistics.cpp), except the lookup's."""
     for p in range(m.config[0].schedulers):
-        mine = partition(m, p)
         if m.whole[0].region:
-            _warps(mine)
-        _loads(mine, cycle)
+            _warps(m, p)
+        _loads(m, p, cycle)
 
 
 @inlined
-def _loads(m, cycle):
+def _loads(m, p, cycle):
     """Count the latency of a load that a partition has written."""
-    issue, whole, observer = m.issue[m.part], m.whole[0], m.observer[0]
+    issue, whole, observer = m.issue[p], m.whole[0], m.observer[0]
     w = issue.warp_x
     if w != NONE and not whole.halted:
         code = m.code[issue.code_x]
         if code.unit == LSU and not code.store and code.register != NONE:
-            observer.load_since[global_warp(m, w), code.register] = cycle
+            observer.load_since[warp_of(m, p, w), code.register] = cycle
     w, register, last = issue.written_warp, issue.written_register, issue.written_last
     if w != NONE and last:
-        w = global_warp(m, w)
+        w = warp_of(m, p, w)
         since = observer.load_since[w, register]
         if since != NONE and whole.region:
             latency = cycle - since
@@ -141,11 +147,11 @@ def watch_lookup(lsu, observer):
 
 
 @inlined
-def _warps(m):
-    front, observer = m.front[m.part], m.observer[0]
-    active = 0 if m.whole[0].halted else m.control[m.part].active
+def _warps(m, p):
+    front, observer = m.front[p], m.observer[0]
+    active = 0 if m.whole[0].halted else m.control[p].active
     for v in range(m.config[1].warps):
-        w = global_warp(m, v)
+        w = warp_of(m, p, v)
         if v == front.selected:
             observer.states[w, NOP if front.selected_nop else INSTRUCTION] += 1
         elif active >> v & 1:
@@ -171,10 +177,9 @@ def follow(m):
     whole, observer = m.whole[0], m.observer[0]
     eligible, others = 0, -1
     for p in range(m.config[0].schedulers):
-        mine = partition(m, p)
-        eligible |= spread(mine, m.front[p].eligible)
+        eligible |= spread_of(m, p, m.front[p].eligible)
         if m.front[p].selected != NONE:
-            others &= ~(1 << global_warp(mine, m.front[p].selected))
+            others &= ~(1 << warp_of(m, p, m.front[p].selected))
     now = (observer.starved_now | eligible) & others
     before, long = observer.starved_before & others, observer.starved_long & others
     if observer.starvation_time == STARVATION_CYCLES - 1:
@@ -186,7 +191,7 @@ def follow(m):
     if not whole.halted:
         for p in range(m.config[0].schedulers):
             if m.issue[p].warp_x != NONE:
-                _follow_jumps(partition(m, p))
+                _follow_jumps(m, p)
     if whole.activates:
         for w in range(m.config[0].warps):
             if whole.activates >> w & 1:
@@ -194,10 +199,10 @@ def follow(m):
 
 
 @inlined
-def _follow_jumps(m):
+def _follow_jumps(m, p):
     """Find out whether the warp in stage X only jumps from one instruction to itself."""
-    issue, observer = m.issue[m.part], m.observer[0]
-    w = global_warp(m, issue.warp_x)
+    issue, observer = m.issue[p], m.observer[0]
+    w = warp_of(m, p, issue.warp_x)
     # Branch, jalr, jal.
     again = m.code[issue.code_x].word >> 4 & 7 == 6 and observer.jump_pc[w] == issue.pc_x
     on = again and observer.jumps_again >> w & 1

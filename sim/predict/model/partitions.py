@@ -4,25 +4,20 @@ A partition's records (FRONT, ISSUE, CONTROL) have its own warp numbers, and ``c
 """
 
 from .compiled import inlined
-from .records import Machine
 
-__all__ = ["global_warp", "owned", "partition", "spread", "takes_turn"]
+__all__ = ["global_warp", "owned", "spread", "spread_of", "takes_turn", "warp_of"]
 
 
 @inlined
-def partition(m, p):
-    """Return the machine as partition ``p`` sees it."""
-    return Machine(
-        m.config, m.front, m.issue, m.control, m.whole, m.lsu, m.port, m.observer, m.code, m.steps, m.first, m.known,
-        m.addresses, m.shared, m.writers, m.icache_line, m.icache_code, m.icache_used, m.dcache_line, m.dcache_used,
-        m.dcache_owner, m.lists, m.issued, m.events, m.choices, p,
-    )
+def warp_of(m, p, w):
+    """Return the number in the SM of a warp of partition ``p``."""
+    return w * m.config[0].schedulers + p
 
 
 @inlined
 def global_warp(m, w):
-    """Return the number in the SM of a partition's warp."""
-    return w * m.config[0].schedulers + m.part
+    """Return the number in the SM of a warp of the partition ``m.part``."""
+    return warp_of(m, m.part, w)
 
 
 @inlined
@@ -38,15 +33,21 @@ def owned(m, warps):
 
 
 @inlined
-def spread(m, mine):
-    """Return the set of warps of the SM for a set of the partition's warps."""
+def spread_of(m, p, mine):
+    """Return the set of warps of the SM for a set of warps of partition ``p``."""
     count = m.config[0].schedulers
     if count == 1:
         return mine
     warps = 0
     for w in range(m.config[1].warps):
-        warps |= (mine >> w & 1) << (w * count + m.part)
+        warps |= (mine >> w & 1) << (w * count + p)
     return warps
+
+
+@inlined
+def spread(m, mine):
+    """Return the set of warps of the SM for a set of warps of the partition ``m.part``."""
+    return spread_of(m, m.part, mine)
 
 
 @inlined

@@ -11,11 +11,14 @@ from typing import NamedTuple
 import numpy as np
 
 from ...machine.events import DEPTH, LANES, MSHRS, PARTS, REGISTERS, STORES, WARPS, Reason, Wait
+from .compiled import inlined
+from .observer import COUNTED
 
 __all__ = [
-    "AHEAD", "BURST", "CHANNEL", "CHOSEN", "CODE", "CONFIG", "CONTROL", "COUNTED", "FRAME", "FRONT", "ISSUE", "ISSUED",
+    "AHEAD", "BURST", "CHANNEL", "CHOSEN", "CODE", "CONFIG", "CONTROL", "FRAME", "FRONT", "ISSUE", "ISSUED",
     "LINE_WORDS", "LIST_WORDS", "LOADS", "LSU", "OBSERVER", "PORT", "QUEUE", "RING", "SLOTS", "STEP", "TARGETS",
     "VICTIMS", "WHOLE", "Answer", "Decisions", "Machine", "Request",
+    "partition",
 ]
 
 LINE_WORDS = 16
@@ -40,14 +43,6 @@ VICTIMS = 64
 #: Entries of each predictor of a warp; two-bit counters of a warp.
 TARGETS, COUNTERS = 16, 64
 
-#: The counters of a prediction besides ``stalls``, by their names in ``hdl.layouts.counters``
-#: (:func:`sim.predict.model.observer.count`). A counter that is missing here has no value in a prediction.
-COUNTED = (
-    "total_cycles", "cycles", "committed_threads", "committed", "nops", "icache_misses", "taken_branches", "loads",
-    "branches", "wrong_branches", "returns", "wrong_returns", "jumps", "wrong_jumps",
-    "load_wait_cycles",
-)
-
 
 def _fields(names: str = "", **arrays: int | tuple[int, ...]) -> np.dtype:
     """Return a record type of integers: scalar fields for ``names``, array fields for the keywords."""
@@ -61,7 +56,7 @@ def _fields(names: str = "", **arrays: int | tuple[int, ...]) -> np.dtype:
 #: 0 if all are known. ``supplied``: nothing is fetched, and a warp always has its next instruction (docs/comparison.md,
 #: "Value of the guarantee"). ``frame``: the slots of variable_rate; ``owner``: the warp of each. ``channels``,
 #: ``ordered``: the depth of free and of ordered channels, 0 without them. ``list_bit``: set in the tags of a list's
-#: lines. ``slots_of_turns``: after so many turns, one partition has two. ``victim_tags``: for each warp, 0 without ccws;
+#: lines. ``slots_of_turns``: after so many turns, one partition has two. ``victim_tags``: of each warp, 0 without ccws;
 #: ``locality_most``: the greatest score; ``locality_steps``: the cycles that the division of a score takes. Policy
 #: parameters are initial values and upper limits (FRONT has the current ones).
 CONFIG = _fields(
@@ -313,3 +308,13 @@ class Machine(NamedTuple):
     choices: np.ndarray
     #: The partition that ``front[part]`` and its like are about (:mod:`sim.predict.model.partitions`).
     part: int = 0
+
+
+@inlined
+def partition(m, p):
+    """Return the machine as partition ``p`` sees it (:mod:`sim.predict.model.partitions`)."""
+    return Machine(
+        m.config, m.front, m.issue, m.control, m.whole, m.lsu, m.port, m.observer, m.code, m.steps, m.first, m.known,
+        m.addresses, m.shared, m.writers, m.icache_line, m.icache_code, m.icache_used, m.dcache_line, m.dcache_used,
+        m.dcache_owner, m.lists, m.issued, m.events, m.choices, p,
+    )

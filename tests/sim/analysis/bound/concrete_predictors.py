@@ -50,7 +50,7 @@ class Warp:
             run_count=np.zeros(two, int), decoded=np.zeros(1, int), predicted3=0, target3=0,
         )
         self._m = types.SimpleNamespace(
-            config=[sizes], front=[front], issue=[types.SimpleNamespace(position=np.zeros(1, int))]
+            config=[sizes, sizes], front=[front], issue=[types.SimpleNamespace(position=np.zeros(1, int))], part=0
         )
         self._rng = rng
         self._waiting: list[tuple[Code, int, int, int]] = []
