@@ -130,7 +130,7 @@ def compute(ctx: typer.Context, options: RunOptions, wanted: Computed) -> int:
     outputs += [(wanted.option, file.path) for file in wanted.traces]
     _check_use(options, wanted)
     window = window_of(wanted.traces, wanted.option, *wanted.window)
-    asked = asked_run(ctx, options, outputs)
+    asked = asked_run(ctx, options, outputs, partitions=True)
     backend, verification = backend_of(ctx), None
     counted = Counted(asked.config, asked.launch.image) if options.shown.profile else None
     sinks = [] if counted is None else [counted.profile]

@@ -51,7 +51,7 @@ def simulate(
 
         asked = asked_run(
             ctx, options, [(option, file.path) for file in traces], before=before,
-            partitions=not traces and not options.shown.profile,
+            partitions=True,
         )
         seen = [file for file in traces if file not in waveforms]
         if (seen or options.shown.profile) and not asked.config.probe:
