@@ -51,7 +51,7 @@ def print_profile(summary: Summary) -> None:
     unit, title = "cycles", f"where the {summary.cycles} cycles of the region went"
     if (slots := summary.schedulers) > 1:
         cycles = summary.cycles // slots
-        unit, title = "issue slots", f"where the {summary.cycles} issue slots of the region went: {slots} x {cycles} cycles"
+        unit, title = "slots", f"where the {summary.cycles} issue slots of the region went: {slots} x {cycles} cycles"
     table = new_table("source line", "function", f">{unit}", ">share", ">issued", "other uses", title=title)
     table.columns[0].no_wrap = True
     for each in shown:
