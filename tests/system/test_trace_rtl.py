@@ -120,7 +120,8 @@ def asked(content, counters, partitions, *, of_two_schedulers=False):
             ).fetchone()[0] == counters[counter]
         stalls = base.execute(f"""
             SELECT name, sum(min(ts + dur, last) - max(ts, first)) FROM slice {INSIDE}
-            WHERE category = 'stall' AND (track = 'SM' OR track LIKE 'issue slot of partition _') AND ts < last AND ts + dur > first GROUP BY name
+            WHERE category = 'stall' AND (track = 'SM' OR track LIKE 'issue slot of partition _')
+            AND ts < last AND ts + dur > first GROUP BY name
         """).fetchall()
         oracles(base, counters, partitions, of_two_schedulers=of_two_schedulers)
     assert dict(stalls) == {name: count for name, count in counters["stalls"].items() if count}

@@ -40,11 +40,11 @@ class Cause(enum.IntEnum):
 class Cycles:
     """Consecutive cycles of a partition; every array has one element per cycle.
 
-    ``warps``: the numbers of its warps. ``events``: EVENT. What the whole SM shares, such as the memory port, is the
-    same in all partitions. For the selection in each cycle: ``pc`` (NONE: no warp, a NOP, or never executed, because the
-    run was over before), ``word`` and ``lanes`` (a mask), which are meaningless without a pc, and ``cause``, the
-    :class:`Cause` of a NOP. ``missed``: the warp whose fetch missed in the lookup of this cycle and was not squashed
-    before, or NONE.
+    ``warps``: the numbers of the partition's warps.
+    ``events``: EVENT. Events of what the whole SM shares, such as the memory port, are the same in all partitions.
+    For the selection in each cycle: ``pc`` (NONE: no warp, a NOP, or never executed, because the run was over before),
+    ``word`` and ``lanes`` (a mask), which are meaningless without a pc, and ``cause``, the :class:`Cause` of a NOP.
+    ``missed``: the warp whose fetch missed in the lookup of this cycle and was not squashed before, or NONE.
     ``before``: EVENT of the cycle before the first one; for the first cycle of the run, a cycle without any event.
     """
 

@@ -1,6 +1,7 @@
 """Cycles of the measured region by use: every cycle is charged to one instruction of one warp, with a reason.
 
-With several schedulers this is so for each partition, so that the cycles are issue slots. docs/looking.md ("Cycles by source line") has the rules.
+With several schedulers, every partition charges each cycle, so what is counted are issue slots. docs/looking.md
+("Cycles by source line") has the rules.
 """
 
 from __future__ import annotations

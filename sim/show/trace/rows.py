@@ -176,7 +176,9 @@ class Rows:
         at_miss = np.flatnonzero(cycles.missed != NONE)
         executed = cycles.pc[at_issue] != NONE
         found = [
-            self._rows(events, at_state, Kind.STATE, warp=np.array(warps)[changed], detail=states[at_state, changed] - 1),
+            self._rows(
+                events, at_state, Kind.STATE, warp=np.array(warps)[changed], detail=states[at_state, changed] - 1
+            ),
             self._rows(
                 events, at_issue, Kind.ISSUE, warp=selected[at_issue], pc=cycles.pc[at_issue],
                 word=np.where(executed, cycles.word[at_issue], NONE),

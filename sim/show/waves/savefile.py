@@ -16,8 +16,8 @@ from .vcd import Vcd
 __all__ = ["GROUPS", "write_savefile"]
 
 #: Group -> signals below metronome_top. A name that ends with a full stop stands for all names that begin with it.
-#: Signals that a configuration does not have are omitted. With several schedulers, each partition has a front end, and a
-#: group of its own for that.
+#: Signals that a configuration does not have are omitted. With several schedulers, each partition has a front end, and
+#: groups of its own for that.
 GROUPS: Sequence[tuple[str, Sequence[str]]] = (
     ("time", ("clk", "cycle", "start")),
     ("selection: fetch and issue", (

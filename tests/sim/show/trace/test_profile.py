@@ -42,8 +42,9 @@ def cells_of(rows, size):
     for first in range(0, len(rows), size):
         at = slice(first, first + size)
         profile.take([Cycles(
-            warps=range(TINY.warps), events=events[at], before=nothing_before(events), word=np.zeros(len(events[at]), int),
-            lanes=np.zeros(len(events[at]), int), **{name: values[at] for name, values in own.items()},
+            warps=range(TINY.warps), events=events[at], before=nothing_before(events),
+            word=np.zeros(len(events[at]), int), lanes=np.zeros(len(events[at]), int),
+            **{name: values[at] for name, values in own.items()},
         )])
     profile.finish()
     return {
