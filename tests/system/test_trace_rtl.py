@@ -139,30 +139,35 @@ def test_the_same_file_from_both(preset, kernel):
     measured, *there = traced(run, preset, request)
     predicted, *here = traced(predict, preset, request)
     assert here == there
-    assert sorted(shown(there[2])) == sorted(issues(there[0]))
-    table = parquet.read_table(io.BytesIO(there[1]))
-    assert table.num_rows == there[0].count(b"\n") - 1
-    assert table["cycle"].to_pylist() == sorted(table["cycle"].to_pylist())
     assert predicted.result.total_cycles == measured.total_cycles
-    events, stalls = counted(there[0])
-    counters = measured.counters
+    adds_up(preset, measured, *there)
+
+
+def adds_up(config, result, text, columns, pipeline, _, slices, cells):
+    """What the files of a run say is what its counters have."""
+    assert sorted(shown(pipeline)) == sorted(issues(text))
+    table = parquet.read_table(io.BytesIO(columns))
+    assert table.num_rows == text.count(b"\n") - 1
+    assert table["cycle"].to_pylist() == sorted(table["cycle"].to_pylist())
+    events, stalls = counted(text)
+    counters = result.counters
     assert events["issue", ""] == counters["committed"]
     assert sum(count for (event, _), count in events.items() if event == "nop") == counters["nops"]
     assert events["miss", ""] == counters["icache_misses"]
     assert {name: count for name, count in stalls.items() if count} == {
         name: count for name, count in counters["stalls"].items() if count}
-    asked(there[4], counters, preset.schedulers)
-    uses = used(there[-1])
-    assert sum(uses.values()) == preset.schedulers * counters["cycles"]
+    asked(slices, counters, config.schedulers)
+    uses = used(cells)
+    assert sum(uses.values()) == config.schedulers * counters["cycles"]
     assert uses["issued"] == counters["committed"]
     assert sum(count for use, count in uses.items() if use.startswith("nop_")) == counters["nops"]
     assert {name: uses[name] for name in counters["stalls"] if name != "none"} == {
         name: count for name, count in counters["stalls"].items() if name != "none"}
-    for warp, row in enumerate(measured.region.as_json()["warps"]):
-        its = [cell.cycles for cell in there[-1] if (cell.warp, cell.use) == (warp, "issued")]
+    for warp, row in enumerate(result.region.as_json()["warps"]):
+        its = [cell.cycles for cell in cells if (cell.warp, cell.use) == (warp, "issued")]
         assert sum(its) == row["instructions"]
     loads = sum(count for (event, detail), count in events.items() if event == "lookup" and detail.startswith("load_"))
-    assert loads == measured.region.loads.accesses
+    assert loads == result.region.loads.accesses
 
 
 @pytest.mark.parametrize("config", [
