@@ -17,7 +17,7 @@ from ..options.common import json_target
 from ..options.compiling import compiling_of, print_warnings
 from ..options.dumps import Dump, DumpRequest, parse_dumps
 from ..options.loads import Load, parse_loads
-from ..options.machine import Machine, MachineOptions, machine_of, one_scheduler
+from ..options.machine import Machine, MachineOptions, machine_of
 from ..options.program import Program, ProgramOptions, find_program
 from ..options.running import (
     CheckOption,
@@ -174,8 +174,6 @@ def asked_run(
     cycles = memory_latency(memory, subject.memory.latency)
     of_memory = memory_options(memory, subject.memory)
     asked = machine or machine_of(subject.machine)
-    if options.shown.profile:
-        one_scheduler(asked.config, "--profile")
     scheme = check_scheme(asked.config, subject.scheme)
     config = coordinate(asked.config, scheme)
     if watch.check and not config.probe:

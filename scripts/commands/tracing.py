@@ -196,9 +196,9 @@ class _Traced:
         with self._output.errors():
             self._sink.begin()
 
-    def take(self, cycles: Cycles) -> None:
+    def take(self, partitions: Sequence[Cycles]) -> None:
         with self._output.errors():
-            self._sink.take(cycles)
+            self._sink.take(partitions)
 
     def finish(self) -> None:
         with self._output.errors():

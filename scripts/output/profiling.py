@@ -48,8 +48,11 @@ def print_profile(summary: Summary) -> None:
         console.print("no profile: nothing was measured (docs/command-line.md, --region)", highlight=False)
         return
     shown = summary.lines[:_HOTTEST]
-    title = f"where the {summary.cycles} cycles of the region went"
-    table = new_table("source line", "function", ">cycles", ">share", ">issued", "other uses", title=title)
+    unit, title = "cycles", f"where the {summary.cycles} cycles of the region went"
+    if (slots := summary.schedulers) > 1:
+        cycles = summary.cycles // slots
+        unit, title = "slots", f"where the {summary.cycles} issue slots of the region went: {slots} x {cycles} cycles"
+    table = new_table("source line", "function", f">{unit}", ">share", ">issued", "other uses", title=title)
     table.columns[0].no_wrap = True
     for each in shown:
         line, function = each.name

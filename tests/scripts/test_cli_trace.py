@@ -51,18 +51,23 @@ def command(*words):
     return main([str(word) for word in words])
 
 
-@on("TINY")
 @pytest.mark.slow
-def test_hardware_and_prediction_write_the_same(capsys, tmp_path):
+@pytest.mark.parametrize("more", [
+    pytest.param((), marks=on("TINY"), id="TINY"),
+    pytest.param(("--warps", "4", "--set", "schedulers=2"), marks=pytest.mark.long, id="two partitions"),
+    pytest.param(("--warps", "4", "--set", "schedulers=4"), marks=pytest.mark.long, id="four partitions"),
+])
+def test_hardware_and_prediction_write_the_same(capsys, tmp_path, more):
     files = [tmp_path / name for name in ("a.csv", "b.csv", "c.csv", "d.csv")]
-    asked = ("psum", "--preset", "TINY", "--size", "8", "--issue", "gtlo")
+    asked = ("psum", "--preset", "TINY", "--size", "8", "--issue", "gtlo", *more)
     for words in (
         ("trace", *asked, "-o", str(files[0])), ("trace", *asked, "-o", str(files[1]), "--engine", "predict"),
         ("run", *asked, "--trace", str(files[2])), ("predict", *asked, "--trace", str(files[3])),
     ):
         assert (command(*words), capsys.readouterr().err) == (0, "")
-    header = "cycle,event,warp,pc,instruction,lanes,address,tag,register,detail"
-    assert files[0].read_text().startswith(f"{header}\n0,start,0,")
+    of_partitions = ("warp,", "0,start,0,") if not more else ("warp,partition,", "0,start,0,0,")
+    header = f"cycle,event,{of_partitions[0]}pc,instruction,lanes,address,tag,register,detail"
+    assert files[0].read_text().startswith(f"{header}\n{of_partitions[1]}")
     assert len({file.read_bytes() for file in files}) == 1
     assert sorted(os.listdir(tmp_path)) == ["a.csv", "b.csv", "c.csv", "d.csv"]
 
@@ -218,6 +223,24 @@ def test_a_profile_adds_up_to_the_region(capsys, tmp_path):
     assert hottest["function"] in out
     assert sum(each["cycles"] for each in hottest["warps"]) == hottest["cycles"]
     assert "more lines: --json has them" in out
+
+
+@pytest.mark.parametrize("schedulers", [2, 4])
+def test_the_profile_of_several_schedulers_counts_issue_slots(capsys, tmp_path, schedulers):
+    file = tmp_path / "a.json"
+    asked = ("psum", "--preset", "TINY", "--warps", "4", "--set", f"schedulers={schedulers}", "--size", "16")
+    assert command("predict", *asked, "--profile", "--json", file) == 0
+    document = json.loads(file.read_text())
+    profile, cycles = document["profile"], document["cycles"]
+    uses = Counter()
+    for cell in profile["cells"]:
+        uses[cell["use"]] += cell["cycles"]
+    assert profile["cycles"] == uses.total() == schedulers * cycles
+    assert uses["issued"] == document["committed"]
+    assert sum(count for use, count in uses.items() if use.startswith("nop_")) == document["nops"]
+    assert {name: uses[name] for name in document["stalls"]} == document["stalls"]
+    out = " ".join(capsys.readouterr().out.split())
+    assert f"where the {schedulers * cycles} issue slots of the region went: {schedulers} x {cycles} cycles" in out
 
 
 @on("TINY")

@@ -24,6 +24,7 @@ from tests.sim.show.trace.perfetto_reader import tables
 from tests.support.builds import BASE, TINY, on
 from tests.support.tiers import some_more
 from tests.system.scheme_builds import BASELINE, build_of, group_of
+from tests.system.test_schedulers_rtl import MACHINES
 
 pytestmark = pytest.mark.slow
 
@@ -67,39 +68,48 @@ def shown(text):
 def counted(text):
     """Of the region: events, states of warps by cycles, stalls by cycles."""
     rows = list(csv.DictReader(io.StringIO(text.decode())))
-    events, stalls, inside, stalled, since = Counter(), Counter(), False, None, 0
+    events, stalls, inside = Counter(), Counter(), False
+    # By partition: the reason of its stall, and since when.
+    stalled = {}
     for row in rows:
         cycle, event = int(row["cycle"]), row["event"]
         if event in ("region_begin", "region_end"):
-            if inside and stalled:
-                stalls[stalled] += cycle - since
-            inside, since = event == "region_begin", cycle
+            if inside:
+                for reason, since in stalled.values():
+                    stalls[reason] += cycle - since
+            inside, stalled = event == "region_begin", {its: (reason, cycle) for its, (reason, _) in stalled.items()}
         if event in ("issue", "nop", "stall"):
-            if inside and stalled:
-                stalls[stalled] += cycle - since
-            stalled, since = row["detail"] if event == "stall" else None, cycle
+            partition = row.get("partition", "0")
+            reason, since = stalled.pop(partition, (None, 0))
+            if inside and reason:
+                stalls[reason] += cycle - since
+            if event == "stall":
+                stalled[partition] = row["detail"], cycle
         if inside:
             events[event, row["detail"]] += 1
     return events, stalls
 
 
-def oracles(base, counters, *, of_two_schedulers):
-    """Cycles in which an oracle picks another warp than the scheduler, or one of them nobody."""
-    picks = {}
-    for track in ("osched1", "osched2"):
-        rows = base.execute("SELECT ts, dur, name FROM slice WHERE track = ? AND category = 'oracle'", (track,))
-        picks[track] = {cycle: name for begin, length, name in rows for cycle in range(begin, begin + length)}
+def oracles(base, counters, partitions, *, of_two_schedulers):
+    """Cycles in which an oracle picks another warp than the scheduler, or one of them nobody, in each partition."""
     if not of_two_schedulers:
-        assert picks == {"osched1": {}, "osched2": {}}
+        assert base.execute("SELECT count(*) FROM slice WHERE category = 'oracle'").fetchone()[0] == 0
         return
     begin, end = base.execute("SELECT ts, ts + dur FROM slice WHERE category = 'region'").fetchone()
-    selected = dict(base.execute("SELECT ts, track FROM slice WHERE category IN ('issue', 'nop')"))
-    for track, counter in (("osched1", "discrepancies"), ("osched2", "errors")):
-        assert counters[counter] == sum(picks[track].get(cycle) != selected.get(cycle) for cycle in range(begin, end))
-    assert counters["discrepancies"] > 0
+    selections = base.execute("SELECT ts, track FROM slice WHERE category IN ('issue', 'nop')").fetchall()
+    differ = Counter()
+    for partition in range(partitions):
+        selected = {cycle: track for cycle, track in selections if int(track.split()[1]) % partitions == partition}
+        for name in ("osched1", "osched2"):
+            track = name if partitions == 1 else f"{name} of partition {partition}"
+            rows = base.execute("SELECT ts, dur, name FROM slice WHERE track = ? AND category = 'oracle'", (track,))
+            picks = {cycle: warp for first, length, warp in rows for cycle in range(first, first + length)}
+            differ[name] += sum(picks.get(cycle) != selected.get(cycle) for cycle in range(begin, end))
+    assert counters["discrepancies"] == differ["osched1"] > 0
+    assert counters["errors"] == differ["osched2"]
 
 
-def asked(content, counters, *, of_two_schedulers=False):
+def asked(content, counters, partitions, *, of_two_schedulers=False):
     """Slices of the measured region, asked for in SQL, are what was counted."""
     with tables(content) as base:
         begin, end = base.execute("SELECT ts, ts + dur FROM slice WHERE category = 'region'").fetchone()
@@ -110,9 +120,10 @@ def asked(content, counters, *, of_two_schedulers=False):
             ).fetchone()[0] == counters[counter]
         stalls = base.execute(f"""
             SELECT name, sum(min(ts + dur, last) - max(ts, first)) FROM slice {INSIDE}
-            WHERE category = 'stall' AND track = 'SM' AND ts < last AND ts + dur > first GROUP BY name
+            WHERE category = 'stall' AND (track = 'SM' OR track LIKE 'issue slot of partition _')
+            AND ts < last AND ts + dur > first GROUP BY name
         """).fetchall()
-        oracles(base, counters, of_two_schedulers=of_two_schedulers)
+        oracles(base, counters, partitions, of_two_schedulers=of_two_schedulers)
     assert dict(stalls) == {name: count for name, count in counters["stalls"].items() if count}
 
 
@@ -120,48 +131,57 @@ def asked(content, counters, *, of_two_schedulers=False):
     *(pytest.param(TINY, *each.values, marks=[on("TINY"), *each.marks]) for each in some_more(("psum", "diverge"), 1)),
     *(pytest.param(BASE, name, marks=[on("BASE"), pytest.mark.more if name == "vecadd" else pytest.mark.long])
       for name in KERNELS),
+    *(pytest.param(MACHINES[name], kernel, marks=pytest.mark.long, id=f"{name}-{kernel}")
+      for name, kernel in (("two", "psum"), ("two, for chips", "psum"), ("four of one warp", "diverge"))),
 ])
 def test_the_same_file_from_both(preset, kernel):
     request = RunRequest(launch=prepare(kernel, None, 16, 1, preset), policy="gtlo", memory="dram")
     measured, *there = traced(run, preset, request)
     predicted, *here = traced(predict, preset, request)
     assert here == there
-    assert sorted(shown(there[2])) == list(issues(there[0]))
-    table = parquet.read_table(io.BytesIO(there[1]))
-    assert table.num_rows == there[0].count(b"\n") - 1
-    assert table["cycle"].to_pylist() == sorted(table["cycle"].to_pylist())
     assert predicted.result.total_cycles == measured.total_cycles
-    events, stalls = counted(there[0])
-    counters = measured.counters
+    adds_up(preset, measured, *there)
+
+
+def adds_up(config, result, text, columns, pipeline, _, slices, cells):
+    """What the files of a run say is what its counters have."""
+    assert sorted(shown(pipeline)) == sorted(issues(text))
+    table = parquet.read_table(io.BytesIO(columns))
+    assert table.num_rows == text.count(b"\n") - 1
+    assert table["cycle"].to_pylist() == sorted(table["cycle"].to_pylist())
+    events, stalls = counted(text)
+    counters = result.counters
     assert events["issue", ""] == counters["committed"]
     assert sum(count for (event, _), count in events.items() if event == "nop") == counters["nops"]
     assert events["miss", ""] == counters["icache_misses"]
     assert {name: count for name, count in stalls.items() if count} == {
         name: count for name, count in counters["stalls"].items() if count}
-    asked(there[4], counters)
-    uses = used(there[-1])
-    assert sum(uses.values()) == counters["cycles"]
+    asked(slices, counters, config.schedulers)
+    uses = used(cells)
+    assert sum(uses.values()) == config.schedulers * counters["cycles"]
     assert uses["issued"] == counters["committed"]
     assert sum(count for use, count in uses.items() if use.startswith("nop_")) == counters["nops"]
     assert {name: uses[name] for name in counters["stalls"] if name != "none"} == {
         name: count for name, count in counters["stalls"].items() if name != "none"}
-    for warp, row in enumerate(measured.region.as_json()["warps"]):
-        its = [cell.cycles for cell in there[-1] if (cell.warp, cell.use) == (warp, "issued")]
+    for warp, row in enumerate(result.region.as_json()["warps"]):
+        its = [cell.cycles for cell in cells if (cell.warp, cell.use) == (warp, "issued")]
         assert sum(its) == row["instructions"]
     loads = sum(count for (event, detail), count in events.items() if event == "lookup" and detail.startswith("load_"))
-    assert loads == measured.region.loads.accesses
+    assert loads == result.region.loads.accesses
 
 
-@on(group_of(*BASELINE))
-def test_two_schedulers():
-    config, _ = build_of(*BASELINE)
+@pytest.mark.parametrize("config", [
+    pytest.param(build_of(*BASELINE)[0], marks=on(group_of(*BASELINE)), id="baseline"),
+    pytest.param(MACHINES["baseline"], marks=pytest.mark.long, id="baseline with two partitions"),
+])
+def test_two_schedulers(config):
     request = RunRequest(launch=prepare("psum", None, 16, 1, config), policy="lrr", fetch_policy="lrr")
     measured, text, _, pipeline, _, slices, cells = traced(run, config, request)
     assert config.oracles
-    asked(slices, measured.counters, of_two_schedulers=True)
-    assert sum(cell.cycles for cell in cells) == measured.counters["cycles"]
+    asked(slices, measured.counters, config.schedulers, of_two_schedulers=True)
+    assert sum(cell.cycles for cell in cells) == config.schedulers * measured.counters["cycles"]
     assert used(cells)["issued"] == measured.counters["committed"]
-    assert sorted(shown(pipeline)) == list(issues(text))
+    assert sorted(shown(pipeline)) == sorted(issues(text))
     events, stalls = counted(text)
     assert events["issue", ""] == measured.counters["committed"]
     assert {name: count for name, count in stalls.items() if count} == {

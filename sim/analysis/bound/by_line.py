@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
@@ -147,14 +147,19 @@ class RunCosts:
         self._last = [NONE] * self._warps
         self._ways: Counter[tuple[int, int]] = Counter()
 
-    def take(self, cycles: Cycles) -> None:
+    def take(self, partitions: Sequence[Cycles]) -> None:
         """See :class:`sim.show.trace.cycles.Sink`."""
         # The profile counts the measured region only: make the whole run that region.
-        events = cycles.events.copy()
-        events["region"] = 1
-        self._profile.take(dataclasses.replace(cycles, events=events))
-        for warp in range(self._warps):
-            pcs = cycles.pc[(events["selected"] == warp) & (cycles.pc != NONE)]
+        whole = [dataclasses.replace(cycles, events=cycles.events.copy()) for cycles in partitions]
+        for cycles in whole:
+            cycles.events["region"] = 1
+            self._count_ways(cycles)
+        self._profile.take(whole)
+
+    def _count_ways(self, cycles: Cycles) -> None:
+        """Count for each two instructions how often a warp of the partition issues one after the other."""
+        for warp in cycles.warps:
+            pcs = cycles.pc[(cycles.events["selected"] == warp) & (cycles.pc != NONE)]
             before = np.concatenate([[self._last[warp]], pcs[:-1]]) if len(pcs) else pcs
             pairs, counts = np.unique(np.stack([before, pcs], axis=1), axis=0, return_counts=True)
             for (first, following), count in zip(pairs.tolist(), counts.tolist(), strict=True):

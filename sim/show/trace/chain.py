@@ -5,13 +5,16 @@ It is the chain in the argument about bounds (docs/wcet.md, "Work-conserving").
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from metronome.hdl.config import SmConfig
+from metronome.hdl.isa.ops import Unit
 
 from ...machine.events import NONE
+from ...program.assembler.disassembly import unit_of
 from .cycles import Cycles
 
 __all__ = ["Chain", "Link"]
@@ -51,35 +54,45 @@ class Chain:
         self._last = NONE
         self._active = self._cycles = 0
 
-    def take(self, cycles: Cycles) -> None:
+    def take(self, partitions: Sequence[Cycles]) -> None:
         """See :class:`sim.show.trace.cycles.Sink`."""
-        events = cycles.events
-        names = "active", "waiting", "executed"
-        states = {name: np.concatenate([cycles.before[name], events[name]]) for name in names}
+        states = {name: _union(_with_before(each, name) for each in partitions) for name in ("active", "waiting")}
         changes = (np.diff(states["active"]) != 0) | (np.diff(states["waiting"]) != 0)
-        releases = self._releases(cycles)
-        changes |= (releases != 0) | (events["activates"] != 0)
+        activates = _union(each.events["activates"] for each in partitions)
+        releases, last = self._releases(partitions)
+        changes |= (releases != 0) | (activates != 0)
         for at in np.flatnonzero(changes).tolist():
             self._step(
                 self._cycles + at, {name: (int(each[at]), int(each[at + 1])) for name, each in states.items()},
-                int(releases[at]), int(events["activates"][at]),
+                int(releases[at]), int(last[at]), int(activates[at]),
             )
-        self._cycles += len(events)
-        self._active = int(events["active"][-1])
+        self._cycles += len(activates)
+        self._active = int(states["active"][-1])
 
-    def _releases(self, cycles: Cycles) -> np.ndarray:
-        """Return for each cycle the warps whose bar or wspawn was over in the previous one."""
-        events, before = cycles.events, cycles.before
-        release = np.concatenate([before["release"], events["release"]])
+    def _releases(self, partitions: Sequence[Cycles]) -> tuple[np.ndarray, np.ndarray]:
+        """Return for each cycle the warps whose bar or wspawn was over in the previous one, and the last to arrive.
+
+        Both are sets of warps; there is at most one last warp.
+        """
+        releases, lasts = [], []
+        for cycles in partitions:
+            executed = _with_before(cycles, "executed")
+            releases.append(_with_before(cycles, "release"))
+            lasts.append(np.where(executed != NONE, 1 << np.maximum(executed, 0), 0))
+        release, last = _union(releases), _union(lasts)
         if not self._config.operand_register:
-            return release[1:]
+            return release[1:], last[:-1] & release[1:]
         # Control flow without a redirect is a release in its stage X, also that of the last warp to arrive.
-        executed = np.concatenate([before["executed"], events["executed"]])
-        onward = np.where(executed != NONE, 1 << np.maximum(executed, 0), 0) & release
+        onward = last & release
         others = release[1:] & ~onward[1:]
-        return np.where(others != 0, others | onward[:-1], 0)
+        last = _union(
+            np.where(_is_simt(_with_before(cycles, "executed_word")), each, 0)
+            for cycles, each in zip(partitions, lasts, strict=True)
+        ) & onward
+        release = np.where(others != 0, others | last[:-1], 0)
+        return release, last[:-1] & release
 
-    def _step(self, cycle: int, states: dict[str, tuple[int, int]], release: int, activates: int) -> None:
+    def _step(self, cycle: int, states: dict[str, tuple[int, int]], release: int, last: int, activates: int) -> None:
         """Process a cycle in which something changes; ``states`` has the previous and current value of each state."""
         (was_active, active), (was_waiting, waiting) = states["active"], states["waiting"]
         for warp in range(self._warps):
@@ -89,11 +102,11 @@ class Chain:
                 self._ended[warp] = cycle
                 self._last = warp
         # The last warp to arrive at a barrier did so in the previous cycle.
-        last = states["executed"][0]
-        if release and last != NONE and release >> last & 1:
+        if last:
+            arrived = last.bit_length() - 1
             for warp in range(self._warps):
-                if release >> warp & 1 and warp != last:
-                    self._go_on(cycle, warp, last)
+                if release >> warp & 1 and warp != arrived:
+                    self._go_on(cycle, warp, arrived)
         elif activates or (release and not self._spawned):
             self._start(cycle, active, activates)
         self._spawned = activates != 0
@@ -129,3 +142,19 @@ class Chain:
             links.append(node.link)
             node = node.before
         return links[::-1]
+
+
+def _with_before(cycles: Cycles, name: str) -> np.ndarray:
+    """Return a field in the cycle before these cycles, and in each of them."""
+    return np.concatenate([cycles.before[name], cycles.events[name]])
+
+
+def _union(sets: Iterable[np.ndarray]) -> np.ndarray:
+    """Return for each cycle the warps of the SM that are in the set of a partition."""
+    return np.bitwise_or.reduce(list(sets))
+
+
+def _is_simt(words: np.ndarray) -> np.ndarray:
+    """Return which of these instructions are SIMT instructions, such as bar."""
+    values, places = np.unique(words, return_inverse=True)
+    return np.array([unit_of(word) is Unit.SIMT for word in values.tolist()])[places]

@@ -1,7 +1,8 @@
 """Cycles, with facts that are known only later: the instruction that was issued, and the cause of a NOP.
 
 A selection shows its pc, word and lanes in stage X, two cycles later. A NOP replaces an instruction whose fetch
-failed d = 4 selections of its warp earlier (docs/design.md section 3).
+failed d = 4 selections of its warp earlier (docs/design.md section 3). With several schedulers each partition of the
+SM has cycles of its own.
 """
 
 from __future__ import annotations
@@ -37,15 +38,17 @@ class Cause(enum.IntEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Cycles:
-    """Consecutive cycles; every array has one element per cycle.
+    """Consecutive cycles of a partition; every array has one element per cycle.
 
-    ``events``: EVENT. For the selection in each cycle: ``pc`` (NONE: no warp, a NOP, or never executed, because the
-    run was over before), ``word`` and ``lanes`` (a mask), which are meaningless without a pc, and ``cause``, the
-    :class:`Cause` of a NOP. ``missed``: the warp whose fetch missed in the lookup of this cycle and was not squashed
-    before, or NONE.
+    ``warps``: the numbers of the partition's warps.
+    ``events``: EVENT. Events of what the whole SM shares, such as the memory port, are the same in all partitions.
+    For the selection in each cycle: ``pc`` (NONE: no warp, a NOP, or never executed, because the run was over before),
+    ``word`` and ``lanes`` (a mask), which are meaningless without a pc, and ``cause``, the :class:`Cause` of a NOP.
+    ``missed``: the warp whose fetch missed in the lookup of this cycle and was not squashed before, or NONE.
     ``before``: EVENT of the cycle before the first one; for the first cycle of the run, a cycle without any event.
     """
 
+    warps: range
     events: np.ndarray
     before: np.ndarray
     pc: np.ndarray
@@ -57,6 +60,11 @@ class Cycles:
     def __len__(self) -> int:
         return len(self.events)
 
+    @property
+    def partition(self) -> int:
+        """The number of the partition."""
+        return self.warps.start
+
 
 class Sink(Protocol):
     """A receiver of cycles."""
@@ -64,8 +72,8 @@ class Sink(Protocol):
     def begin(self) -> None:
         """Start a run and discard the output of any previous run."""
 
-    def take(self, cycles: Cycles) -> None:
-        """Take the next cycles."""
+    def take(self, partitions: Sequence[Cycles]) -> None:
+        """Take the next cycles: for each partition its own, as many as for the others."""
 
     def finish(self) -> None:
         """End the run: no more cycles follow."""
@@ -92,13 +100,16 @@ class CycleStream:
     def __init__(self, config: SmConfig, sinks: Sequence[Sink]) -> None:
         self._config, self._sinks = config, sinks
         self._to_execute = config.issue_latency
+        #: For each partition, the numbers of its warps.
+        self._warps = [range(first, config.warps, config.schedulers) for first in range(config.schedulers)]
         #: Whether at least one cycle has been taken.
         self.begun = False
 
     def begin(self) -> None:
         """See :class:`sim.run.types.Watcher`."""
         self._held: list[np.ndarray] = []
-        self._before: np.ndarray | None = None
+        #: For each partition, its last event passed on.
+        self._before: list[np.ndarray] | None = None
         #: For each warp, whether the fetch in each of its last d selections missed.
         self._fetches = [np.zeros(0, bool) for _ in range(self._config.warps)]
         self._selections = np.zeros(self._config.warps, np.int64)
@@ -108,7 +119,7 @@ class CycleStream:
     def take(self, events: np.ndarray) -> None:
         """See :class:`sim.run.types.Watcher`."""
         self.begun = True
-        self._held.append(events.copy())
+        self._held.append(self._by_cycle(events.copy()))
         if sum(map(len, self._held)) < _CHUNK + self._to_execute:
             return
         held = np.concatenate(self._held)
@@ -119,7 +130,7 @@ class CycleStream:
 
     def finish(self) -> None:
         """End the run at any point: pass on the cycles that were held back, and finish the sinks."""
-        held = np.concatenate(self._held) if self._held else np.zeros(0)
+        held = np.concatenate(self._held) if self._held else np.zeros((0, len(self._warps)))
         self._held = []
         while len(held):
             count = min(len(held), _CHUNK)
@@ -128,8 +139,22 @@ class CycleStream:
         for sink in self._sinks:
             sink.finish()
 
+    def _by_cycle(self, events: np.ndarray) -> np.ndarray:
+        """Return the events as rows of one cycle, with a column for each partition."""
+        return events.reshape(-1, len(self._warps))
+
     def _pass_on(self, events: np.ndarray, count: int) -> None:
-        """Pass on the first ``count`` of ``events``; the others supply what becomes known later."""
+        """Pass on the first ``count`` rows of ``events``; the others supply what becomes known later."""
+        before = self._before or [nothing_before(events) for _ in self._warps]
+        partitions = [
+            self._cycles_of(warps, events[:, warps.start], before[warps.start], count) for warps in self._warps
+        ]
+        self._before = [cycles.events[-1:].copy() for cycles in partitions]
+        for sink in self._sinks:
+            sink.take(partitions)
+
+    def _cycles_of(self, warps: range, events: np.ndarray, before: np.ndarray, count: int) -> Cycles:
+        """Return the first ``count`` cycles of a partition, from its ``events``."""
         now, events = events[:count], events[: count + self._to_execute]
         behind = np.minimum(np.arange(count) + self._to_execute, len(events) - 1)
         there = np.arange(count) + self._to_execute < len(events)
@@ -138,16 +163,12 @@ class CycleStream:
             events[name][behind] for name in ("executed", "executed_pc", "executed_word", "executed_mask")
         )
         executed = there & (now["selected"] != NONE) & (now["nop"] == 0) & (who == now["selected"])
-        before = nothing_before(events) if self._before is None else self._before
         fetched = np.concatenate([before["fetched"], now["fetched"][:-1]])
-        cycles = Cycles(
-            events=now, before=before, pc=np.where(executed, pc, NONE),
+        return Cycles(
+            warps=warps, events=now, before=before, pc=np.where(executed, pc, NONE),
             word=np.where(executed, word, 0), lanes=np.where(executed, lanes, 0),
             cause=self._causes(events, count), missed=np.where(now["miss"] != 0, fetched, NONE),
         )
-        self._before = now[-1:].copy()
-        for sink in self._sinks:
-            sink.take(cycles)
 
     def _causes(self, events: np.ndarray, count: int) -> np.ndarray:
         causes = np.zeros(count, np.int64)

@@ -30,24 +30,36 @@ class PageError(ValueError):
 
 
 class _Cycles(NamedTuple):
-    """The selections in consecutive cycles, from ``first`` on.
+    """The selections in consecutive cycles, from ``first`` on: rows of a cycle, with a column for each partition.
 
     ``keys``: -1 for no selection, else 2 * code + 1 for an instruction or 0 for a NOP, with the warp in the upper half.
-    ``sm``: the state of the SM.
+    ``slots``: the state of the scheduler.
     """
 
     first: int
     keys: np.ndarray
-    sm: np.ndarray
-
-    def after(self, cycle: int) -> _Cycles:
-        """Return the issues from a cycle on, if these are issues, whose cycles are ``sm``."""
-        cut = int(np.searchsorted(self.sm, cycle))
-        return _Cycles(self.first, self.keys[cut:], self.sm[cut:])
+    slots: np.ndarray
 
     def since(self, cycle: int) -> _Cycles:
         cut = max(0, min(len(self.keys), cycle - self.first))
-        return _Cycles(self.first + cut, self.keys[cut:], self.sm[cut:])
+        return _Cycles(self.first + cut, self.keys[cut:], self.slots[cut:])
+
+    def padded(self, partitions: int) -> np.ndarray:
+        """Return the keys, as many in each cycle as a machine with these partitions has."""
+        more = partitions - self.keys.shape[1]
+        return np.pad(self.keys, ((0, 0), (0, more)), constant_values=-1).reshape(-1)
+
+
+class _Issues(NamedTuple):
+    """Issues in their order, in one cycle by partition: their ``keys`` as above, and their ``cycles``."""
+
+    keys: np.ndarray
+    cycles: np.ndarray
+
+    def after(self, cycle: int) -> _Issues:
+        """Return the issues from a cycle on."""
+        cut = int(np.searchsorted(self.cycles, cycle))
+        return _Issues(self.keys[cut:], self.cycles[cut:])
 
 
 class _Page:
@@ -59,6 +71,10 @@ class _Page:
         if len(runs) != 1:
             raise PageError(f"{path}: not a page of one run: make it with `metronome trace -o FILE.html`")
         self.run: dict[str, Any] = json.loads(runs[0])
+        #: The rows of the schedulers.
+        self._slots = [place for place, each in enumerate(self.run["states"]) if each["group"] == "sm"]
+        #: The number of schedulers.
+        self.schedulers = len(self._slots)
         #: The pc for each instruction number; pcs are common to both runs.
         self._pcs = np.array([code[0] for code in self.run["codes"]], np.int64)
         #: For each pc, its instruction and source line.
@@ -77,35 +93,50 @@ class _Page:
 
     def cycles(self) -> Iterator[_Cycles]:
         """Return the selection in every cycle, block by block."""
-        states, warps, first = len(self.run["states"]), self.run["warps"], 0
+        states, first = len(self.run["states"]), 0
+        before = states + 2 * len(self.run["numbers"])
         for level, _, text in self.blocks():
             if level:
                 continue
             content = zlib.decompress(base64.b64decode(text))
-            count = len(content) // (states + 2 * len(self.run["numbers"]) + 8)
+            count = len(content) // (before + 8 * self.schedulers)
             rows = np.frombuffer(content, np.uint8, states * count).reshape(states, count)
-            codes = np.frombuffer(content, "<u4", count, offset=(states + 2 * len(self.run["numbers"])) * count)
-            uses = rows[:warps]
-            chosen = (uses > 0) & (uses <= 1 + USES.index("nop_redirect"))
-            warp, selected = chosen.argmax(axis=0), chosen.any(axis=0)
-            issued = (uses == 1).any(axis=0)
-            what = np.where(issued, 2 * self._pcs[codes] + 1, 0)
-            yield _Cycles(first, np.where(selected, warp << 40 | what, -1), rows[warps])
+            codes = np.frombuffer(content, "<u4", count * self.schedulers, offset=before * count)
+            keys = [
+                self._keys(rows, its, partition) for partition, its in enumerate(codes.reshape(self.schedulers, count))
+            ]
+            yield _Cycles(first, np.array(keys).T, rows[self._slots].T)
             first += count
 
-    def issues(self) -> Iterator[_Cycles]:
-        """Return only the cycles in which an instruction is issued; ``sm`` is the cycle."""
+    def _keys(self, rows: np.ndarray, codes: np.ndarray, partition: int) -> np.ndarray:
+        """Return the selection of a partition in each cycle."""
+        uses = rows[partition : self.run["warps"] : self.schedulers]
+        chosen = (uses > 0) & (uses <= 1 + USES.index("nop_redirect"))
+        warp, selected = chosen.argmax(axis=0) * self.schedulers + partition, chosen.any(axis=0)
+        what = np.where((uses == 1).any(axis=0), 2 * self._pcs[codes] + 1, 0)
+        return np.where(selected, warp << 40 | what, -1)
+
+    def issues(self) -> Iterator[_Issues]:
+        """Return the issues of each block."""
         for part in self.cycles():
-            at = np.flatnonzero((part.keys >= 0) & (part.keys & 1 != 0))
-            yield _Cycles(0, part.keys[at], part.first + at)
+            at, partition = np.nonzero((part.keys >= 0) & (part.keys & 1 != 0))
+            yield _Issues(part.keys[at, partition], part.first + at)
 
     def told(self, key: int, state: int) -> str:
-        """Describe a selection in words; ``state``: that of the SM."""
+        """Describe a selection in words; ``state``: that of the scheduler."""
         if key < 0:
             return f"issues nothing ({_NAMES[USES[state - 1]]})" if state else "does nothing"
         warp, what = int(key) >> 40, int(key) & (1 << 40) - 1
         pc = what >> 1
         return f"issues {pc:#010x} ({self._texts[pc]}) of warp {warp}" if what & 1 else f"issues a NOP of warp {warp}"
+
+    def told_of(self, cycles: _Cycles, partition: int) -> str:
+        """Describe the selection of a partition in the first of these cycles."""
+        if self.schedulers == 1 and partition == 0:
+            return self.told(cycles.keys[0, 0], cycles.slots[0, 0])
+        if partition >= self.schedulers:
+            return f"has no partition {partition}"
+        return f"{self.told(cycles.keys[0, partition], cycles.slots[0, partition])} in partition {partition}"
 
 
 def write_difference(paths: tuple[Path, Path], file: IO[bytes]) -> list[dict[str, Any] | None]:
@@ -148,16 +179,17 @@ def _differences(one: _Page, other: _Page) -> dict[str, Any]:
 def _of_cycles(one: _Page, other: _Page, *begins: int) -> dict[str, Any] | None:
     """Find the first cycle after ``begins`` in which the selections differ."""
     parts = [[part.since(begin) for part in page.cycles()] for page, begin in zip((one, other), begins, strict=True)]
-    place = _parting([[part.keys for part in its] for its in parts])
-    if place is None:
+    partitions = max(one.schedulers, other.schedulers)
+    key = _parting([[part.padded(partitions) for part in its] for its in parts])
+    if key is None:
         return None
+    place, partition = divmod(key, partitions)
     cycles, texts = [], []
     for page, its, begin, name in zip((one, other), parts, begins, "AB", strict=True):
         cycle = begin + place
         cycles.append(cycle if cycle < page.run["cycles"] else None)
-        found = [(part.keys[cycle - part.first], part.sm[cycle - part.first]) for part in its
-                 if part.first <= cycle < part.first + len(part.keys)]
-        texts.append(f"{name} {page.told(*found[0]) if found else 'is over'}")
+        found = [part.since(cycle) for part in its if part.first <= cycle < part.first + len(part.keys)]
+        texts.append(f"{name} {page.told_of(found[0], partition) if found else 'is over'}")
     after = f" after the start of the measured region ({begins[0]:,} and {begins[1]:,})" if any(begins) else ""
     return {"cycles": cycles, "text": f"cycle {place:,}{after}: {', '.join(texts)}"}
 
@@ -174,8 +206,8 @@ def _of_order(one: _Page, other: _Page, *begins: int) -> dict[str, Any] | None:
         at = place
         for part in its:
             if at < len(part.keys):
-                cycles.append(int(part.sm[at]))
-                texts.append(f"{name} {page.told(part.keys[at], 0)} in cycle {part.sm[at]:,}")
+                cycles.append(int(part.cycles[at]))
+                texts.append(f"{name} {page.told(part.keys[at], 0)} in cycle {part.cycles[at]:,}")
                 break
             at -= len(part.keys)
         else:

@@ -72,14 +72,15 @@ class SvgFigure:
         self._codes: list[np.ndarray] = []
         self._cycles = 0
 
-    def take(self, cycles: Cycles) -> None:
+    def take(self, partitions: Sequence[Cycles]) -> None:
         """See :class:`sim.show.trace.cycles.Sink`."""
         first, last = (max(0, edge - self._cycles) for edge in (self._window.first, self._window.last + 1))
-        self._cycles += len(cycles)
-        if first < len(cycles) and last > first:
-            part = self._tracks.of(cycles)
+        count = len(partitions[0])
+        self._cycles += count
+        if first < count and last > first:
+            part = self._tracks.of(partitions)
             self._states.append(part.states[: self._config.warps, first:last])
-            self._codes.append(part.codes[first:last])
+            self._codes.append(part.codes[:, first:last])
 
     def finish(self) -> None:
         """See :class:`sim.show.trace.cycles.Sink`.
@@ -91,10 +92,12 @@ class SvgFigure:
         """
         if self._cycles <= self._window.last:
             raise WindowError(f"--to {self._window.last}: the run has only the cycles 0 to {self._cycles - 1}")
-        states, codes = np.concatenate(self._states, axis=1), np.concatenate(self._codes)
+        states, codes = np.concatenate(self._states, axis=1), np.concatenate(self._codes, axis=1)
         # A NOP has a cell of its own if its letter fits there.
         alone = (_ISSUED, *_NOPS) if _cell_width(self._window) >= _LETTERED else (_ISSUED,)
-        rows = {warp: list(self._slices(row, codes, alone)) for warp, row in enumerate(states)}
+        rows = {
+            warp: list(self._slices(row, codes[warp % len(codes)], alone)) for warp, row in enumerate(states)
+        }
         self._file.seek(0)
         self._file.truncate()
         self._file.write(self._content(_draw(rows, self._window, self._about.name)))

@@ -9,6 +9,7 @@ or a wrong path.
 from __future__ import annotations
 
 from collections import defaultdict, deque
+from collections.abc import Iterator, Sequence
 from typing import IO
 
 import numpy as np
@@ -49,6 +50,14 @@ class _Warp:
         self.written: dict[int, tuple[str, int]] = {}
 
 
+class _Partition:
+    """The instructions on the way through the stages of a partition; an id is empty for none."""
+
+    def __init__(self, config: SmConfig) -> None:
+        #: The instructions fetched one to four cycles ago, and those issued before stage X.
+        self.fetches, self.issues = [""] * 4, [""] * config.issue_latency
+
+
 class KanataTrace:
     """A trace for Konata. ``sink`` is a binary file."""
 
@@ -66,21 +75,32 @@ class KanataTrace:
         self._lines: list[str] = []
         #: By cycle: the instructions that end in it, and the end of each line. Retirements are numbered in that cycle.
         self._ends: defaultdict[int, list[tuple[str, str]]] = defaultdict(list)
-        #: The instructions fetched one to four cycles ago, and those issued before stage X: empty for none.
-        self._fetches, self._issues = [""] * 4, [""] * self._config.issue_latency
+        self._partitions = [_Partition(self._config) for _ in range(self._config.schedulers)]
         self._next = self._retired = self._told = self._cycle = 0
         self._alive: set[str] = set()
         #: Cached facts about an instruction: labels by warp, pc, word and lanes; registers by word.
         self._labels: dict[tuple[int, int, int, int], tuple[str, str]] = {}
         self._registers: dict[int, tuple[int | None, tuple[int, ...]]] = {}
 
-    def take(self, cycles: Cycles) -> None:
+    def take(self, partitions: Sequence[Cycles]) -> None:
         """See :class:`sim.show.trace.cycles.Sink`."""
+        first = self._cycle
+        parts: list[str] = []
+        steps = [self._steps(cycles, mine) for cycles, mine in zip(partitions, self._partitions, strict=True)]
+        for cycle in range(first, first + len(partitions[0])):
+            for each in steps:
+                next(each)
+            self._put(cycle, parts)
+        self._sink.write("".join(parts).encode())
+
+    def _steps(self, cycles: Cycles, mine: _Partition) -> Iterator[None]:
+        """Process the cycles of a partition one after the other, and yield after each."""
         events = cycles.events
-        states = states_of(events, self._config.warps)
-        changed = states != np.concatenate([states_of(cycles.before, self._config.warps), states[:-1]])
+        states = states_of(events, cycles.warps)
+        changed = states != np.concatenate([states_of(cycles.before, cycles.warps), states[:-1]])
         at, whose = np.nonzero(changed)
-        changes = iter([*zip(at.tolist(), whose.tolist(), states[at, whose].tolist(), strict=True), (NONE, 0, 0)])
+        changing = np.array(cycles.warps)[whose]
+        changes = iter([*zip(at.tolist(), changing.tolist(), states[at, whose].tolist(), strict=True), (NONE, 0, 0)])
         changes_at, changes_warp, becomes = next(changes)
         names = ("cycle", "selected", "fetched", "resolved_warp", "turn", "written_warp", "written_register")
         columns = [events[name].tolist() for name in names]
@@ -88,17 +108,16 @@ class KanataTrace:
         ends = ((events["written"] != 0) & (events["written_last"] != 0)).tolist()
         selections = (cycles.pc, cycles.word, cycles.lanes, cycles.cause, cycles.missed)
         rows = zip(*columns, redirects, ends, *(each.tolist() for each in selections), strict=True)
-        warps, swas, fetches, issues = self._warps, self._swas, self._fetches, self._issues
-        parts: list[str] = []
+        warps, swas, fetches, issues = self._warps, self._swas, mine.fetches, mine.issues
         for place, row in enumerate(rows):
             (cycle, selected, fetched, resolved, turn, writer, register, redirect, end,
              pc, word, lanes, cause, missed) = row
-            self._go_on()
+            self._go_on(mine)
             if end:
                 # Before the issue: the instruction issued now may write the same register.
                 self._write(warps[writer], cycle, register)
             if missed != NONE and not swas:
-                self._flush(missed, cycle, cycle - 1, "its fetch missed the I-cache")
+                self._flush(mine, missed, cycle, cycle - 1, "its fetch missed the I-cache")
             while changes_at == place:
                 self._state(warps[changes_warp], becomes)
                 changes_at, changes_warp, becomes = next(changes)
@@ -108,29 +127,29 @@ class KanataTrace:
             fetches.insert(0, "" if fetched == NONE else self._fetch(fetched, cycle))
             if not swas:
                 if redirect:
-                    self._flush(resolved, cycle, 0, "control flow went elsewhere")
+                    self._flush(mine, resolved, cycle, 0, "control flow went elsewhere")
                 if turn != NONE:
-                    self._flush(turn, cycle, cycle - _FETCH + 1, "after a jump that was followed at decode")
-            self._put(cycle, parts)
-        self._sink.write("".join(parts).encode())
+                    self._flush(mine, turn, cycle, cycle - _FETCH + 1, "after a jump that was followed at decode")
+            yield
 
     def finish(self) -> None:
         """See :class:`sim.show.trace.cycles.Sink`."""
         parts: list[str] = []
         # An instruction that has begun passes its remaining stages. One that never ends is closed in the last cycle.
-        while any(self._fetches) or any(self._issues) or self._ends:
-            self._go_on()
-            self._fetches.insert(0, "")
-            self._issues.insert(0, "")
+        while self._ends or any(any(mine.fetches) or any(mine.issues) for mine in self._partitions):
+            for mine in self._partitions:
+                self._go_on(mine)
+                mine.fetches.insert(0, "")
+                mine.issues.insert(0, "")
             self._put(self._cycle, parts)
         if self._alive:
             parts += [f"L\t{number}\t0\t(the run is over)\n" for number in sorted(self._alive, key=int)]
             parts += [f"R\t{number}\t{self._retired}{_FLUSHED}" for number in sorted(self._alive, key=int)]
         self._sink.write("".join(parts).encode())
 
-    def _go_on(self) -> None:
+    def _go_on(self, mine: _Partition) -> None:
         """Begin a cycle: move each instruction fetched or issued earlier to its next stage."""
-        lines, fetches, issues = self._lines, self._fetches, self._issues
+        lines, fetches, issues = self._lines, mine.fetches, mine.issues
         oldest, older = fetches.pop(), fetches[-1]
         if oldest:
             lines.append(f"S\t{oldest}\t0\tB\n")
@@ -171,13 +190,13 @@ class KanataTrace:
             alive.remove(number)
             self._ends[cycle].append((number, end))
 
-    def _flush(self, warp: int, cycle: int, since: int, about: str) -> None:
-        """Flush everything that the warp has fetched since a cycle."""
+    def _flush(self, partition: _Partition, warp: int, cycle: int, since: int, about: str) -> None:
+        """Flush everything that the warp, one of the partition, has fetched since a cycle."""
         mine = self._warps[warp]
         while mine.fetched and mine.fetched[-1][1] >= since:
             number, _ = mine.fetched.pop()
-            if number in self._fetches:  # it does not reach its next stage
-                self._fetches[self._fetches.index(number)] = ""
+            if number in partition.fetches:  # it does not reach its next stage
+                partition.fetches[partition.fetches.index(number)] = ""
             self._lines.append(f"L\t{number}\t0\t(flushed: {about})\n")
             if mine.waits is not None and mine.waits[0] == number:
                 mine.waits = None

@@ -22,8 +22,8 @@ class Levels:
     """Makes the blocks of a run. ``put(level, number, content)`` receives each block as soon as it is complete.
 
     The content of a block of n cycles: states, one byte each, track by track; numbers, 2 bytes each; codes and lanes,
-    4 bytes each. The content of n bins, 4 bytes each: for each track with words and each word the number of cycles with
-    it; for each other track the sums, then the maxima. All are little-endian.
+    4 bytes each, partition by partition. The content of n bins, 4 bytes each: for each track with words and each word
+    the number of cycles with it; for each other track the sums, then the maxima. All are little-endian.
     """
 
     def __init__(self, tracks: Tracks, put: Callable[[int, int, bytes], None]) -> None:
@@ -116,6 +116,7 @@ def _split(part: Part, count: int) -> tuple[Part, Part]:
     pieces = []
     for cut in (slice(None, count), slice(count, None)):
         pieces.append(Part(
-            states=part.states[:, cut], numbers=part.numbers[:, cut], codes=part.codes[cut], lanes=part.lanes[cut]
+            states=part.states[:, cut], numbers=part.numbers[:, cut], codes=part.codes[:, cut],
+            lanes=part.lanes[:, cut],
         ))
     return pieces[0], pieces[1]

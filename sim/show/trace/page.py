@@ -57,7 +57,7 @@ class RunData:
         self.cycles = 0
 
     def take(self, cycles: Cycles, part: Part) -> None:
-        """Take the next cycles."""
+        """Take the next cycles: those of a partition, and the rows of all."""
         for place in range(-(-self.cycles // BLOCK) * BLOCK - self.cycles, len(part), BLOCK):
             before = (part.states[: self._config.warps, :place] == 1).sum(axis=1)
             self._before.append((self._issued + before).tolist())
@@ -87,7 +87,12 @@ class RunData:
         return {
             "name": self._about.name, "facts": self._about.facts,
             "cycles": self.cycles, "warps": self._config.warps, "threads": self._config.threads, "rows": rows,
-            "states": [{"name": track.name, "group": track.group, "words": track.words} for track in states],
+            **({"schedulers": self._config.schedulers} if self._config.schedulers > 1 else {}),
+            "states": [
+                {"name": track.name, "group": track.group, "words": track.words}
+                | ({} if track.partition is None else {"partition": track.partition})
+                for track in states
+            ],
             "numbers": [{"name": track.name, "group": track.group, "most": track.most} for track in numbers],
             "used": [
                 [word for word, used in zip(track.words, used[1:], strict=True) if used]
@@ -139,12 +144,12 @@ class HtmlTrace:
         self._chain.begin()
         self._levels = Levels(self._data.tracks, self._put)
 
-    def take(self, cycles: Cycles) -> None:
+    def take(self, partitions: Sequence[Cycles]) -> None:
         """See :class:`sim.show.trace.cycles.Sink`."""
-        part = self._data.tracks.of(cycles)
-        self._data.take(cycles, part)
-        self._profile.take(cycles)
-        self._chain.take(cycles)
+        part = self._data.tracks.of(partitions)
+        self._data.take(partitions[0], part)
+        self._profile.take(partitions)
+        self._chain.take(partitions)
         self._levels.add(part)
 
     def finish(self) -> None:

@@ -7,6 +7,8 @@ ends are written first, so that at the same time one slice ends before the next 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import IO
 
 import numpy as np
@@ -22,7 +24,7 @@ from .places import place_of
 from .profile import USES
 from .protobuf import Template, double, fixed, number, text
 from .rows import OUTCOMES, SOURCES, outcomes_of, sources_of
-from .tracks import WARP_WORDS, Part, Tracks
+from .tracks import WARP_WORDS, Part, Tracks, name_of
 
 __all__ = ["CATEGORIES", "PerfettoTrace"]
 
@@ -103,7 +105,7 @@ class PerfettoTrace:
         self._uses = np.array([0, *(self._name(word) for word in WARP_WORDS)])
         self._header()
         #: The last state of each row (the warps and the SM), and the last values of the counters.
-        self._states = np.zeros(self._config.warps + 1, np.uint8)
+        self._states = np.zeros(len(self._rows), np.uint8)
         self._values = np.full(len(_COUNTERS), NONE)
         self._ipc = -1.0
         self._cycle = 0
@@ -112,19 +114,23 @@ class PerfettoTrace:
         self._flow = 0
         self._open: dict[int, bool] = {}
         self._region = False
-        self._picks = dict.fromkeys(_ORACLES, NONE)
+        self._picks = dict.fromkeys(self._oracles, NONE)
 
-    def take(self, cycles: Cycles) -> None:
+    def take(self, partitions: Sequence[Cycles]) -> None:
         """See :class:`sim.show.trace.cycles.Sink`."""
-        part = self._tracks.of(cycles)
+        part = self._tracks.of(partitions)
         for pc, word in self._tracks.codes[len(self._code_names) :]:
             self._code_names.append(self._name(disassemble(word, pc)))
             self._code_sources.append(self._source(place_of(self._about.image, pc).line))
         ends: list[bytes] = []
         begins: list[bytes] = []
-        self._schedule(cycles, part, ends, begins)
-        self._memory(cycles, ends, begins)
-        self._oracles(cycles, ends, begins)
+        self._waits(part, ends, begins)
+        for cycles in partitions:
+            self._selections(cycles, part, ends, begins)
+        self._measured(partitions[0], ends, begins)
+        self._memory(partitions[0].events, ends, begins)
+        for cycles in partitions:
+            self._picked(cycles, ends, begins)
         self._count(part, begins)
         self._tell_names()
         self._file.writelines(ends)
@@ -153,10 +159,19 @@ class PerfettoTrace:
         for warp in range(self._config.warps):
             thread = number(1, _PID) + number(2, _PID + 1 + warp) + text(5, f"warp {warp}")
             rows.append(self._describe(text(4, thread)))
-        self._fixed = {name: self._describe_child(name) for name in ("SM", "measured region", "load/store", "fills")}
-        self._rows = np.array([*rows, self._fixed["SM"]])
+        slots = [name_of(self._tracks.states[slot]) for slot in self._tracks.slots]
+        fixed = (*slots, "measured region", "load/store", "fills")
+        self._fixed = {name: self._describe_child(name) for name in fixed}
+        #: The tracks of the warps and of the schedulers, and their rows in the picture.
+        self._rows = np.array([*rows, *(self._fixed[name] for name in slots)])
+        self._places = [*range(self._config.warps), *self._tracks.slots]
+        #: The tracks of the oracles: for each its field in EVENT, and its partition.
+        self._oracles: dict[str, tuple[str, int]] = {}
         if self._shows_oracles:
-            self._fixed |= {name: self._describe_child(name) for name in _ORACLES}
+            for partition, slot in enumerate(self._tracks.slots):
+                track = self._tracks.states[slot]
+                self._oracles |= {name_of(replace(track, name=name)): (name, partition) for name in _ORACLES}
+            self._fixed |= {name: self._describe_child(name) for name in self._oracles}
         for name, unit in (("warp IPC", "warp-instructions per cycle"), *_COUNTERS):
             self._fixed[name] = self._describe_child(name, text(8, text(6, unit)))
         #: By sender and tag.
@@ -188,9 +203,9 @@ class PerfettoTrace:
             self._file.write(text(1, number(10, _SEQUENCE) + number(13, 2) + text(12, b"".join(self._new))))
             self._new = []
 
-    def _schedule(self, cycles: Cycles, part: Part, ends: list[bytes], begins: list[bytes]) -> None:
-        """Add a slice for each issue and NOP on the warps' tracks, and for each reason to wait, also on the SM's."""
-        now = part.states[: self._config.warps + 1].T
+    def _waits(self, part: Part, ends: list[bytes], begins: list[bytes]) -> None:
+        """Add a slice for each reason to wait, on the tracks of the warps and of the schedulers."""
+        now = part.states[self._places].T
         then = np.concatenate([self._states[None], now[:-1]])
         self._states = now[-1].copy()
         at, row = np.nonzero((now != then) & _is_stall(then))
@@ -199,19 +214,27 @@ class PerfettoTrace:
         begins.append(_TEMPLATES["stall"].fill(
             time=self._cycle + at, track=self._rows[row], name=self._uses[now[at, row]]
         ))
-        warps = now[:, : self._config.warps]
-        at, warp = np.nonzero((warps > 0) & (warps <= _LAST_NOP))
+
+    def _selections(self, cycles: Cycles, part: Part, ends: list[bytes], begins: list[bytes]) -> None:
+        """Add a slice for each issue and NOP of the partition on the tracks of its warps."""
+        warps = part.states[: self._config.warps].T
+        selected = cycles.events["selected"]
+        at = np.flatnonzero(selected != NONE)
+        warp = selected[at]
         ends.append(_TEMPLATES["end"].fill(time=self._cycle + at + 1, track=self._rows[warp]))
         issued = warps[at, warp] == 1
         nop_at, nop_warp, at, warp = at[~issued], warp[~issued], at[issued], warp[issued]
-        codes = part.codes[at]
+        codes, lanes = part.codes[cycles.partition, at], part.lanes[cycles.partition, at]
         begins.append(_TEMPLATES["issue"].fill(
             time=self._cycle + at, track=self._rows[warp], name=np.array(self._code_names)[codes],
-            pc=np.maximum(cycles.pc[at], 0), lanes=part.lanes[at], source=np.array(self._code_sources)[codes],
+            pc=np.maximum(cycles.pc[at], 0), lanes=lanes, source=np.array(self._code_sources)[codes],
         ))
         begins.append(_TEMPLATES["nop"].fill(
             time=self._cycle + nop_at, track=self._rows[nop_warp], name=self._uses[warps[nop_at, nop_warp]]
         ))
+
+    def _measured(self, cycles: Cycles, ends: list[bytes], begins: list[bytes]) -> None:
+        """Add the measured region."""
         region = np.diff(np.concatenate([cycles.before["region"], cycles.events["region"]]))
         track = self._fixed["measured region"]
         for place in np.flatnonzero(region).tolist():
@@ -221,12 +244,11 @@ class PerfettoTrace:
             else:
                 ends.append(_end(self._cycle + place, track))
 
-    def _memory(self, cycles: Cycles, ends: list[bytes], begins: list[bytes]) -> None:
+    def _memory(self, events: np.ndarray, ends: list[bytes], begins: list[bytes]) -> None:
         """Add accesses to lines, and requests from their acceptance until their answer is taken.
 
         Flows lead from an access that misses to its request, and from the request to the fill.
         """
-        events = cycles.events
         asks, answers = events["port_tag"] != NONE, events["port_answer"] != NONE
         busy = np.flatnonzero(asks | answers | (events["access"] != 0) | (events["fill"] != 0))
         chosen = events[busy]
@@ -256,10 +278,12 @@ class PerfettoTrace:
                 begins.append(_begin("memory", cycle, self._fixed["fills"], self._name("fill"), more))
                 ends.append(_end(cycle + 1, self._fixed["fills"]))
 
-    def _oracles(self, cycles: Cycles, ends: list[bytes], begins: list[bytes]) -> None:
+    def _picked(self, cycles: Cycles, ends: list[bytes], begins: list[bytes]) -> None:
         """Add the warp that each oracle would select, with one slice for as long as it is the same warp."""
-        for name in _ORACLES if self._shows_oracles else ():
-            now = cycles.events[name]
+        for name, (field, partition) in self._oracles.items():
+            if partition != cycles.partition:
+                continue
+            now = cycles.events[field]
             then = np.concatenate([[self._picks[name]], now[:-1]])
             self._picks[name] = int(now[-1])
             warps = np.array([self._name(f"warp {warp}") for warp in range(self._config.warps)])
@@ -295,7 +319,7 @@ class PerfettoTrace:
             self._values[place] = values[-1]
             track = np.full(len(changed), self._fixed[name])
             begins.append(_TEMPLATES["count"].fill(time=self._cycle + changed, track=track, value=values[changed]))
-        issued = part.states[self._config.warps] == 1
+        issued = (part.states[self._tracks.slots] == 1).sum(axis=0)
         for first in range(0, len(part), _WINDOW):
             ipc = float(issued[first : first + _WINDOW].mean())
             if ipc != self._ipc:

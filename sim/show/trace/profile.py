@@ -1,11 +1,12 @@
 """Cycles of the measured region by use: every cycle is charged to one instruction of one warp, with a reason.
 
-docs/looking.md ("Cycles by source line") has the rules.
+With several schedulers, every partition charges each cycle, so what is counted are issue slots. docs/looking.md
+("Cycles by source line") has the rules.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -50,6 +51,8 @@ class Profile:
 
     def __init__(self, config: SmConfig) -> None:
         self._warps = config.warps
+        #: The number of partitions.
+        self.schedulers = config.schedulers
 
     def begin(self) -> None:
         """See :class:`sim.show.trace.cycles.Sink`."""
@@ -61,15 +64,19 @@ class Profile:
         self._last_pc = np.full(self._warps, NONE)
         self._last_cycle = np.full(self._warps, NONE)
 
-    def take(self, cycles: Cycles) -> None:
+    def take(self, partitions: Sequence[Cycles]) -> None:
         """See :class:`sim.show.trace.cycles.Sink`."""
+        for cycles in partitions:
+            self._take(cycles)
+
+    def _take(self, cycles: Cycles) -> None:
         events = cycles.events
         at = np.arange(len(cycles))
-        executed = [np.flatnonzero((events["selected"] == warp) & (cycles.pc != NONE)) for warp in range(self._warps)]
+        executed = {warp: np.flatnonzero((events["selected"] == warp) & (cycles.pc != NONE)) for warp in cycles.warps}
         counted = np.flatnonzero(events["region"])
         use = use_of(cycles)
         warps = np.where(events["selected"] != NONE, events["selected"], self._blamed(events, executed))
-        for warp in [NONE, *range(self._warps)]:
+        for warp in [NONE, *cycles.warps]:
             mine = counted[warps[counted] == warp]
             if warp == NONE:
                 self._add(warp, np.full(len(mine), NONE), use[mine])
@@ -105,26 +112,26 @@ class Profile:
                     if count:
                         yield Cell(warp if warp < self._warps else NONE, pc, use, count)
 
-    def _blamed(self, events: np.ndarray, executed: Sequence[np.ndarray]) -> np.ndarray:
+    def _blamed(self, events: np.ndarray, executed: Mapping[int, np.ndarray]) -> np.ndarray:
         """Return the warp charged with each cycle without an issue: the one that has waited longest for its reason.
 
-        NONE if no warp waits for it.
+        NONE if no warp waits for it. ``executed``: for each warp of the partition, when it issues.
         """
         blamed = np.full(len(events), NONE)
         at = np.flatnonzero((events["stall"] != 0) & (events["region"] != 0) & (events["selected"] == NONE))
         if not len(at):
             return blamed
-        numbers = np.arange(self._warps)
-        reasons, stall = events["reason"][at, : self._warps], events["stall"][at, None]
+        numbers = np.array([*executed])
+        reasons, stall = events["reason"][at[:, None], numbers], events["stall"][at, None]
         active = events["active"][at, None] >> numbers & 1 != 0
         eligible = events["eligible"][at, None] >> numbers & 1 != 0
         waits = np.where(stall == StallReason.POLICY, eligible, active & (reasons == stall))
-        since = np.empty((len(at), self._warps), np.int64)
-        for warp, its in enumerate(executed):
+        since = np.empty((len(at), len(numbers)), np.int64)
+        for place, (warp, its) in enumerate(executed.items()):
             before = np.searchsorted(its, at) - 1
             cycles = events["cycle"][its[np.maximum(before, 0)]] if len(its) else np.zeros(len(at), np.int64)
-            since[:, warp] = np.where(before < 0, self._last_cycle[warp], cycles)
-        longest = np.where(waits, since, np.iinfo(np.int64).max).argmin(axis=1)
+            since[:, place] = np.where(before < 0, self._last_cycle[warp], cycles)
+        longest = numbers[np.where(waits, since, np.iinfo(np.int64).max).argmin(axis=1)]
         blamed[at] = np.where(waits.any(axis=1), longest, NONE)
         return blamed
 

@@ -34,6 +34,8 @@ class Summary:
 
     def __init__(self, profile: Profile, image: ElfImage) -> None:
         self._cells = list(profile.cells())
+        #: Issue slots of a cycle. With several, each is counted as a cycle.
+        self.schedulers = profile.schedulers
         places = {cell.pc: place_of(image, cell.pc) for cell in self._cells}
         #: By (source line, function), most cycles first.
         self.lines = self._sums(lambda cell: places[cell.pc][:2])
@@ -43,7 +45,7 @@ class Summary:
 
     @property
     def cycles(self) -> int:
-        """The number of cycles in the region."""
+        """The number of cycles in the region, times the schedulers."""
         return sum(cell.cycles for cell in self._cells)
 
     def _sums(self, key: Callable[[Cell], Hashable]) -> list[Sum]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from typing import IO, Any
 
 import numpy as np
@@ -22,20 +23,12 @@ __all__ = ["CsvTrace", "ParquetTrace"]
 _WORD = pyarrow.dictionary(pyarrow.int8(), pyarrow.string())
 #: Columns with numbers, and the field of ROW for each.
 _NUMBERS = {
-    "warp": ("warp", pyarrow.int8()), "pc": ("pc", pyarrow.uint32()), "instruction": ("word", pyarrow.uint32()),
-    "lanes": ("lanes", pyarrow.uint32()), "address": ("line", pyarrow.uint32()), "tag": ("tag", pyarrow.int16()),
-    "register": ("register", pyarrow.int8()),
+    "warp": ("warp", pyarrow.int8()), "partition": ("partition", pyarrow.int8()), "pc": ("pc", pyarrow.uint32()),
+    "instruction": ("word", pyarrow.uint32()), "lanes": ("lanes", pyarrow.uint32()),
+    "address": ("line", pyarrow.uint32()), "tag": ("tag", pyarrow.int16()), "register": ("register", pyarrow.int8()),
 }
 #: Columns that are hexadecimal in CSV.
 _HEXADECIMAL = ("pc", "instruction", "lanes", "address")
-_SCHEMA = pyarrow.schema([
-    ("cycle", pyarrow.int64()), ("event", _WORD), *((name, kind) for name, (_, kind) in _NUMBERS.items()),
-    ("detail", _WORD),
-])
-_TEXT_SCHEMA = pyarrow.schema([
-    (field.name, pyarrow.string() if field.name in _HEXADECIMAL or field.type == _WORD else field.type)
-    for field in _SCHEMA
-])
 #: Rows in one row group of a Parquet file.
 _GROUP = 1 << 17
 
@@ -46,9 +39,22 @@ def _words() -> tuple[pyarrow.Array, pyarrow.Array]:
     return pyarrow.array([kind.name.lower() for kind in Kind]), pyarrow.array(DETAILS)
 
 
-def _numbers(rows: np.ndarray) -> dict[str, np.ndarray]:
+def _schema(config: SmConfig, *, as_text: bool) -> pyarrow.Schema:
+    """The columns; a machine with one scheduler has no column ``partition``."""
+    numbers = [(name, kind) for name, (_, kind) in _NUMBERS.items() if name != "partition" or config.schedulers > 1]
+    columns = [("cycle", pyarrow.int64()), ("event", _WORD), *numbers, ("detail", _WORD)]
+    if as_text:
+        columns = [
+            (name, pyarrow.string() if name in _HEXADECIMAL or kind == _WORD else kind) for name, kind in columns
+        ]
+    return pyarrow.schema(columns)
+
+
+def _numbers(rows: np.ndarray, schema: pyarrow.Schema) -> dict[str, np.ndarray]:
     """The columns with numbers; NONE where there is no value."""
-    numbers = {name: rows[field].astype(np.int64) for name, (field, _) in _NUMBERS.items()}
+    numbers = {
+        name: rows[field].astype(np.int64) for name, (field, _) in _NUMBERS.items() if name in schema.names
+    }
     # 32 bits are enough for an address: the lines are those of the SM's memory port.
     numbers["address"] = np.where(rows["line"] == NONE, NONE, rows["line"] * LINE_BYTES)
     return numbers
@@ -64,8 +70,12 @@ def _hexadecimal(numbers: np.ndarray) -> pyarrow.Array:
 class _Table:
     """Rows as a table, written in parts. ``sink`` is a binary file; it contains nothing ``about`` the run."""
 
+    #: Whether words and hexadecimal numbers are text.
+    _as_text = False
+
     def __init__(self, config: SmConfig, sink: IO[bytes], about: About) -> None:
         self._rows, self._sink = Rows(config), sink
+        self._schema = _schema(config, as_text=self._as_text)
         self._writer: Any = None
 
     def begin(self) -> None:
@@ -76,9 +86,9 @@ class _Table:
         self._sink.truncate()
         self._open()
 
-    def take(self, cycles: Cycles) -> None:
+    def take(self, partitions: Sequence[Cycles]) -> None:
         """See :class:`sim.show.trace.cycles.Sink`."""
-        self._write(self._rows.of(cycles))
+        self._write(self._rows.of(partitions))
 
     def finish(self) -> None:
         """See :class:`sim.show.trace.cycles.Sink`."""
@@ -94,17 +104,19 @@ class _Table:
 class CsvTrace(_Table):
     """CSV: one line per row, with empty fields where a value does not apply; addresses, words, masks in hexadecimal."""
 
+    _as_text = True
+
     def _open(self) -> None:
         # pyarrow's own header has quotes.
-        self._sink.write(f"{','.join(_TEXT_SCHEMA.names)}\n".encode())
+        self._sink.write(f"{','.join(self._schema.names)}\n".encode())
         options = csv.WriteOptions(quoting_style="none", include_header=False)
-        self._writer = csv.CSVWriter(self._sink, _TEXT_SCHEMA, write_options=options)
+        self._writer = csv.CSVWriter(self._sink, self._schema, write_options=options)
 
     def _write(self, rows: np.ndarray) -> None:
         columns = {
             name: _hexadecimal(numbers) if name in _HEXADECIMAL
             else pyarrow.array(numbers, _NUMBERS[name][1], mask=numbers == NONE, safe=False)
-            for name, numbers in _numbers(rows).items()
+            for name, numbers in _numbers(rows, self._schema).items()
         }
         none = rows["detail"] == NONE
         kinds, details = _words()
@@ -112,14 +124,14 @@ class CsvTrace(_Table):
             "cycle": pyarrow.array(rows["cycle"]), "event": kinds.take(pyarrow.array(rows["kind"])),
             "detail": details.take(pyarrow.array(rows["detail"], mask=none)),
         }
-        self._writer.write_table(pyarrow.table([columns[name] for name in _TEXT_SCHEMA.names], schema=_TEXT_SCHEMA))
+        self._writer.write_table(pyarrow.table([columns[name] for name in self._schema.names], schema=self._schema))
 
 
 class ParquetTrace(_Table):
     """Parquet: the same columns as numbers; event and detail are dictionaries."""
 
     def _open(self) -> None:
-        self._writer = parquet.ParquetWriter(self._sink, _SCHEMA.with_metadata(metadata()))
+        self._writer = parquet.ParquetWriter(self._sink, self._schema.with_metadata(metadata()))
         self._waiting: list[np.ndarray] = []
         self._count = 0
 
@@ -144,7 +156,7 @@ class ParquetTrace(_Table):
     def _write_group(self, rows: np.ndarray) -> None:
         columns = {
             name: pyarrow.array(numbers, _NUMBERS[name][1], mask=numbers == NONE, safe=False)
-            for name, numbers in _numbers(rows).items()
+            for name, numbers in _numbers(rows, self._schema).items()
         }
         kinds, details = _words()
         columns |= {
@@ -153,4 +165,4 @@ class ParquetTrace(_Table):
             "detail": pyarrow.DictionaryArray.from_arrays(
                 pyarrow.array(rows["detail"], mask=rows["detail"] == NONE), details),
         }
-        self._writer.write_table(pyarrow.table([columns[name] for name in _SCHEMA.names], schema=_SCHEMA))
+        self._writer.write_table(pyarrow.table([columns[name] for name in self._schema.names], schema=self._schema))

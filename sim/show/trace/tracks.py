@@ -1,6 +1,7 @@
 """Rows of the picture: in each cycle a row has one of a few states, or a number.
 
-There is one row per warp, then the SM, its units, instruction fetch, the load/store unit and the memory port.
+There is one row per warp, then the SM, its units, instruction fetch, the load/store unit and the memory port. With
+several schedulers each partition has an issue slot, units and a fetch of its own.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from .cycles import Cycles
 from .profile import USES, use_of
 from .rows import INACTIVE, OUTCOMES, READY, SOURCES, outcomes_of, sources_of, states_of
 
-__all__ = ["WARP_WORDS", "Part", "Track", "Tracks"]
+__all__ = ["WARP_WORDS", "Part", "Track", "Tracks", "name_of"]
 
 #: The activity of a warp in a cycle: issue (or a NOP), wait, or wait for its turn.
 WARP_WORDS = (*USES, "ready")
@@ -37,21 +38,28 @@ _LOOKUP = (*OUTCOMES, *(f"wait_{wait.name.lower()}" for wait in LookupWait if wa
 class Track:
     """A row. With ``words``, a cycle has none of them (0) or one by its number from 1; without ``words``, a number.
 
-    ``group``: rows that belong together. ``most``: the largest possible number, or 0 if it is unknown.
+    ``group``: rows that belong together. ``most``: the largest possible number, or 0 if it is unknown. ``partition``:
+    the one to which the row belongs, or None if all share it, or if there is one scheduler.
     """
 
     name: str
     group: str
     words: Sequence[str] = field(default=())
     most: int = 0
+    partition: int | None = None
+
+
+def name_of(track: Track) -> str:
+    """Return the name of a row that no other row has."""
+    return track.name if track.partition is None else f"{track.name} of partition {track.partition}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
     """Consecutive cycles as rows: ``states``, uint8 of shape (tracks with words, n); ``numbers``, uint16, the others.
 
-    For the selection in each cycle, uint32: ``codes``, its index in :attr:`Tracks.codes` (0: no instruction), and
-    ``lanes``, the mask of its threads.
+    For the selection of each partition in each cycle, uint32 of shape (partitions, n): ``codes``, its index in
+    :attr:`Tracks.codes` (0: no instruction), and ``lanes``, the mask of its threads.
     """
 
     states: np.ndarray
@@ -60,7 +68,7 @@ class Part:
     lanes: np.ndarray
 
     def __len__(self) -> int:
-        return len(self.codes)
+        return self.codes.shape[1]
 
 
 class Tracks:
@@ -70,42 +78,67 @@ class Tracks:
         self._config = config
         self.states = (
             *(Track(name=f"warp {warp}", group="warps", words=WARP_WORDS) for warp in range(config.warps)),
-            Track(name="SM", group="sm", words=USES), Track(name="units", group="units", words=_UNITS),
-            Track(name="fetch", group="fetch", words=_FETCH), Track(name="load/store", group="lsu", words=_LOOKUP),
+            *(
+                Track(name=name, group=group, words=words, partition=partition)
+                for partition in (range(config.schedulers) if config.schedulers > 1 else [None])
+                for name, group, words in (
+                    ("SM" if partition is None else "issue slot", "sm", USES), ("units", "units", _UNITS),
+                    ("fetch", "fetch", _FETCH),
+                )
+            ),
+            Track(name="load/store", group="lsu", words=_LOOKUP),
             Track(name="requests", group="port", words=SOURCES), Track(name="answers", group="port", words=_ANSWERS),
         )
         self.numbers = (
             Track(name="write buffer", group="lsu", most=config.store_buffer),
             Track(name="reads under way", group="port"),
         )
+        #: For each partition, the row of its scheduler; those of its units and fetch follow.
+        self.slots = [place for place, track in enumerate(self.states) if track.group == "sm"]
         #: (pc, word) of each issued instruction, by number; the first stands for none.
         self.codes: list[tuple[int, int]] = [(NONE, 0)]
         self._code_numbers: dict[int, int] = {}
         self._units: list[int] = [0]
         self._stores = self._reads = 0
 
-    def of(self, cycles: Cycles) -> Part:
+    def of(self, partitions: Sequence[Cycles]) -> Part:
         """Return the rows of the next cycles."""
-        events, config = cycles.events, self._config
-        count = len(cycles)
-        selected = events["selected"]
-        use = use_of(cycles) + 1
-        states = np.zeros((len(self.states), count), np.uint8)
-        known = states_of(events, config.warps).T
-        warps = states[: config.warps]
+        states = np.zeros((len(self.states), len(partitions[0])), np.uint8)
+        for cycles, slot in zip(partitions, self.slots, strict=True):
+            states[slot] = use_of(cycles) + 1
+            self._warps(cycles, states[slot], states)
+            self._partition(cycles, *states[slot + 1 : slot + 3])
+        shared = partitions[0].events
+        numbers = self._memory(shared, *states[-3:])
+        lanes = np.array([np.where(each.pc != NONE, each.lanes, 0) for each in partitions]).astype(np.uint32)
+        return Part(states=states, numbers=numbers, codes=self._numbers_of(partitions), lanes=lanes)
+
+    def _warps(self, cycles: Cycles, slot: np.ndarray, states: np.ndarray) -> None:
+        """Fill in the rows of the partition's warps; ``slot``: that of its scheduler."""
+        selected = cycles.events["selected"]
+        known = states_of(cycles.events, cycles.warps).T
         waits = (known != READY) & (known != INACTIVE)
-        warps[:] = np.where(known == READY, _READY_WORD, np.where(waits, _STALLS + known - 1, 0))
+        states[cycles.partition : self._config.warps : cycles.warps.step] = np.where(
+            known == READY, _READY_WORD, np.where(waits, _STALLS + known - 1, 0)
+        )
         issued = np.flatnonzero(selected != NONE)
-        warps[selected[issued], issued] = use[issued]
-        sm, units, fetch, lookup, requests, answers = states[config.warps :]
-        sm[:] = use
-        codes = self._numbers_of(cycles)
+        states[selected[issued], issued] = slot[issued]
+
+    def _partition(self, cycles: Cycles, units: np.ndarray, fetch: np.ndarray) -> None:
+        """Fill in the rows of the partition's units and fetch."""
+        events = cycles.events
         executed = events["executed"] != NONE
         units[executed] = self._units_of(events["executed_word"][executed])
-        if config.coordination is not Coordination.SWAS:
+        if self._config.coordination is not Coordination.SWAS:
             fetch[events["fetched"] != NONE] = 1
         fetch[events["refill"] != 0] = 2
         fetch[cycles.missed != NONE] = 3
+
+    def _memory(
+        self, events: np.ndarray, lookup: np.ndarray, requests: np.ndarray, answers: np.ndarray
+    ) -> np.ndarray:
+        """Fill in the rows of the load/store unit and of the memory port; return the numbers."""
+        config = self._config
         waiting, access = events["wait"] != 0, events["access"] != 0
         lookup[waiting] = len(OUTCOMES) + events["wait"][waiting]
         lookup[access] = 1 + outcomes_of(events[access])
@@ -119,19 +152,19 @@ class Tracks:
         stores = self._stores + np.cumsum(takes.astype(np.int64) - (answer & (comes == write)))
         reads = self._reads + np.cumsum((request & (asks != write)).astype(np.int64) - (answer & (comes != write)))
         self._stores, self._reads = int(stores[-1]), int(reads[-1])
-        lanes = np.where(cycles.pc != NONE, cycles.lanes, 0).astype(np.uint32)
-        return Part(states=states, numbers=np.stack([stores, reads]).astype(np.uint16), codes=codes, lanes=lanes)
+        return np.stack([stores, reads]).astype(np.uint16)
 
-    def _numbers_of(self, cycles: Cycles) -> np.ndarray:
+    def _numbers_of(self, partitions: Sequence[Cycles]) -> np.ndarray:
         """Return the number of each instruction, and assign numbers to new ones."""
-        both = np.where(cycles.pc == NONE, NONE, cycles.pc << 32 | cycles.word)
-        values, first, places = np.unique(both, return_index=True, return_inverse=True)
+        both = np.array([np.where(each.pc == NONE, NONE, each.pc << 32 | each.word) for each in partitions])
+        values, first, places = np.unique(both.T, return_index=True, return_inverse=True)
         # In order of first occurrence, so that the result does not depend on how many cycles are taken at a time.
         for value in values[np.argsort(first)].tolist():
             if value != NONE and value not in self._code_numbers:
                 self._code_numbers[value] = len(self.codes)
                 self.codes.append((value >> 32 & 0xFFFFFFFF, value & 0xFFFFFFFF))
-        return np.array([self._code_numbers.get(value, 0) for value in values.tolist()], np.uint32)[places]
+        numbers = np.array([self._code_numbers.get(value, 0) for value in values.tolist()], np.uint32)
+        return numbers[places.reshape(both.T.shape)].T
 
     @staticmethod
     def _units_of(words: np.ndarray) -> np.ndarray:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO
 
 from vcd.gtkw import GTKWSave
+
+from metronome.hdl.config_names import named
 
 from .vcd import Vcd
 
 __all__ = ["GROUPS", "write_savefile"]
 
 #: Group -> signals below metronome_top. A name that ends with a full stop stands for all names that begin with it.
-#: Signals that a configuration does not have are omitted.
+#: Signals that a configuration does not have are omitted. With several schedulers, each partition has a front end, and
+#: groups of its own for that.
 GROUPS: Sequence[tuple[str, Sequence[str]]] = (
     ("time", ("clk", "cycle", "start")),
     ("selection: fetch and issue", (
@@ -36,7 +40,7 @@ GROUPS: Sequence[tuple[str, Sequence[str]]] = (
     )),
     ("memory port", ("req_valid", "req_ready", "resp_valid", "resp_ready")),
 )
-_TOP = "metronome_top"
+_TOP, _FRONTEND = "metronome_top", "sm.frontend"
 #: Signals with this many bits or more are shown in hexadecimal.
 _HEXADECIMAL = 8
 
@@ -49,12 +53,25 @@ def write_savefile(waveform: Path, vcd: Vcd, file: IO[str]) -> None:
     }
     save = GTKWSave(file)
     save.dumpfile(str(waveform.resolve()))
-    for group, wanted in GROUPS:
+    for group, wanted in _groups(names):
         with save.group(group):
             for name in _found(wanted, names):
                 variable = names[name]
                 decimal = variable.width < _HEXADECIMAL or name == "cycle"
                 save.trace(variable.path + variable.bits, datafmt="dec" if decimal else "hex")
+
+
+def _groups(names: Iterable[str]) -> Iterator[tuple[str, Sequence[str]]]:
+    """Yield the groups with their signals: those of a front end for each partition that the waveform has."""
+    scopes = {".".join(name.split(".")[:2]) for name in names}
+    partitions = next(count for count in itertools.count(1) if named(_FRONTEND, count) not in scopes)
+    for group, wanted in GROUPS:
+        if partitions == 1 or not wanted[0].startswith(_FRONTEND):
+            yield group, wanted
+            continue
+        for partition in range(partitions):
+            front = named(_FRONTEND, partition)
+            yield f"{group}, partition {partition}", [front + name.removeprefix(_FRONTEND) for name in wanted]
 
 
 def _found(wanted: Sequence[str], names: Sequence[str] | dict) -> Sequence[str]:

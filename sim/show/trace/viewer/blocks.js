@@ -23,6 +23,8 @@ class Run {
     this.maximumRow = rows + this.numbers.length;
     // A page of an older version has no critical path.
     this.chain ??= [];
+    // A machine with one scheduler does not say so.
+    this.schedulers ??= 1;
     this.blocks = new Map();
     this.coming = new Map();
     /** Called when a block has come. */
@@ -94,9 +96,9 @@ class Run {
   }
 
   cyclesOf(buffer) {
-    const states = this.states.length, numbers = this.numbers.length;
-    const count = buffer.byteLength / (states + 2 * numbers + 8);
-    const [n, c, l] = [states * count, (states + 2 * numbers) * count, (states + 2 * numbers + 4) * count];
+    const states = this.states.length, numbers = this.numbers.length, before = states + 2 * numbers;
+    const count = buffer.byteLength / (before + 8 * this.schedulers);
+    const [n, c, l] = [states * count, before * count, (before + 4 * this.schedulers) * count];
     return {
       count, states: new Uint8Array(buffer, 0, n), numbers: new Uint16Array(buffer.slice(n, c)),
       codes: new Uint32Array(buffer.slice(c, l)), lanes: new Uint32Array(buffer.slice(l)),
@@ -114,11 +116,39 @@ class Run {
     return whole ? blocks : null;
   }
 
+  /** The partition of a warp: that whose scheduler selects it. */
+  partitionOf(warp) { return warp % this.schedulers; }
+
+  /** The number of the instruction that a warp issues at a place of a block; 0: it is unknown, or of another warp. */
+  codeOf(block, place, warp) { return block.codes[this.partitionOf(warp) * block.count + place]; }
+
+  /** The numbers of all instructions at a place of a block, by partition. */
+  codesOf(block, place) { return d3.range(this.schedulers).map(partition => block.codes[partition * block.count + place]); }
+
+  /** The name of a track that no other has. */
+  nameOf(track) {
+    const { name, partition } = this.states[track];
+    return partition === undefined ? name : `${name} of partition ${partition}`;
+  }
+
+  /** The title of the rows of a partition, or of those that all partitions share. */
+  titleOf(partition) {
+    if (partition === undefined) return "all partitions";
+    const warps = d3.range(partition, this.warps, this.schedulers), few = warps.length <= 4;
+    return `partition ${partition}: warp${warps.length > 1 ? "s" : ""} ${(few ? warps : [...warps.slice(0, 2), "...", warps.at(-1)]).join(", ")}`;
+  }
+
+  /** The warp of a partition that issues an instruction, by the states of all tracks, or -1. */
+  issuerOf(states, partition = 0) {
+    return states.findIndex((state, warp) => warp < this.warps && this.partitionOf(warp) === partition && state === 1);
+  }
+
   /** What is in one cycle: a promise. */
   async at(cycle) {
     const block = await this.load(0, Math.floor(cycle / BLOCK)), place = cycle % BLOCK;
     return {
-      cycle, code: block.codes[place], lanes: block.lanes[place],
+      cycle, codes: this.codesOf(block, place),
+      lanes: d3.range(this.schedulers).map(partition => block.lanes[partition * block.count + place]),
       states: this.states.map((_, track) => block.states[track * block.count + place]),
       numbers: this.numbers.map((_, track) => block.numbers[track * block.count + place]),
     };

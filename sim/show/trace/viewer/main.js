@@ -40,36 +40,40 @@ async function told(run, row, cycle) {
     const lanes = mask.toString(2).padStart(run.threads, "0");
     pairs.push(["lanes", `${[...lanes].filter(bit => bit === "1").length} of ${run.threads}: ${lanes} (lane 0 is the last)`]);
   };
+  /** What a partition issues in a cycle. */
+  const issued = (its, partition) => ({ code: its.codes[partition], lanes: its.lanes[partition] });
   if (row.warp !== undefined) {
+    const partition = run.partitionOf(row.warp);
     pairs.push(["warp", row.warp], ["does", word(row.track) || "not active"]);
     if (run.chainAt(cycle) === row.warp) pairs.push(["critical path", "is here"]);
-    if (at.states[row.track] === 1) { if (at.code) instruction(at); }
+    if (at.states[row.track] === 1) { if (at.codes[partition]) instruction(issued(at, partition)); }
     else if (at.states[row.track]) {
       const issues = (block, place) => block.states[row.track * block.count + place] === 1;
       const next = await run.find(issues, cycle, Math.min(run.cycles, cycle + BLOCK));
       const later = next < 0 ? null : await run.at(next);
-      if (later?.code) instruction(later, "next instruction");
+      if (later?.codes[partition]) instruction(issued(later, partition), "next instruction");
     }
   } else if (row.kind === "number") {
     pairs.push([run.numbers[row.track].name, number(at.numbers[row.track])]);
   } else {
-    pairs.push([run.states[row.track].name, word(row.track) || "nothing"]);
-    const warp = at.states.slice(0, run.warps).findIndex(state => state === 1);
-    if (run.states[row.track].group === "sm" && warp >= 0) { pairs.push(["warp", warp]); if (at.code) instruction(at); }
-    if (run.states[row.track].group === "units" && at.states[row.track] && cycle >= TO_UNIT) {
-      const issued = await run.at(cycle - TO_UNIT), its = issued.states.slice(0, run.warps).findIndex(state => state === 1);
-      if (its >= 0 && issued.code) { pairs.push(["warp", its]); instruction(issued); }
-    }
+    pairs.push([run.nameOf(row.track), word(row.track) || "nothing"]);
+    const { group, partition = 0 } = run.states[row.track];
+    const tell = its => {
+      const warp = run.issuerOf(its.states, partition);
+      if (warp >= 0) { pairs.push(["warp", warp]); if (its.codes[partition]) instruction(issued(its, partition)); }
+    };
+    if (group === "sm") tell(at);
+    if (group === "units" && at.states[row.track] && cycle >= TO_UNIT) tell(await run.at(cycle - TO_UNIT));
   }
   return pairs;
 }
 
-/** The line of which a warp, or any warp, issues most between two cycles; null if these are many, or without an issue. */
-async function hottest(run, warp, from, to) {
+/** The line of which a warp, or any of a partition, issues most between two cycles; null if these are many, or without an issue. */
+async function hottest(run, warp, partition, from, to) {
   if (to - from > BLOCK) return null;
   const counts = new Map();
   await run.find((block, place) => {
-    const code = block.codes[place];
+    const code = block.codes[partition * block.count + place];
     if (code && (warp === undefined || block.states[warp * block.count + place] === 1)) {
       const line = run.codes[code][3];
       counts.set(line, (counts.get(line) || 0) + 1);
@@ -90,12 +94,12 @@ async function summed(run, row, from, to) {
     const [mean, greatest] = columns.number(row.track, 0);
     return [...pairs, [`${run.numbers[row.track].name}, mean`, d3.format(".2f")(mean)], ["at most", number(greatest)]];
   }
-  const counts = new Int32Array(64), { words, name } = run.states[row.track];
+  const counts = new Int32Array(64), { words, group, partition = run.partitionOf(row.warp ?? 0) } = run.states[row.track];
   columns.count(row.track, 0, counts);
-  pairs.unshift([name, ""]);
+  pairs.unshift([run.nameOf(row.track), ""]);
   const found = words.map((word, place) => [WORDS[word].label, counts[place + 1]]).filter(([, count]) => count);
   found.sort(([, one], [, other]) => other - one);
-  const place = row.warp !== undefined || run.states[row.track].group === "sm" ? await hottest(run, row.warp, begin, end) : null;
+  const place = row.warp !== undefined || group === "sm" ? await hottest(run, row.warp, partition, begin, end) : null;
   return [...pairs, ...found.map(([label, count]) => [label, `${number(count)} cycles`]), ...place ? [["issues most", ""], ...sourceOf(place)] : []];
 }
 
@@ -171,23 +175,29 @@ async function highlight(fits) {
   for (const [place, run] of runs.entries()) {
     const wanted = all[place], marks = timeline.marks[place];
     if (wanted.size) {
-      const mark = (block, at, cycle) => { if (wanted.has(block.codes[at])) marks[Math.floor(cycle / FIRST)] = 1; return false; };
+      const mark = (block, at, cycle) => { if (hasAny(run, wanted, block, at)) marks[Math.floor(cycle / FIRST)] = 1; return false; };
       run.find(mark, 0).then(() => timeline.redraw());
     }
   }
   return all.some(set => set.size);
 }
 
+/** Whether one of the wanted instructions is issued at a place of a block. */
+function hasAny(run, wanted, block, place) {
+  for (let partition = 0; partition < run.schedulers; partition += 1) if (wanted.has(block.codes[partition * block.count + place])) return true;
+  return false;
+}
+
 /** Go to the next highlighted issue after the cursor, and from the end to the beginning. */
 async function next(backwards = false) {
   const place = timeline.cursor?.run ?? timeline.highlighted.findIndex(set => set.size), run = runs[Math.max(0, place)];
   const wanted = timeline.highlighted[Math.max(0, place)];
-  const fits = (block, at) => wanted.has(block.codes[at]);
+  const fits = (block, at) => hasAny(run, wanted, block, at);
   const since = timeline.cursor ? timeline.cursor.cycle : backwards ? run.cycles : -1;
   let cycle = backwards ? await run.findBack(fits, since) : await run.find(fits, since + 1);
   if (cycle < 0) cycle = backwards ? await run.findBack(fits, run.cycles) : await run.find(fits, 0);
   if (cycle < 0) return false;
-  const at = await run.at(cycle), warp = at.states.slice(0, run.warps).findIndex(state => state === 1);
+  const at = await run.at(cycle), warp = run.issuerOf(at.states, at.codes.findIndex(code => wanted.has(code)));
   timeline.goTo(cycle + run.offset);
   timeline.look({ run: runs.indexOf(run), cycle, row: timeline.rows.find(row => row.run === runs.indexOf(run) && row.warp === warp) });
   return true;
@@ -251,8 +261,9 @@ function figures(run) {
   for (const [, , use, cycles] of run.profile.cells) uses[run.profile.uses[use]] = (uses[run.profile.uses[use]] || 0) + cycles;
   const sum = fits => Object.entries(uses).filter(([word]) => fits(word)).reduce((total, [, cycles]) => total + cycles, 0);
   const region = sum(() => true), issued = sum(word => word === "issued"), nops = sum(word => word.startsWith("nop_"));
-  const all = `${number(run.cycles)} cycles`;
-  return !region ? all : `${all}, ${number(region)} in the measured region: ${percent(issued / region)} issue an instruction, `
+  const all = `${number(run.cycles)} cycles`, slots = run.schedulers;
+  const of = slots > 1 ? ` with ${slots} issue slots each; of the slots,` : ":";
+  return !region ? all : `${all}, ${number(region / slots)} in the measured region${of} ${percent(issued / region)} issue an instruction, `
     + `${percent(nops / region)} a NOP, ${percent((region - issued - nops) / region)} nothing`;
 }
 

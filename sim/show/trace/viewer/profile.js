@@ -9,6 +9,9 @@ class Profile {
   constructor(run, words, place, onLine) {
     Object.assign(this, { run, words, onLine });
     this.section = place;
+    /** What is counted: with several schedulers, what each can issue in a cycle. */
+    this.unit = run.schedulers > 1 ? "issue slots" : "cycles";
+    for (const element of place.querySelectorAll(".unit")) element.textContent = this.unit;
     place.querySelector(".measured").hidden = !run.profile.cells.length;
     place.querySelector(".unmeasured").hidden = run.profile.cells.length > 0;
     this.warp = null;
@@ -60,7 +63,7 @@ class Profile {
     const more = this.section.querySelector(".more");
     more.hidden = shown.length === this.lines.length;
     more.textContent = `all ${this.lines.length} lines`;
-    this.section.querySelector(".total").textContent = `${d3.format(",")(this.total)} cycles`;
+    this.section.querySelector(".total").textContent = `${d3.format(",")(this.total)} ${this.unit}`;
   }
 
   told(entry) {
@@ -96,7 +99,7 @@ class Profile {
     let focus = root;
     const nodes = svg.selectAll("g").data(root.descendants().filter(node => node.value)).join("g")
       .attr("class", node => node.data.kind === "use" ? `of-${node.data.word}` : node.data.kind || "whole");
-    nodes.append("title").text(node => `${node.ancestors().reverse().map(each => each.data.name).join(" > ")}\n${d3.format(",")(node.value)} cycles, ${d3.format(".1%")(node.value / Math.max(1, root.value))}`);
+    nodes.append("title").text(node => `${node.ancestors().reverse().map(each => each.data.name).join(" > ")}\n${d3.format(",")(node.value)} ${this.unit}, ${d3.format(".1%")(node.value / Math.max(1, root.value))}`);
     nodes.append("rect");
     const texts = nodes.append("text").attr("dy", 14).attr("dx", 4);
     const place = () => {

@@ -50,18 +50,19 @@ class Timeline {
       if (this.runs.length > 1) row(number, 18, `${"AB"[number]}: ${run.name}`, { kind: "title" });
       let group = "warps";
       const begin = next => { if (next !== group) top += GAP; group = next; };
-      for (const [track, { name, group: its, words }] of run.states.entries()) {
+      for (const [track, { name, group: its, words, partition }] of run.states.entries()) {
         begin(its);
+        const ends = run.states.findLastIndex(each => each.group === its) === track;
+        if (partition !== run.states[track - 1]?.partition) row(number, 16, run.titleOf(partition), { kind: "title" });
         if (its === "warps") row(number, warpHeight, name, { kind: "words", track, warp: track });
         else if (its === "units") {
           for (const [place, word] of words.entries()) {
             if (run.used[track].includes(word)) row(number, 11, this.words[word].label, { kind: "words", track, only: place + 1 });
           }
         } else row(number, its === "sm" ? 18 : 11, name, { kind: "words", track });
-        if (its === "sm") row(number, 36, "warp IPC", { kind: "share", track, unit: "warp-instructions per cycle" });
+        if (its === "sm") row(number, run.schedulers > 1 ? 28 : 36, "warp IPC", { kind: "share", track, unit: "warp-instructions per cycle" });
         for (const [place, other] of run.numbers.entries()) {
-          const last = run.states.findLastIndex(each => each.group === its);
-          if (other.group === its && track === last) row(number, 28, other.name, { kind: "number", track: place, unit: "entries" });
+          if (other.group === its && ends) row(number, 28, other.name, { kind: "number", track: place, unit: "entries" });
         }
       }
       top += 2 * GAP;
@@ -275,7 +276,7 @@ class Timeline {
       for (let cycle = first; cycle <= last; cycle += 1) {
         const block = columns.blocks[Math.floor(cycle / BLOCK)], place = cycle % BLOCK;
         if (block.states[row.track * block.count + place] !== 1) continue;
-        const x = this.x(cycle + run.offset), code = block.codes[place];
+        const x = this.x(cycle + run.offset), code = run.codeOf(block, place, row.warp);
         if (this.highlighted[number].has(code)) {
           context.strokeStyle = this.paint.colour("ink");
           context.lineWidth = 2;

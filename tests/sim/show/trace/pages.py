@@ -1,5 +1,6 @@
 """Pages of runs, and what the tests of them ask of a browser."""
 
+import itertools
 import time
 
 import pytest
@@ -19,26 +20,29 @@ class Kept:
     def begin(self):
         self.parts = []
 
-    def take(self, cycles):
-        self.parts.append(cycles)
+    def take(self, partitions):
+        self.parts.append(partitions)
 
     def finish(self):
         pass
 
     def issues(self):
         """Cycle, warp, pc and lanes of each instruction."""
-        for part in self.parts:
-            rows = zip(part.events["cycle"], part.events["selected"], part.pc, part.lanes, strict=True)
-            yield from ((int(cycle), int(warp), int(pc), int(lanes)) for cycle, warp, pc, lanes in rows if pc >= 0)
+        for partitions in self.parts:
+            rows = [zip(part.events["cycle"], part.events["selected"], part.pc, part.lanes, strict=True)
+                    for part in partitions]
+            for cycle, warp, pc, lanes in itertools.chain.from_iterable(zip(*rows, strict=True)):
+                if pc >= 0:
+                    yield int(cycle), int(warp), int(pc), int(lanes)
 
 
-def page_of(file, kernel, size, policy):
-    request = RunRequest(launch=prepare(kernel, None, size, 1, BASE), policy=policy, memory="dram")
+def page_of(file, kernel, size, policy, config=BASE):
+    request = RunRequest(launch=prepare(kernel, None, size, 1, config), policy=policy, memory="dram")
     with file.open("w+b") as output:
         about = About(name=f"{kernel} <&> {policy}", facts=[("policy", policy)], image=request.launch.image)
         kept = Kept()
-        stream = CycleStream(BASE, [HtmlTrace(BASE, output, about), kept])
-        result = predict(BASE, request, watcher=stream).result
+        stream = CycleStream(config, [HtmlTrace(config, output, about), kept])
+        result = predict(config, request, watcher=stream).result
         stream.finish()
     return file, request.launch.image, kept, result
 

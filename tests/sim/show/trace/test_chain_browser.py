@@ -15,8 +15,8 @@ def test_the_critical_path_is_drawn(visit, tmp_path):
     file, _, kept, result = page_of(tmp_path / "barriers.html", "psum", 64, "lrr")
     chain = Chain(BASE)
     chain.begin()
-    for part in kept.parts:
-        chain.take(part)
+    for partitions in kept.parts:
+        chain.take(partitions)
     tab, _, complaints = visit(file)
     settle(tab)
     assert tab.evaluate("runs[0].chain") == [list(link) for link in chain.links]

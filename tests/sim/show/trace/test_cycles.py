@@ -19,21 +19,21 @@ class Kept:
         self.begun += 1
         self.parts = []
 
-    def take(self, cycles):
-        self.parts.append(cycles)
+    def take(self, partitions):
+        self.parts.append(partitions)
 
     def finish(self):
         self.finished += 1
 
-    def of(self, name):
-        return np.concatenate([getattr(part, name) for part in self.parts]).tolist()
+    def of(self, name, partition=0):
+        return np.concatenate([getattr(part[partition], name) for part in self.parts]).tolist()
 
 
 def cycles_of(rows, config=TINY, chunk=100):
-    """``rows``: for each cycle the fields that are not as before the start."""
+    """``rows``: for each cycle, and in it for each partition, the fields that are not as before the start."""
     events = np.concatenate([nothing_before(np.zeros(0, EVENT)) for _ in rows])
     for number, (event, values) in enumerate(zip(events, rows, strict=True)):
-        event["cycle"] = number
+        event["cycle"] = number // config.schedulers
         for name, value in values.items():
             event[name] = value
         event["fetched"] = values.get("fetched", event["selected"])
@@ -91,6 +91,25 @@ def test_a_miss_is_that_of_the_fetch_before(chunk):
     config = replace(TINY, coordination=Coordination.BASELINE, fetch_policies=("lrr",))
     rows = [{"fetched": 1}, {"fetched": 0, "miss": 1}, {"miss": 1}, {"miss": 0}]
     assert cycles_of(rows, config, chunk=chunk).of("missed") == [NONE, 1, 0, NONE]
+
+
+@pytest.mark.parametrize("chunk", [2, 4, 100])
+def test_each_partition_has_cycles_of_its_own(chunk):
+    config = replace(TINY, warps=4, schedulers=2)
+    rows = [
+        issue(2), nop(1),
+        nop(0), issue(3, miss=1),
+        executed(2, 0x80), {"miss": 1},
+        {}, executed(3, 0x90),
+    ]
+    sink = cycles_of(rows, config, chunk)
+    assert [part.warps for part in sink.parts[0]] == [range(0, 4, 2), range(1, 4, 2)]
+    assert [part.partition for part in sink.parts[0]] == [0, 1]
+    assert (sink.of("pc"), sink.of("pc", 1)) == ([0x80, NONE, NONE, NONE], [NONE, 0x90, NONE, NONE])
+    assert (sink.of("cause"), sink.of("cause", 1)) == ([0, Cause.START, 0, 0], [Cause.START, 0, 0, 0])
+    assert (sink.of("missed"), sink.of("missed", 1)) == ([NONE] * 4, [NONE, 1, 3, NONE])
+    for partition in (0, 1):
+        assert [cycle for cycle, *_ in sink.of("events", partition)] == [0, 1, 2, 3]
 
 
 def test_a_run_that_begins_again_is_begun_again():

@@ -1,5 +1,7 @@
 """Blocks of a run and their coarser levels, recounted one by one."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -13,14 +15,17 @@ def part_of(rng, count, tracks):
     return Part(
         states=rng.integers(0, words[:, None] + 1, (len(words), count)).astype(np.uint8),
         numbers=rng.integers(0, 60, (len(tracks.numbers), count)).astype(np.uint16),
-        codes=rng.integers(0, 9, count).astype(np.uint32), lanes=rng.integers(0, 4, count).astype(np.uint32),
+        codes=rng.integers(0, 9, (len(tracks.slots), count)).astype(np.uint32),
+        lanes=rng.integers(0, 4, (len(tracks.slots), count)).astype(np.uint32),
     )
 
 
 def cut(part, size):
     for first in range(0, len(part), size):
         at = slice(first, first + size)
-        yield Part(states=part.states[:, at], numbers=part.numbers[:, at], codes=part.codes[at], lanes=part.lanes[at])
+        yield Part(
+            states=part.states[:, at], numbers=part.numbers[:, at], codes=part.codes[:, at], lanes=part.lanes[:, at],
+        )
 
 
 def levels_of(part, tracks, size):
@@ -35,17 +40,20 @@ def levels_of(part, tracks, size):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("cycles", "size"), [(1, 1), (64, 7), (1000, 300), (3 * BLOCK + 777, 50_001)])
-def test_every_bin_is_what_its_cycles_are(cycles, size):
-    tracks = Tracks(TINY)
+@pytest.mark.parametrize(("cycles", "size", "schedulers"), [
+    (1, 1, 1), (64, 7, 1), (1000, 300, 1), (1000, 300, 2), (3 * BLOCK + 777, 50_001, 1),
+])
+def test_every_bin_is_what_its_cycles_are(cycles, size, schedulers):
+    tracks = Tracks(replace(TINY, schedulers=schedulers))
     part = part_of(np.random.default_rng(cycles), cycles, tracks)
     levels, found = levels_of(part, tracks, size)
     assert levels.cycles == cycles
-    per = len(tracks.states) + 2 * len(tracks.numbers) + 8
+    per = len(tracks.states) + 2 * len(tracks.numbers) + 8 * schedulers
     assert [len(block) // per for block in found[0]] == [
         min(BLOCK, cycles - first) for first in range(0, cycles, BLOCK)]
     first_block = part.states[:, :BLOCK].tobytes() + part.numbers[:, :BLOCK].astype("<u2").tobytes()
-    first_block += part.codes[:BLOCK].astype("<u4").tobytes() + part.lanes[:BLOCK].astype("<u4").tobytes()
+    for partitions in (part.codes, part.lanes):
+        first_block += b"".join(its[:BLOCK].astype("<u4").tobytes() for its in partitions)
     assert found[0][0] == first_block
     for level in range(1, max(found) + 1):
         bin_cycles = FIRST * STEP ** (level - 1)

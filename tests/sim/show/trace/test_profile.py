@@ -41,10 +41,11 @@ def cells_of(rows, size):
     profile.begin()
     for first in range(0, len(rows), size):
         at = slice(first, first + size)
-        profile.take(Cycles(
-            events=events[at], before=nothing_before(events), word=np.zeros(len(events[at]), int),
-            lanes=np.zeros(len(events[at]), int), **{name: values[at] for name, values in own.items()},
-        ))
+        profile.take([Cycles(
+            warps=range(TINY.warps), events=events[at], before=nothing_before(events),
+            word=np.zeros(len(events[at]), int), lanes=np.zeros(len(events[at]), int),
+            **{name: values[at] for name, values in own.items()},
+        )])
     profile.finish()
     return {
         (cell.warp, NONE if cell.pc == NONE else (cell.pc - CODE) // 4, cell.use): cell.cycles

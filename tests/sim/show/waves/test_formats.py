@@ -165,3 +165,16 @@ def test_the_save_file_names_what_is_there(tmp_path):
     assert [line for line in lines if not line.startswith("-")] == signals
     assert list(dict.fromkeys(line[1:] for line in lines if line.startswith("-"))) == [name for name, _ in GROUPS]
     assert str(tmp_path / "a.vcd") in text.getvalue()
+
+
+def test_each_partition_has_groups_of_its_own(tmp_path):
+    text = io.StringIO()
+    front = b"   $scope module frontend $end\n    $var wire 1 $ event.select_valid $end\n   $upscope $end\n"
+    assert front in HEADER
+    second = front.replace(b"frontend", b"frontend_1").replace(b" $ ", b" & ")
+    write_savefile(tmp_path / "a.vcd", Vcd(io.BytesIO(HEADER.replace(front, front + second) + CHANGES)), text)
+    lines = text.getvalue().splitlines()
+    for partition, scope in enumerate(("frontend", "frontend_1")):
+        first = lines.index(f"-selection: fetch and issue, partition {partition}")
+        assert f"metronome_top.sm.{scope}.event.select_valid" in lines[first : first + 4]
+    assert lines.count("-memory port") == 2

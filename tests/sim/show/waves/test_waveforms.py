@@ -1,6 +1,7 @@
 """Waveforms of the simulated SM, read back by others: every issue at its cycle."""
 
 import csv
+import itertools
 import os
 import re
 import signal
@@ -11,13 +12,14 @@ import time
 import pytest
 from vcdvcd import VCDVCD
 
+from metronome.hdl.config_names import named
 from metronome.scripts.cli import main
 from tests.sim.show.waves.test_formats import read
 
 # A build of its own for each front end, with the library that dumps.
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("waves")]
 
-EVENT = "metronome_top.sm.frontend.event."
+SM = "metronome_top.sm."
 
 
 def command(*words):
@@ -59,15 +61,17 @@ class Signals:
         return {name: int(bits, 2) for name, bits in self._now.items()}
 
 
-def seen(changes):
+def seen(changes, partitions=1):
     """Cycle, warp, and whether it is a NOP, of each selection: what is there when a cycle has begun."""
-    names = [f"{EVENT}select_{part}" for part in ("valid", "warp", "nop")]
-    signals = Signals({name: changes[name] for name in ("metronome_top.cycle", *names)})
+    names = [[f"{SM}{named('frontend', partition)}.event.select_{part}" for part in ("valid", "warp", "nop")]
+             for partition in range(partitions)]
+    signals = Signals({name: changes[name] for name in ("metronome_top.cycle", *itertools.chain(*names))})
     for moment, level in changes["metronome_top.clk"]:
         if level == "0":
             now = signals.at(moment)
-            if now[names[0]]:
-                yield now["metronome_top.cycle"], now[names[1]], bool(now[names[2]])
+            for partition, (valid, warp, nop) in enumerate(names):
+                if now[valid]:
+                    yield now["metronome_top.cycle"], now[warp] * partitions + partition, bool(now[nop])
 
 
 def vcd_changes(file):
@@ -75,24 +79,28 @@ def vcd_changes(file):
     return {bare(name): dump[name].tv for name in dump.signals}
 
 
-@pytest.mark.parametrize("words", [("--issue", "gtlo"), ("--mode", "baseline", "--issue", "lrr")])
+@pytest.mark.parametrize(("words", "partitions"), [
+    (("--issue", "gtlo"), 1), (("--mode", "baseline", "--issue", "lrr"), 1),
+    (("--issue", "gtlo", "--warps", "4", "--set", "schedulers=2"), 2),
+])
 @pytest.mark.parametrize("window", [(), ("--from", "100", "--to", "299")])
-def test_every_issue_is_at_its_cycle(words, window, tmp_path):
+def test_every_issue_is_at_its_cycle(words, partitions, window, tmp_path):
     vcd, fst, gtkw, table = traced(tmp_path, *words, *window)
     expected = list(issues(table, *((100, 299) if window else (0, 1 << 40))))
     assert len(expected) > 50
     changes = vcd_changes(vcd)
-    assert list(seen(changes)) == expected
+    assert sorted(seen(changes, partitions)) == sorted(expected)
     scopes, compact, tables = read(fst)
     compact = {bare(name): each for name, each in compact.items()}
-    assert list(seen(compact)) == expected
+    assert sorted(seen(compact, partitions)) == sorted(expected)
     assert compact.keys() == changes.keys()
     assert "metronome_top.sm.frontend.buffers" in scopes
     assert any(text.startswith("Unit 12 ALU BRANCH ") for text in tables)
     shown = [line for line in gtkw.read_text().splitlines() if line.startswith("metronome_top.")]
     assert len(shown) > 30
     assert {bare(name) for name in shown} <= changes.keys()
-    assert f"{EVENT}select_warp" in {bare(name) for name in shown}
+    for partition in range(partitions):
+        assert f"{SM}{named('frontend', partition)}.event.select_warp" in {bare(name) for name in shown}
 
 
 def test_a_window_costs_only_its_cycles(tmp_path):
