@@ -13,8 +13,8 @@ from rich.markup import escape
 from metronome.hdl.config import Coordination
 from metronome.sim.machine.engines import Engine
 
-from ..options.common import JsonOption, json_target, within
-from ..options.machine import MachineOptions, machine_of, one_scheduler
+from ..options.common import JsonOption, given, json_target, within
+from ..options.machine import Machine, MachineOptions, machine_of
 from ..options.running import (
     EngineOption,
     InputOptions,
@@ -34,6 +34,7 @@ from ..process.errors import Exit, UsageError
 from ..process.progress import Report, show_progress
 from ..process.terminal import Console
 from .characterize_models import judge, kernels_of, print_judged
+from .characterize_starts import print_starts, starts_page
 
 if TYPE_CHECKING:
     from metronome.hdl.config import SmConfig
@@ -98,10 +99,11 @@ def characterize(
     model, kind = check_run_options(InputOptions(dtype=measures.dtype, seed=seed), memory, 1)
     within("--repeat", measures.repeat, 1, 1000)
     asked = machine_of(machine)
-    one_scheduler(asked.config, "metronome characterize")
     scheme = check_scheme(asked.config, SchemeOptions(issue=policy.issue, prediction=policy.prediction))
     config, how = coordinate(asked.config, scheme), engine_of(measures.engine)
     _refuse(config, scheme.issue)
+    if config.schedulers > 1:
+        _refuse_latencies(ctx, config.schedulers)
     names = kernels_of(measures.kernels, kind, measures.models)
     target = json_target(json_file)
     page = None if html is None else require_writable(html, "--html", ".html", ".htm")
@@ -112,15 +114,24 @@ def characterize(
         launch=_NOTHING, policy=scheme.issue, memory=model, latency=memory_latency(model, memory.latency), seed=seed,
         memory_options=memory_options(model, memory), max_cycles=_MOST_CYCLES,
     )
+    if config.schedulers > 1:
+        with show_progress() as progress:
+            starts = _starts(_executors(config, request, how, backend_of(ctx), progress, measures.repeat), config)
+        title = f"{asked.title} ({config.warps} warps x {config.threads} threads), {how}"
+        if json_file is not None:
+            write_json(target, {"config": _described(asked, config, request, how), "starts": starts})
+        if page is not None:
+            write_file(page, starts_page(starts, title))
+        if json_file is None or target is not None:
+            print_starts(Console(), escape(title), starts)
+        return Exit.PASSED
     with show_progress() as progress:
         measured = _measure(config, request, how, backend_of(ctx), progress, measures)
         rows, document = measured.rows, measured.document
         judged = [
             judge(config, request, how, backend_of(ctx), progress, (name, kind), measured.parameters) for name in names
         ]
-    from metronome.sim.run.outcome import described
-
-    document = {"config": described(asked, config, request, None, None, None, how)} | document
+    document = {"config": _described(asked, config, request, how)} | document
     if judged:
         document["models"] = [each.as_json() for each in judged]
     if json_file is not None:
@@ -189,6 +200,37 @@ def _executor(config: SmConfig, request: RunRequest, engine: Engine, backend: Ba
     return execute
 
 
+def _executors(
+    config: SmConfig, request: RunRequest, engine: Engine, backend: Backend, progress: Report, count: int
+) -> list[Execute]:
+    """Return a function for each of ``count`` repetitions, with seeds from that of ``request`` upwards."""
+    return [
+        _executor(config, replace(request, seed=request.seed + run), engine, backend, progress) for run in range(count)
+    ]
+
+
+def _described(asked: Machine, config: SmConfig, request: RunRequest, engine: Engine) -> dict[str, Any]:
+    from metronome.sim.run.outcome import described
+
+    return described(asked, config, request, None, None, None, engine)
+
+
+def _refuse_latencies(ctx: typer.Context, schedulers: int) -> None:
+    """Raise UsageError for an option of what is not measured on a machine with several schedulers."""
+    option = given(ctx, ("curves", "models", "kernels"))
+    if option is not None:
+        raise UsageError(f"{option} with schedulers={schedulers}: only the starting times of warps are measured: leave "
+                         "it out")
+
+
+def _starts(executors: Sequence[Execute], config: SmConfig) -> dict[str, Any]:
+    from metronome.sim.studies.characterize.expected import shape_of
+    from metronome.sim.studies.characterize.starts import StartBench, starts_document
+
+    bench = StartBench(shape_of(config))
+    return starts_document([bench.starts(execute(bench, None)) for execute in executors], config.schedulers)
+
+
 @dataclass(frozen=True, kw_only=True)
 class _Measurements:
     """``rows``, the ``document`` of all measurements, and the parameters for the models."""
@@ -216,10 +258,7 @@ def _measure(
     rows = compare(findings, config, memory=request.memory, latency=request.latency)
     counts = measuring.counts_of_warps(config.warps) if asked.curves else sorted({1, config.warps})
     measured = measuring.measure_curves(shape, execute, counts)
-    executors = [
-        _executor(config, replace(request, seed=request.seed + run), engine, backend, progress)
-        for run in range(asked.repeat)
-    ]
+    executors = _executors(config, request, engine, backend, progress, asked.repeat)
     repeated = measuring.repeat(shape, executors) if asked.repeat > 1 else {}
     return _Measurements(
         rows=rows, document=document(rows, measured, repeated), parameters=parameters_of(findings, measured)
