@@ -40,6 +40,7 @@ class Watcher(Protocol):
     def take(self, events: np.ndarray) -> None:
         """Receive the next cycles, from cycle 0: :data:`sim.predict.model.records.EVENT`, tidy, valid during the call.
 
+        A cycle has one for each partition of the SM, in their order; ``events`` ends with a whole cycle.
         The cycle in which a program is found to have stopped is not among them.
         """
 
