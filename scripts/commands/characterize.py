@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -34,7 +35,7 @@ from ..process.errors import Exit, UsageError
 from ..process.progress import Report, show_progress
 from ..process.terminal import Console
 from .characterize_models import judge, kernels_of, print_judged
-from .characterize_starts import print_starts, starts_page
+from .characterize_starts import tell_starts
 
 if TYPE_CHECKING:
     from metronome.hdl.config import SmConfig
@@ -114,16 +115,14 @@ def characterize(
         launch=_NOTHING, policy=scheme.issue, memory=model, latency=memory_latency(model, memory.latency), seed=seed,
         memory_options=memory_options(model, memory), max_cycles=_MOST_CYCLES,
     )
+    shown = json_file is None or target is not None
+    about = {"config": _described(asked, config, request, how)}
     if config.schedulers > 1:
         with show_progress() as progress:
             starts = _starts(_executors(config, request, how, backend_of(ctx), progress, measures.repeat), config)
+        _write(json_file, target, about | {"starts": starts})
         title = f"{asked.title} ({config.warps} warps x {config.threads} threads), {how}"
-        if json_file is not None:
-            write_json(target, {"config": _described(asked, config, request, how), "starts": starts})
-        if page is not None:
-            write_file(page, starts_page(starts, title))
-        if json_file is None or target is not None:
-            print_starts(Console(), escape(title), starts)
+        tell_starts(starts, title, page, shown=shown)
         return Exit.PASSED
     with show_progress() as progress:
         measured = _measure(config, request, how, backend_of(ctx), progress, measures)
@@ -131,24 +130,32 @@ def characterize(
         judged = [
             judge(config, request, how, backend_of(ctx), progress, (name, kind), measured.parameters) for name in names
         ]
-    document = {"config": _described(asked, config, request, how)} | document
+    document = about | document
     if judged:
         document["models"] = [each.as_json() for each in judged]
-    if json_file is not None:
-        write_json(target, document)
+    _write(json_file, target, document)
     if page is not None:
         write_file(page, _page(document, f"{asked.title}, {config.warps} warps x {config.threads} threads, {how}"))
-    if json_file is None or target is not None:
+    if shown:
         title = f"{asked.title} ({config.warps} warps x {config.threads} threads), {how}"
         _print(title, rows, document, measures.curves)
         print_judged(judged)
+    _tell_differences(rows)
+    return Exit.PASSED if document["passed"] else Exit.CHECK_FAILED
+
+
+def _write(json_file: str | None, target: Path | None, document: dict[str, Any]) -> None:
+    if json_file is not None:
+        write_json(target, document)
+
+
+def _tell_differences(rows: Sequence[Row]) -> None:
     for row in rows:
         if row.differs:
             print(
                 f"metronome: {row.finding.key}: measured {_text(row.finding.value)}, but {row.source} says "
                 f"{_text(row.expected)}", file=sys.stderr,
             )
-    return Exit.PASSED if document["passed"] else Exit.CHECK_FAILED
 
 
 class _Nothing:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
+from rich.markup import escape
+
+from ..output.outputs import write_file
 from ..output.tables import new_table
 from ..process.terminal import Console
 
-__all__ = ["print_starts", "starts_page"]
+__all__ = ["tell_starts"]
 
 _CASES = (("common", "common case (table 5)"), ("exception", "another order (table 6)"))
 
@@ -28,8 +32,15 @@ def _headings(document: dict[str, Any]) -> list[str]:
     return [f"scheduler {p}" for p in range(document["schedulers"])]
 
 
-def print_starts(console: Console, title: str, document: dict[str, Any]) -> None:
-    """Print a table for each case."""
+def tell_starts(document: dict[str, Any], title: str, page: Path | None, *, shown: bool) -> None:
+    """Write the page, if there is one; print a table for each case if ``shown``."""
+    if page is not None:
+        write_file(page, _page(document, title))
+    if shown:
+        _print(Console(), escape(title), document)
+
+
+def _print(console: Console, title: str, document: dict[str, Any]) -> None:
     for case, name in _CASES:
         if document[case] is not None:
             table = new_table(">cycle", *_headings(document), title=f"{title}\nstarting times of the warps, {name}")
@@ -45,7 +56,7 @@ def _warps(warps: int | list[int]) -> str:
     return ", ".join(map(str, warps))
 
 
-def starts_page(document: dict[str, Any], title: str) -> bytes:
+def _page(document: dict[str, Any], title: str) -> bytes:
     """Return the tables as HTML."""
     from metronome.sim.studies.sweep.report import cells
     from metronome.sim.studies.sweep.report.model import Cell, Column, Page, Section, Table

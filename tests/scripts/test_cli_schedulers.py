@@ -12,7 +12,7 @@ TWO = ("--preset", "BASE", "--set", "schedulers=2")
 
 
 @pytest.mark.parametrize(("arguments", "message"), [
-    (("characterize",), "schedulers=2: metronome characterize knows only machines with one scheduler: leave it out"),
+    (("characterize", "--curves"), "--curves with schedulers=2: only the starting times of warps are measured"),
     (("synth", "--unit", "order"), "schedulers=2: --unit order knows only machines with one scheduler: leave it out"),
 ], ids=lambda value: " ".join(value) if isinstance(value, tuple) else "")
 def test_what_does_not_know_them_says_so(metronome, tmp_path, monkeypatch, arguments, message):
@@ -20,6 +20,27 @@ def test_what_does_not_know_them_says_so(metronome, tmp_path, monkeypatch, argum
     done = metronome(*arguments, *TWO, status=2)
     assert message in only_line(done.err)
     assert not list(tmp_path.iterdir())
+
+
+def test_starting_times_by_scheduler(tmp_path, capsys):
+    """Each scheduler starts its warps in order; with a memory of random latency, one may be earlier than the other."""
+    words = ["characterize", *TWO, "--warps", "16", "--repeat", "8", "--html", str(tmp_path / "a.html"), "--json",
+             str(tmp_path / "a.json")]
+    orders = set()
+    for memory in ("fixed", "random"):
+        assert main([*words, "--memory", memory]) == 0
+        starts = json.loads((tmp_path / "a.json").read_text())["starts"]
+        cases = [starts[case]["starts"] for case in ("common", "exception") if starts[case] is not None]
+        for times in cases:
+            assert min(times) == 0
+            assert all(times[p::2] == sorted(set(times[p::2])) for p in range(2))
+        orders.add((memory, starts["common"]["runs"] == 8, len(cases)))
+        out = capsys.readouterr().out
+        assert f"{starts['common']['runs']} of 8 runs start their warps in the order of the common case" in out
+        page = (tmp_path / "a.html").read_text()
+        assert out.count("starting times of the warps,") == len(cases)
+        assert ["(table 5)" in page, "another order (table 6)" in page] == [True, len(cases) == 2]
+    assert orders == {("fixed", True, 1), ("random", False, 2)}
 
 
 def test_strict_turns_have_no_bound(capsys):

@@ -87,6 +87,7 @@ class RunData:
         return {
             "name": self._about.name, "facts": self._about.facts,
             "cycles": self.cycles, "warps": self._config.warps, "threads": self._config.threads, "rows": rows,
+            "to_unit": self._config.issue_latency,
             **({"schedulers": self._config.schedulers} if self._config.schedulers > 1 else {}),
             "states": [
                 {"name": track.name, "group": track.group, "words": track.words}

@@ -26,7 +26,7 @@ GROUPS: Sequence[tuple[str, Sequence[str]]] = (
         "sm.frontend.event.fetch_warp",
     )),
     ("lookup in the I-cache", (
-        "sm.frontend.lookup", "sm.frontend.lookup_pc", "sm.frontend.event.miss", "sm.frontend.event.missed",
+        "sm.frontend.lookup__warps", "sm.frontend.lookup__pc", "sm.frontend.event.miss", "sm.frontend.event.missed",
         "sm.frontend.event.miss_line", "sm.frontend.event.request", "sm.frontend.event.request_tag",
         "sm.frontend.event.answer", "sm.frontend.event.answer_tag", "sm.frontend.event.refill",
         "sm.frontend.event.refill_line",
@@ -36,7 +36,8 @@ GROUPS: Sequence[tuple[str, Sequence[str]]] = (
         "sm.frontend.event.fetch_waits", "sm.frontend.event.woken",
     )),
     ("control flow", (
-        "sm.frontend.event.unresolved", "sm.frontend.event.turn", "sm.frontend.resolution.", "sm.frontend.activation.",
+        "sm.frontend.event.unresolved", "sm.frontend.event.turn", "sm.frontend.flow__resolution.",
+        "sm.frontend.flow__activation.",
     )),
     ("memory port", ("req_valid", "req_ready", "resp_valid", "resp_ready")),
 )

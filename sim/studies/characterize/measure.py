@@ -10,12 +10,13 @@ from .bench import Bench, Piece, Shape
 from .classes import CLASSES, LONGER, InstructionClass
 from .memory_probes import AFTER, LONG, MANY, between, capacity, lines, order, strides, under_way
 from .probes import EMPTY, Cycles, barrier, control, distances, row, runs, slots
+from .starts import StartBench
 
 __all__ = ["Curve", "Execute", "Measured", "counts_of_warps", "measure", "measure_curves", "repeat"]
 
 #: Runs a program to its end, and returns the memory after it. The number is the constant latency of memory in this run,
 #: or None for the requested memory.
-Execute = Callable[[Bench, int | None], SparseMemory]
+Execute = Callable[["Bench | StartBench", int | None], SparseMemory]
 
 
 @dataclass(frozen=True, kw_only=True)

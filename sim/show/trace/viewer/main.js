@@ -4,8 +4,6 @@
 const WORDS = JSON.parse(document.getElementById("words").textContent);
 const runs = [...document.querySelectorAll("script.run")].map((_, number) => new Run(number));
 const number = d3.format(","), percent = d3.format(".1%");
-/** Cycles from the issue of an instruction until it enters its unit. */
-const TO_UNIT = 2;
 const byId = id => document.getElementById(id);
 const timeline = new Timeline(byId("timeline"), runs, WORDS);
 const difference = JSON.parse(byId("difference").textContent);
@@ -63,7 +61,7 @@ async function told(run, row, cycle) {
       if (warp >= 0) { pairs.push(["warp", warp]); if (its.codes[partition]) instruction(issued(its, partition)); }
     };
     if (group === "sm") tell(at);
-    if (group === "units" && at.states[row.track] && cycle >= TO_UNIT) tell(await run.at(cycle - TO_UNIT));
+    if (group === "units" && at.states[row.track] && cycle >= run.to_unit) tell(await run.at(cycle - run.to_unit));
   }
   return pairs;
 }

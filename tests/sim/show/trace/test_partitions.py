@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from dataclasses import replace
 
 import pytest
@@ -10,6 +11,7 @@ from metronome.hdl.presets import PIPELINES, TINY
 from metronome.sim.predict.predictor import predict
 from metronome.sim.program.kernels import prepare
 from metronome.sim.run.types import RunRequest
+from tests.sim.show.trace.pages import page_of
 from tests.system.test_trace_rtl import adds_up, traced
 
 TWO = replace(TINY, warps=4, schedulers=2)
@@ -43,3 +45,9 @@ def test_rows_name_their_partition():
             assert (row["partition"] == "") == shared, row
     for event in ("stall", "refill", "request", "issue", "nop", "write"):
         assert {"0", "1"} <= {row["partition"] for row in rows if row["event"] == event}
+
+
+@pytest.mark.parametrize(("pipeline", "cycles"), [("classic", 2), ("fpga", 3)])
+def test_a_page_knows_when_an_instruction_enters_its_unit(tmp_path, pipeline, cycles):
+    file, *_ = page_of(tmp_path / "a.html", "vecadd", 4, "lrr", replace(TINY, **PIPELINES[pipeline]))
+    assert re.search(r'"to_unit": ?(\d+)', file.read_text())[1] == str(cycles)

@@ -14,6 +14,7 @@ from vcdvcd import VCDVCD
 
 from metronome.hdl.config_names import named
 from metronome.scripts.cli import main
+from metronome.sim.show.waves.savefile import GROUPS
 from tests.sim.show.waves.test_formats import read
 
 # A build of its own for each front end, with the library that dumps.
@@ -99,6 +100,10 @@ def test_every_issue_is_at_its_cycle(words, partitions, window, tmp_path):
     shown = [line for line in gtkw.read_text().splitlines() if line.startswith("metronome_top.")]
     assert len(shown) > 30
     assert {bare(name) for name in shown} <= changes.keys()
+    # None of the names is left out.
+    missing = {name for _, names in GROUPS for name in names if not any(
+        each.startswith(f"metronome_top.{name}") for each in changes)}
+    assert not missing
     for partition in range(partitions):
         assert f"{SM}{named('frontend', partition)}.event.select_warp" in {bare(name) for name in shown}
 
