@@ -239,6 +239,22 @@ def test_the_printed_run_takes_the_cycles_of_the_export(words, tmp_path, capfd):
     assert own["config"]["issue_latency"] == (2 if words else 3)
 
 
+@needs_icarus
+@pytest.mark.more
+def test_an_export_of_several_schedulers_takes_the_predicted_cycles(tmp_path, capfd):
+    machine = ["--preset", "TINY", "--pipeline", "fpga", "--warps", "4", "--set", "schedulers=2"]
+    export, image = tmp_path / "export", tmp_path / "program.hex"
+    assert main(["verilog", *machine, "--output", str(export)]) == 0
+    assert main(["build", "vecadd", *machine, "--size", "16", "--image", str(image)]) == 0
+    status, output = on_icarus(export, image, "+latency=20")
+    assert status == 0
+    capfd.readouterr()
+    assert main(["predict", "vecadd", *machine, "--size", "16", "--issue", "lrr", "--json", "-"]) == 0
+    predicted, values = json.loads(capfd.readouterr().out), values_in(output)[0]
+    assert values["run_cycles"] == predicted["total_cycles"]
+    assert (values["committed"], values["nops"]) == (predicted["committed"], predicted["nops"])
+
+
 @on("TINY")
 @pytest.mark.long
 @pytest.mark.parametrize("bus", BUSES)
