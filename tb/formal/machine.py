@@ -22,6 +22,15 @@ __all__ = ["Machine", "Partition"]
 
 #: What partitions share, and the observer, whose outputs reach only the CSRs.
 _SHARED = ("lsu", "control.simt", "control.csr", "observer")
+#: Signals of a partition that have a meaning only in some cycles. Answers of shared units come to all partitions.
+_SOMETIMES = {
+    "load__payload", "mem__response__payload", "flow__activation", "simt__activation", "lsu_ready", "event",
+    "release__warp", "release__register", "release_load__warp", "release_load__register",
+    # Addresses and data of memory ports.
+    "port__addr", "$signature__addr", "$signature__data",
+    *(f"simt__{name}" for name in ("result", "redirect", "target", "waits", "ended", "fault", "cause")),
+    *(f"csr__{name}" for name in ("value", "add_lane", "unknown", "region")),
+}
 
 
 def ports(component: Any, flow: wiring.Flow) -> list[Value]:
@@ -52,11 +61,17 @@ class Partition:
         self.memories = [memory for path in self._paths.values() for memory in _cut_memories(inside.part(path), "")]
         machine.free += [port._data for _, memory in self.memories for port in memory._read_ports]
 
-    def registers(self) -> Iterator[tuple[str, list[Signal]]]:
-        """Yield each of its modules that has registers, with them."""
+    def signals(self) -> Iterator[tuple[str, list[Signal]]]:
+        """Yield each of its modules with the signals that it drives, and its inputs, but for those of _SOMETIMES."""
         for name, path in self._paths.items():
-            for place, found in _registers(self._machine.inside.part(path), ""):
-                yield f"{name}{place}", found
+            inputs = [value for value in ports(self._machine.inside.component(path), wiring.In)]
+            yield f"inputs of its {name}", _without(inputs)
+            for place, driven in _driven(self._machine.inside.part(path), ""):
+                yield f"signals of its {name}{place}", _without(driven)
+
+    def gets(self) -> list[Value]:
+        """What its own parts that are cut out give it."""
+        return [value for part in self.own.values() for value in ports(part, wiring.Out)]
 
     def owned(self, mask: Value) -> Value:
         """The bits of its warps in a mask of the SM."""
@@ -92,20 +107,19 @@ class Machine:
 
     def turns(self) -> list[Signal]:
         """The registers of the turns, which belong to no partition."""
-        return [signal for _, found in _of(self.inside.fragment, "") for signal in found] + [self.fetch_turn()]
+        return [*self.inside.fragment.statements["sync"]._lhs_signals(), self.fetch_turn()]
 
 
-def _of(fragment: Any, path: str) -> Iterator[tuple[str, list[Signal]]]:
-    """Yield the registers of a module itself, if it has any."""
-    if "sync" in fragment.statements and (found := list(fragment.statements["sync"]._lhs_signals())):
-        yield path, found
+def _without(signals: list[Any]) -> list[Signal]:
+    return [signal for signal in signals if signal.name not in _SOMETIMES]
 
 
-def _registers(fragment: Any, path: str) -> Iterator[tuple[str, list[Signal]]]:
-    """Yield each module that has registers, by its path."""
-    yield from _of(fragment, path)
+def _driven(fragment: Any, path: str) -> Iterator[tuple[str, list[Signal]]]:
+    """Yield each module, by its path, with the signals that it drives."""
+    if driven := [signal for statements in fragment.statements.values() for signal in statements._lhs_signals()]:
+        yield path, driven
     for part, name, _ in fragment.subfragments:
-        yield from _registers(part, f"{path}.{name}")
+        yield from _driven(part, f"{path}.{name}")
 
 
 def _cut_memories(fragment: Any, path: str) -> list[tuple[str, Any]]:

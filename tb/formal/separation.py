@@ -6,24 +6,20 @@ from collections.abc import Callable, Sequence
 from itertools import chain
 from typing import Any
 
-from amaranth.hdl import Assume, Cat, ClockDomain, Const, Instance, Module, Signal, Value
+from amaranth.hdl import Assume, Cat, ClockDomain, Module, Signal, Value
+from amaranth.hdl._ast import SignalDict
 from amaranth.lib import wiring
 
 from metronome.hdl.config import SmConfig
 
 from .claims import Claims
 from .machine import Machine, Partition, ports
+from .shared_reads import read_instead
 
 __all__ = ["SeparationModel"]
 
 #: The inputs of the SM that are constant while it runs, or begin a run.
 _LAUNCH = ("start", "start_pc", "arg", "policy", "fetch_policy")
-#: The inputs of a partition's own parts on which their outputs depend in the same cycle; all others are registered.
-_AT_ONCE = {
-    "I-cache": ("lookup_valid", "lookup_pc"), "registers": (), "units": ("write_unit", "scalar", "add_lane"),
-    "predictors": ("valid", "warp", "pc", "instruction", "direct", "usual", "start", "restore", "outcome"),
-}
-_Pair = tuple[Partition, Partition]
 
 
 def _same(one: Any, other: Any) -> Value:
@@ -35,13 +31,17 @@ def _all(conditions: Sequence[Value]) -> Value:
 
 
 class SeparationModel(Claims):
-    """Two SMs, of which the partition in question (``which``) gets the same, and all others get anything.
+    """Two SMs. One ``partition`` gets the same in both, and all others get anything.
 
-    ``which`` is an arbitrary but constant number, so what is proved holds for each partition.
+    With ``lemmas``, every signal of the partition is claimed to be the same, and all that reads it in the second SM
+    reads that of the first. So each claim is about one assignment, and the solver need not find out that two
+    copies of a front end compute the same. Signals depend on each other without circles: if all claims hold, the
+    second SM does what it does with its own signals.
     """
 
     def __init__(
-        self, config: SmConfig, *, lemmas: bool = True, asserts: Callable[[str], bool] = lambda text: True,
+        self, config: SmConfig, partition: int, *, lemmas: bool = True,
+        asserts: Callable[[str], bool] = lambda text: True,
     ) -> None:
         self.config, self.asserts = config, asserts
         self.m = m = Module()
@@ -51,12 +51,11 @@ class SeparationModel(Claims):
         self.machines = [Machine(config) for _ in range(2)]
         for name, machine in zip(("first", "second"), self.machines, strict=True):
             m.submodules[name] = machine.inside.fragment
-        self.which = Signal(range(config.schedulers))
-        m.submodules.which = Instance("$anyconst", p_WIDTH=len(self.which), o_Y=self.which)
-        self.pairs: list[_Pair] = list(zip(*(machine.partitions for machine in self.machines), strict=True))
+        self.pair = self.machines[0].partitions[partition], self.machines[1].partitions[partition]
         self._start()
-        for pair in self.pairs:
-            self._assume(pair)
+        self.m.d.comb += [Assume(condition) for condition in (
+            *self._from_own(), *self._from_memory(), *self._from_masks(), *self._from_csrs(),
+        )]
         self._show()
         if lemmas:
             self._lemmas()
@@ -66,13 +65,6 @@ class SeparationModel(Claims):
         """Return the clock and all free inputs."""
         clock: Signal = self.clock.clk  # type: ignore[attr-defined]  # the stubs give a domain no signals
         return [clock, *chain.from_iterable(machine.free for machine in self.machines)]
-
-    def of_which(self, of: Callable[[_Pair], Value]) -> Value:
-        """``of`` the partition in question, in both SMs."""
-        return _all([~self._is(pair) | of(pair) for pair in self.pairs])
-
-    def _is(self, pair: _Pair) -> Value:
-        return self.which == pair[0].number
 
     def _start(self) -> None:
         """The launch is the same, faults stop both, and memory takes every line that an I-cache requests at once."""
@@ -87,30 +79,21 @@ class SeparationModel(Claims):
                 request = p.front.mem.request
                 self.m.d.comb += Assume(~(request.valid & (machine.fetch_turn() == p.number)) | request.ready)
 
-    def _assume(self, pair: _Pair) -> None:
-        """What the partition gets from its own parts, and from those that it shares, is the same."""
-        conditions = [*self._from_own(pair), *self._from_memory(pair), *self._from_masks(pair), *self._from_csrs(pair)]
-        self.m.d.comb += [Assume(~self._is(pair) | condition) for condition in conditions]
+    def _from_own(self) -> list[Value]:
+        """Its own parts that are cut out are claimed to get the same, so they give the same; memories likewise."""
+        one, other = self.pair
+        reads = [(a, b) for (_, memory), (_, its) in zip(one.memories, other.memories, strict=True)
+                 for a, b in zip(memory._read_ports, its._read_ports, strict=True)]
+        return [
+            *(_same(a, b) for a, b in zip(one.gets(), other.gets(), strict=True)),
+            *(~_same(a._addr, b._addr) | _same(a._data, b._data) for a, b in reads),
+        ]
 
-    def _from_own(self, pair: _Pair) -> list[Value]:
-        """Its own parts that are cut out: with the same inputs, the same outputs."""
-        one, other = pair
-        found = []
-        for name, part in one.own.items():
-            its = other.own[name]
-            at_once = [_same(getattr(part, port), getattr(its, port)) for port in _AT_ONCE[name]]
-            outputs = [_same(a, b) for a, b in zip(*(ports(each, wiring.Out) for each in (part, its)), strict=True)]
-            found.append(~_all([*at_once, Const(1)]) | _all(outputs))
-        for (_, memory), (_, its) in zip(one.memories, other.memories, strict=True):
-            found += [~_same(a._addr, b._addr) | _same(a._data, b._data)
-                      for a, b in zip(memory._read_ports, its._read_ports, strict=True)]
-        return found
-
-    def _from_memory(self, pair: _Pair) -> list[Value]:
+    def _from_memory(self) -> list[Value]:
         """The answers to its I-cache, and the LSU: whether it takes more, stores under way, and loaded values."""
-        (first, second), (one, other) = self.machines, pair
-        answers = [each.front.mem.response for each in pair]
-        loads = [each.issue.load for each in pair]
+        (first, second), (one, other) = self.machines, self.pair
+        answers = [each.front.mem.response for each in self.pair]
+        loads = [each.issue.load for each in self.pair]
         return [
             *(_same(a.valid, b.valid) & (~a.valid | _same(a.payload, b.payload)) for a, b in (answers, loads)),
             _same(one.front.flow.invalidate, other.front.flow.invalidate),
@@ -119,10 +102,10 @@ class SeparationModel(Claims):
             *([_same(one.front.lost, other.front.lost)] if self.config.watches_locality else []),
         ]
 
-    def _from_masks(self, pair: _Pair) -> list[Value]:
+    def _from_masks(self) -> list[Value]:
         """Thread masks, starts and barriers of its warps, and the answer to its own SIMT instruction."""
-        (first, second), (one, other) = self.machines, pair
-        starts = [each.owned(machine.simt.activation.warps) for each, machine in zip(pair, self.machines, strict=True)]
+        (first, second), (one, other) = self.machines, self.pair
+        starts = [each.owned(machine.simt.activation.warps) for each, machine in zip(self.pair, self.machines, strict=True)]
         step = self.config.schedulers
         names = ("result", "redirect", "target", "waits", "ended", "fault", "cause")
         return [
@@ -134,9 +117,9 @@ class SeparationModel(Claims):
             ~one.unit.simt.valid | _all([_same(getattr(first.simt, name), getattr(second.simt, name)) for name in names]),
         ]
 
-    def _from_csrs(self, pair: _Pair) -> list[Value]:
+    def _from_csrs(self) -> list[Value]:
         """The rounding modes of its warps, the answer to its own access, and ``mpolicy``."""
-        (first, second), (one, _) = self.machines, pair
+        (first, second), (one, _) = self.machines, self.pair
         step, names = self.config.schedulers, ("value", "add_lane", "unknown")
         return [
             *(_same(first.csr.modes[w], second.csr.modes[w]) for w in range(one.number, self.config.warps, step)),
@@ -145,17 +128,21 @@ class SeparationModel(Claims):
         ]
 
     def _lemmas(self) -> None:
-        """All registers of the partition, and those of the turns, are the same."""
-        self.claim("the registers of the turns are the same",
-                   _all([_same(a, b) for a, b in zip(*(machine.turns() for machine in self.machines), strict=True)]))
-        for pair in self.pairs:
-            for (place, ours), (_, theirs) in zip(*(each.registers() for each in pair), strict=True):
-                self.claim(f"partition {pair[0].number}: the registers of the {place} are the same",
-                           ~self._is(pair) | _all([_same(a, b) for a, b in zip(ours, theirs, strict=True)]))
+        """All signals of the partition are the same, and the registers of the turns."""
+        one, other = self.pair
+        instead = SignalDict((theirs, ours) for ours, theirs in zip(one.gets(), other.gets(), strict=True))
+        groups = [("registers of the turns", *(machine.turns() for machine in self.machines))]
+        groups += [(name, ours, theirs) for (name, ours), (_, theirs) in zip(one.signals(), other.signals(), strict=True)]
+        for name, ours, theirs in groups:
+            if [(each.name, each.init) for each in ours] != [(each.name, each.init) for each in theirs]:
+                raise LookupError(f"the {name} differ in two copies of the design")
+            self.claim(f"the {name} are the same", _all([_same(a, b) for a, b in zip(ours, theirs, strict=True)]))
+            instead.update(zip(theirs, ours, strict=True))
+        read_instead(self.machines[1].inside.fragment, instead)
 
     def _claims(self) -> None:
         def both(text: str, *of: Callable[[Partition], Any]) -> None:
-            self.claim(text, self.of_which(lambda pair: _all([_same(each(pair[0]), each(pair[1])) for each in of])))
+            self.claim(text, _all([_same(each(self.pair[0]), each(self.pair[1])) for each in of]))
 
         both("the partition has its turns in the same cycles", lambda p: p.turn)
         both("it selects the same warps in the same cycles",
@@ -173,17 +160,17 @@ class SeparationModel(Claims):
              lambda p: p.unit.simt.valid, lambda p: p.unit.csr.valid)
         both("its control flow is resolved in the same cycles", lambda p: p.front.flow.resolution)
         both("it writes the same results in the same cycles", lambda p: p.issue.write_event)
-        for name in self.pairs[0][0].own:
-            self.claim(f"its {name} get{'' if name.endswith('s') else 's'} the same", self.of_which(lambda pair, name=name: _all(
-                [_same(a, b) for a, b in zip(*(ports(each.own[name], wiring.In) for each in pair), strict=True)])))
-        self.claim("its memories get the same", self.of_which(lambda pair: _all([
-            _same(a._en, b._en) & (~a._en.any() | _same(a._addr, b._addr) & _same(a._data, b._data))
-            for (_, memory), (_, its) in zip(pair[0].memories, pair[1].memories, strict=True)
-            for a, b in zip(memory._write_ports, its._write_ports, strict=True)
-        ])))
+        one, other = self.pair
+        for name, part in one.own.items():
+            inputs = zip(ports(part, wiring.In), ports(other.own[name], wiring.In), strict=True)
+            self.claim(f"its {name} get the same", _all([_same(a, b) for a, b in inputs]))
+        writes = [(a, b) for (_, memory), (_, its) in zip(one.memories, other.memories, strict=True)
+                  for a, b in zip(memory._write_ports, its._write_ports, strict=True)]
+        self.claim("its memories get the same", _all([
+            _same(a._en, b._en) & (~a._en.any() | _same(a._addr, b._addr) & _same(a._data, b._data)) for a, b in writes
+        ]))
 
     def _show(self) -> None:
-        self.show("partition in question", self.which)
         for name, machine in zip(("", "'"), self.machines, strict=True):
             for p in machine.partitions:
                 title = f"{p.number}{name}"
