@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from amaranth.hdl import MemoryInstance, Signal, Value
+from amaranth.hdl import Cat, MemoryInstance, Signal, Value
 from amaranth.lib import wiring
 
 from metronome.hdl.config import SmConfig
-from metronome.hdl.lib.partitions import global_warp, named, owned
+from metronome.hdl.lib.partitions import named
 from metronome.hdl.sm import Sm
 
 from .inside import Internals
@@ -74,12 +74,23 @@ class Partition:
         return [value for part in self.own.values() for value in ports(part, wiring.Out)]
 
     def owned(self, mask: Value) -> Value:
-        """The bits of its warps in a mask of the SM."""
-        return owned(self._machine.config, mask, self.number)
+        """The bits of its warps in a mask of the SM: w is a warp of partition w mod ``schedulers``."""
+        return Cat(Value.cast(mask)[self.number::self._machine.config.schedulers])
 
     def global_warp(self, warp: Value) -> Value:
         """The SM's number of a warp of the partition."""
-        return global_warp(self._machine.config, warp, self.number)
+        return warp * self._machine.config.schedulers + self.number
+
+    def loads(self) -> tuple[Value, Any]:
+        """Whether the LSU has loaded values for one of its warps, and these."""
+        values = self._machine.lsu.wb
+        return values.valid & (values.payload.warp % self._machine.config.schedulers == self.number), values.payload
+
+    def answers(self) -> tuple[Value, Any]:
+        """Whether memory answers its I-cache, and the answer."""
+        answer, count = self._machine.sm.mem.resp, self._machine.config.schedulers
+        tag = answer.payload.tag
+        return answer.valid & ~tag[-1] & (tag % count == self.number), answer.payload
 
 
 class Machine:

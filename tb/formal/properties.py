@@ -51,6 +51,7 @@ def never_dry(model: Model) -> None:
     invariants.selection(model)
     if model.replaces:
         invariants.rings(model)
+        model.claim("no instruction arrives at the head of a buffer", buffers.fills_head == 0)
     else:
         invariants.queues(model)
         invariants.control_flow(model)

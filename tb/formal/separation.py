@@ -52,9 +52,9 @@ class SeparationModel(Claims):
         for name, machine in zip(("first", "second"), self.machines, strict=True):
             m.submodules[name] = machine.inside.fragment
         self.pair = self.machines[0].partitions[partition], self.machines[1].partitions[partition]
-        self._start()
         self.m.d.comb += [Assume(condition) for condition in (
-            *self._from_own(), *self._from_memory(), *self._from_masks(), *self._from_csrs(),
+            *self._from_launch(), *self._from_port(), *self._from_own(), *self._from_memory(), *self._from_masks(),
+            *self._from_csrs(),
         )]
         self._show()
         if lemmas:
@@ -66,18 +66,16 @@ class SeparationModel(Claims):
         clock: Signal = self.clock.clk  # type: ignore[attr-defined]  # the stubs give a domain no signals
         return [clock, *chain.from_iterable(machine.free for machine in self.machines)]
 
-    def _start(self) -> None:
-        """The launch is the same, faults stop both, and memory takes every line that an I-cache requests at once."""
+    def _from_launch(self) -> list[Value]:
+        """The launch is the same, and a fault stops both SMs at the same time."""
         one, other = self.machines
-        self.m.d.comb += [
-            Assume(_all([_same(getattr(one.sm, name), getattr(other.sm, name)) for name in _LAUNCH
-                         if hasattr(one.sm, name)])),
-            Assume(_same(one.faults.valid, other.faults.valid)),
-        ]
-        for machine in self.machines:
-            for p in machine.partitions:
-                request = p.front.mem.request
-                self.m.d.comb += Assume(~(request.valid & (machine.fetch_turn() == p.number)) | request.ready)
+        ports = [(getattr(one.sm, name), getattr(other.sm, name)) for name in _LAUNCH if hasattr(one.sm, name)]
+        return [*(_same(a, b) for a, b in ports), _same(one.faults.valid, other.faults.valid)]
+
+    def _from_port(self) -> list[Value]:
+        """Memory takes every line that an I-cache requests, of any partition, at once."""
+        return [~(p.front.mem.request.valid & (machine.fetch_turn() == p.number)) | p.front.mem.request.ready
+                for machine in self.machines for p in machine.partitions]
 
     def _from_own(self) -> list[Value]:
         """Its own parts that are cut out are claimed to get the same, so they give the same; memories likewise."""
@@ -92,10 +90,9 @@ class SeparationModel(Claims):
     def _from_memory(self) -> list[Value]:
         """The answers to its I-cache, and the LSU: whether it takes more, stores under way, and loaded values."""
         (first, second), (one, other) = self.machines, self.pair
-        answers = [each.front.mem.response for each in self.pair]
-        loads = [each.issue.load for each in self.pair]
+        streams = [[each.answers() for each in self.pair], [each.loads() for each in self.pair]]
         return [
-            *(_same(a.valid, b.valid) & (~a.valid | _same(a.payload, b.payload)) for a, b in (answers, loads)),
+            *(_same(valid, its_valid) & (~valid | _same(payload, its)) for (valid, payload), (its_valid, its) in streams),
             _same(one.front.flow.invalidate, other.front.flow.invalidate),
             ~one.turn | _same(first.lsu.ready, second.lsu.ready),
             _same(one.owned(first.lsu.stores_pending), other.owned(second.lsu.stores_pending)),
