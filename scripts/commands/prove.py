@@ -267,9 +267,9 @@ def _print(proofs: list[Proof]) -> None:
         console.print("lines: one line buffer per warp instead of an I-cache.", highlight=False)
     if any(dict(proof.case.parameters).get("two_bit") for proof in proofs):
         console.print("counters: with two_bit, 4 by default.", highlight=False)
-    for schedulers in sorted({proof.case.schedulers for proof in proofs} - {1}):
-        console.print(f"schedulers={schedulers}: P1 to P8 are proved of one partition, with W / {schedulers} warps, that "
-                      "may have its turn in any cycle; P9 of the SM; P10 of the SM and one of its partitions.",
+    for schedulers in sorted({proof.case.schedulers() for proof in proofs} - {1}):
+        console.print(f"schedulers={schedulers}: P1 to P8 are proved of one partition, with W / {schedulers} warps, "
+                      "that may have its turn in any cycle; P9 of the SM; P10 of the SM and one of its partitions.",
                       highlight=False)
     if any(proof.cached for proof in proofs):
         console.print("Seconds in brackets: proved earlier, and kept in the build cache.", highlight=False)

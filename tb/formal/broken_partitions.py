@@ -10,15 +10,17 @@ _SM = "metronome.hdl.sm:Sm"
 _ARBITER = "metronome.hdl.memory.arbiter:MemoryArbiter._fetches"
 _ISSUE = "metronome.hdl.issue.issue:IssueStage._claim"
 _TURN = "Mux(last, turn, turn + 1)"
-_CHIP = {"issue_latency": 3, "lookup_latency": 2}
+_CHIP = (("issue_latency", 3), ("lookup_latency", 2))
 
 
-def _of_turns(name: str, method: str, old: str, new: str, claim: str = "", **fields: int) -> Defect:
-    return Defect(name, "P9", method, old, new, parameters=(("schedulers", 2), *fields.items()), claim=claim)
+def _of_turns(
+    name: str, method: str, old: str, new: str, claim: str = "", fields: tuple[tuple[str, int], ...] = (),
+) -> Defect:
+    return Defect(name, "P9", method, old, new, parameters=(("schedulers", 2), *fields), claim=claim)
 
 
-def _of_separation(name: str, method: str, old: str, new: str, **fields: int) -> Defect:
-    return Defect(name, "P10", method, old, new, parameters=(("schedulers", 2), *fields.items()))
+def _of_separation(name: str, method: str, old: str, new: str) -> Defect:
+    return Defect(name, "P10", method, old, new, parameters=(("schedulers", 2),))
 
 
 BROKEN_PARTITIONS = (
@@ -28,7 +30,7 @@ BROKEN_PARTITIONS = (
     _of_turns("a load is selected outside its partition's turn", _ISSUE,
               "Unit.LSU: self.lsu_ready & self.turn", "Unit.LSU: self.lsu_ready"),
     _of_turns("with an operand register, a CSR access needs no turn", _ISSUE,
-              "Unit.CSR: self.turn", "Unit.CSR: 1", **_CHIP),
+              "Unit.CSR: self.turn", "Unit.CSR: 1", fields=_CHIP),
     _of_turns("branches wait for a turn, too", _ISSUE,
               "Unit.CSR: self.turn", "Unit.CSR: self.turn, Unit.BRANCH: self.turn",
               "partition 1: its pipelined units are free in every cycle"),

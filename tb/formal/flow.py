@@ -99,14 +99,13 @@ class Case:
             raise ValueError(f"prediction must be private for P4 of {self.scheme}, not {self.prediction!r}")
         if self.property in ("P6", TURNS) and self.policy != "lrr":
             raise ValueError(f"policy must be lrr for {self.property}, not {self.policy!r}")
-        if self.property in OF_PARTITIONS and self.schedulers == 1:
+        if self.property in OF_PARTITIONS and self.schedulers() == 1:
             raise ValueError(f"schedulers must be 2 or 4 for {self.property}, not 1")
         if self.property == PRIVACY and not private:
             raise ValueError(f"prediction must be private for P8, not {self.prediction!r}")
 
-    @property
     def schedulers(self) -> int:
-        """The number of partitions."""
+        """Return the number of partitions."""
         return dict(self.parameters).get("schedulers", 1)  # type: ignore[return-value]  # not one of the tuples
 
     def config(self) -> SmConfig:

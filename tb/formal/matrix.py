@@ -70,8 +70,8 @@ def cases(
 
     P3 is proved for every policy (of ``swas``), P6 is a property of ``lrr``. The rest do not depend on the policy, but
     P1 is also proved for one whose pick depends on the lookup. P8 is a property of ``private``, with and without
-    counters. ``parameters``: fields that policies and predictors read, and ``schedulers``; with several, P9 is proved of
-    the SM, and P10 of each partition.
+    counters. ``parameters``: fields that policies and predictors read, and ``schedulers``; with several, P9 is proved
+    of the SM, and P10 of each partition.
     """
     schedulers = int((parameters or {}).get("schedulers", 1))  # type: ignore[arg-type]  # not one of the tuples
     def found() -> Iterator[Case]:

@@ -92,7 +92,7 @@ class SeparationModel(Claims):
         (first, second), (one, other) = self.machines, self.pair
         streams = [[each.answers() for each in self.pair], [each.loads() for each in self.pair]]
         return [
-            *(_same(valid, its_valid) & (~valid | _same(payload, its)) for (valid, payload), (its_valid, its) in streams),
+            *(_same(valid, its) & (~valid | _same(data, same)) for (valid, data), (its, same) in streams),
             _same(one.front.flow.invalidate, other.front.flow.invalidate),
             ~one.turn | _same(first.lsu.ready, second.lsu.ready),
             _same(one.owned(first.lsu.stores_pending), other.owned(second.lsu.stores_pending)),
@@ -102,7 +102,7 @@ class SeparationModel(Claims):
     def _from_masks(self) -> list[Value]:
         """Thread masks, starts and barriers of its warps, and the answer to its own SIMT instruction."""
         (first, second), (one, other) = self.machines, self.pair
-        starts = [each.owned(machine.simt.activation.warps) for each, machine in zip(self.pair, self.machines, strict=True)]
+        starts = [one.owned(first.simt.activation.warps), other.owned(second.simt.activation.warps)]
         step = self.config.schedulers
         names = ("result", "redirect", "target", "waits", "ended", "fault", "cause")
         return [
@@ -111,7 +111,7 @@ class SeparationModel(Claims):
             *(_same(first.simt.masks[w], second.simt.masks[w]) for w in range(one.number, self.config.warps, step)),
             _same(*starts),
             ~starts[0].any() | _same(first.simt.activation.pc, second.simt.activation.pc),
-            ~one.unit.simt.valid | _all([_same(getattr(first.simt, name), getattr(second.simt, name)) for name in names]),
+            ~one.unit.simt.valid | _all([_same(getattr(first.simt, its), getattr(second.simt, its)) for its in names]),
         ]
 
     def _from_csrs(self) -> list[Value]:
@@ -128,8 +128,10 @@ class SeparationModel(Claims):
         """All signals of the partition are the same, and the registers of the turns."""
         one, other = self.pair
         instead = SignalDict((theirs, ours) for ours, theirs in zip(one.gets(), other.gets(), strict=True))
-        groups = [("registers of the turns", *(machine.turns() for machine in self.machines))]
-        groups += [(name, ours, theirs) for (name, ours), (_, theirs) in zip(one.signals(), other.signals(), strict=True)]
+        groups: list[tuple[str, list[Signal], list[Signal]]] = [
+            ("registers of the turns", self.machines[0].turns(), self.machines[1].turns())]
+        signals = zip(one.signals(), other.signals(), strict=True)
+        groups += [(name, ours, theirs) for (name, ours), (_, theirs) in signals]
         for name, ours, theirs in groups:
             if [(each.name, each.init) for each in ours] != [(each.name, each.init) for each in theirs]:
                 raise LookupError(f"the {name} differ in two copies of the design")
@@ -162,7 +164,7 @@ class SeparationModel(Claims):
         one, other = self.pair
         for name, part in one.own.items():
             inputs = zip(ports(part, wiring.In), ports(other.own[name], wiring.In), strict=True)
-            self.claim(f"its {name} get the same", _all([_same(a, b) for a, b in inputs]))
+            self.claim(f"its own parts get the same: {name}", _all([_same(a, b) for a, b in inputs]))
         writes = [(a, b) for (_, memory), (_, its) in zip(one.memories, other.memories, strict=True)
                   for a, b in zip(memory._write_ports, its._write_ports, strict=True)]
         self.claim("its memories get the same", _all([

@@ -11,7 +11,7 @@ from amaranth.hdl._xfrm import StatementTransformer, ValueTransformer
 __all__ = ["read_instead"]
 
 
-class _Reads(ValueTransformer, StatementTransformer):  # type: ignore[misc]  # not documented: the stubs lack them
+class _Reads(ValueTransformer, StatementTransformer):
     """Replaces signals wherever a statement reads them; what it assigns to stays."""
 
     def __init__(self, instead: SignalDict) -> None:
@@ -23,22 +23,21 @@ class _Reads(ValueTransformer, StatementTransformer):  # type: ignore[misc]  # n
     def on_Assign(self, stmt: Assign) -> Assign:
         return Assign(self._target(stmt.lhs), self.on_value(stmt.rhs))
 
-    def _target(self, value: Value) -> Value:
+    def _target(self, value: Any) -> Any:
         """The target of an assignment, in which only indices are read."""
-        match value:
-            case Slice():
-                return Slice(self._target(value.value), value.start, value.stop)
-            case Part():
-                return Part(self._target(value.value), self.on_value(value.offset), value.width, value.stride)
-            case Concat():
-                return Concat(self._target(part) for part in value.parts)
-            case SwitchValue():
-                return SwitchValue(self.on_value(value.test),
-                                   [(patterns, self._target(its)) for patterns, its in value.cases])
-            case Operator():
-                return Operator(value.operator, [self._target(its) for its in value.operands])
-            case _:
-                return value
+        if isinstance(value, Slice):
+            return Slice(self._target(value.value), value.start, value.stop)
+        # The stubs know none of the fields of what follows.
+        its: Any = value
+        if isinstance(value, Part):
+            return Part(self._target(its.value), self.on_value(its.offset), its.width, its.stride)
+        if isinstance(value, Concat):
+            return Concat(self._target(part) for part in its.parts)
+        if isinstance(value, SwitchValue):
+            return SwitchValue(self.on_value(its.test), [(when, self._target(target)) for when, target in its.cases])
+        if isinstance(value, Operator):
+            return Operator(its.operator, [self._target(operand) for operand in its.operands])
+        return value
 
 
 def read_instead(fragment: Any, instead: SignalDict) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from amaranth.hdl import Assume, Cat, ClockDomain, Module, Signal, Value
 
@@ -23,7 +24,7 @@ __all__ = ["TurnsModel"]
 _SHARED = (Unit.LSU, Unit.SIMT, Unit.CSR)
 
 
-def _shared(unit: Value) -> Value:
+def _shared(unit: Any) -> Value:
     return Cat(unit == its for its in _SHARED).any()
 
 
@@ -52,7 +53,7 @@ class TurnsModel(Claims):
         self.partitions = machine.partitions
         self._show()
         # Whose turn it was k cycles ago; a launch has not shifted these, so it may change whose turn it is at any time.
-        self._turns = [Cat(p.turn for p in self.partitions)]
+        self._turns: list[Value] = [Cat(p.turn for p in self.partitions)]
         for k in range(1, config.issue_latency + 1):
             before = Signal(config.schedulers, name=f"expect_turn_{k}", init=1)
             m.d.sync += before.eq(self._turns[-1])
@@ -121,7 +122,8 @@ class TurnsModel(Claims):
         selection, lsu = p.front.selection, self.machine.lsu
         path = f"{named('frontend', p.number)}.scheme.scheduler"
         policy = self.config.policies[0]
-        state = self.machine.inside.signal(path, f"{policy}_state", POLICIES[policy].of(self.config.partition).state_layout())
+        layout = POLICIES[policy].of(self.config.partition).state_layout()
+        state = self.machine.inside.signal(path, f"{policy}_state", layout)
         self._lemma(p, "the policy remembers one warp", one(state.last))
         self._lemma(p, "at most one warp is selected", (selection.select & (selection.select - 1)) == 0)
         issues = selection.select.any() & ~selection.nop
