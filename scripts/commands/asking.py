@@ -176,7 +176,7 @@ def asked_run(
     asked = machine or machine_of(subject.machine, partitions=partitions)
     if not partitions:
         one_scheduler(asked.config)
-    scheme = check_scheme(asked.config, subject.scheme)
+    scheme = check_scheme(asked, subject.scheme)
     config = coordinate(asked.config, scheme)
     if watch.check and not config.probe:
         raise UsageError("--check needs the probe: leave out --set probe=false")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from metronome.hdl.config import Coordination, Prediction
+from metronome.sim.machine.conditions import without_effect
 from metronome.sim.machine.policies.files import loaded
 from metronome.sim.machine.settings import ConfigError, parse
 
@@ -177,6 +178,9 @@ def _cases(asked: CaseOptions) -> list[Case]:
             raise UsageError(f"{option} {','.join(missing)}: there is nothing to prove with the other options: P6 is a "
                              "property of --policy lrr, P8 of --prediction private, and all but P2 and P3 of "
                              "--scheme swas (P4 also of others, with --prediction private)")
+    for text in asked.settings or ():
+        if needs := without_effect(text.partition("=")[0], [case.config() for case in found]):
+            raise UsageError(f"--set {text}: it has no effect without {needs}")
     return found
 
 
