@@ -18,7 +18,7 @@ from tests.sim.machine.test_settings import ALTERED, BESIDE
 WITHOUT = {
     "icache_ways": {"icache_bytes": "0"}, "icache_mshrs": {"icache_bytes": "0"},
     "dcache_ways": {"dcache_bytes": "0"}, "dcache_mshrs": {"dcache_bytes": "0"},
-    **dict.fromkeys(("latency_fma", "latency_fcvt", "latency_fdiv", "latency_fmisc"), {"fpu": "false"}),
+    **{f"latency_{unit}": {"fpu": "false"} for unit in ("fma", "fcvt", "fdiv", "fmisc")},
     "interleave_stacks": {"threads": "1"},
 }
 #: Values other than those of TINY, which has two warps, in place of ALTERED's.

@@ -32,9 +32,9 @@ ALTERED = {
 BESIDE = {"fetch_policies": {"coordination": "baseline"}, "core_id": {"cores": "2"},
           "memory_map.local": {"memory_map.stack_top": "0xFFFD0000"},
           "memory_map.end": {"memory_map.stack_top": "0xFFFD0000"},
-          **dict.fromkeys(("return_stack", "jump_targets", "branch_runs", "two_bit"), {"prediction": "private"}),
+          **{name: {"prediction": "private"} for name in ("return_stack", "jump_targets", "branch_runs", "two_bit")},
           "group_warps": {"policies": "two_level"}, "rates": {"policies": "variable_rate"},
-          **dict.fromkeys(("locality_base", "locality_throttle", "victim_tags"), {"policies": "ccws"}),
+          **{name: {"policies": "ccws"} for name in ("locality_base", "locality_throttle", "victim_tags")},
           "channel_depth": {"channels": "free"}}
 FIXED = {"fetch_latency": "4", "line_bytes": "128", "latency_alu": "2", "latency_csr": "2", "latency_simt": "2"}
 
