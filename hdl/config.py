@@ -88,7 +88,7 @@ class SmConfig:
         2, "of other indirect jumps of a warp with prediction=private: 0, or a power of two up to 16", unit="targets",
     )
     branch_runs: int = setting(
-        4,
+        2,
         "of a warp with prediction=private whose runs of equal outcomes are counted: 0, or a power of two from 2 to 16",
         unit="branches",
     )

@@ -174,7 +174,7 @@ def asked_run(
     cycles = memory_latency(memory, subject.memory.latency)
     of_memory = memory_options(memory, subject.memory)
     asked = machine or machine_of(subject.machine)
-    scheme = check_scheme(asked.config, subject.scheme)
+    scheme = check_scheme(asked, subject.scheme)
     config = coordinate(asked.config, scheme)
     if watch.check and not config.probe:
         raise UsageError("--check needs the probe: leave out --set probe=false")

@@ -18,7 +18,7 @@ from metronome.sim.machine.memory.names import MEMORY_MODELS
 from ..options.common import JsonOption, choose, json_target, listed, positive
 from ..options.machine import DEFAULT_PRESET, ConfigOption, MachineOptions, PipelineOption, SetOption, machine_of
 from ..options.running import LatencyOption, memory_latency
-from ..options.schemes import SchemeOptions, chip_of
+from ..options.schemes import SchemeOptions, chip_of, require_effects
 from ..output.outputs import refuse_inputs, waves, write_json
 from ..process.backend import Backend, backend_of
 from ..process.errors import Exit, UsageError
@@ -115,6 +115,8 @@ def _asked(options: BenchOptions) -> Asked:
         ))
         for name in names
     ]
+    for machine in machines:
+        require_effects(machine, [machine.config])
     if options.predict and chosen is None:
         memories = {"fixed": memory_latency("fixed", options.latency), "dram": 1}
     else:

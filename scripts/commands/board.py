@@ -108,7 +108,7 @@ def board(
     """
     _check(ctx, task, program.kernel or program.elf)
     asked = machine_of(machine)
-    policies = check_scheme(asked.config, scheme)
+    policies = check_scheme(asked, scheme)
     design = _design(asked, policies, chip, task.port)
     how = compiling_of(program)
     found = None if program.kernel is None and program.elf is None else find_program(program.kernel, program.elf)

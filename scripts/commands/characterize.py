@@ -100,7 +100,7 @@ def characterize(
     model, kind = check_run_options(InputOptions(dtype=measures.dtype, seed=seed), memory, 1)
     within("--repeat", measures.repeat, 1, 1000)
     asked = machine_of(machine)
-    scheme = check_scheme(asked.config, SchemeOptions(issue=policy.issue, prediction=policy.prediction))
+    scheme = check_scheme(asked, SchemeOptions(issue=policy.issue, prediction=policy.prediction))
     config, how = coordinate(asked.config, scheme), engine_of(measures.engine)
     _refuse(config, scheme.issue)
     if config.schedulers > 1:

@@ -29,7 +29,7 @@ def config(
 ) -> int:
     """Show every field of a machine with its value, unit and meaning, or write it as a file for --config."""
     asked = machine_of(machine)
-    values = values_of(result := coordinate(asked.config, check_scheme(asked.config, scheme)))
+    values = values_of(result := coordinate(asked.config, check_scheme(asked, scheme)))
     if output == STDOUT and json_file == STDOUT:
         raise UsageError("--json - and --output - cannot both use standard output: name a file for one")
     target = json_target(json_file)

@@ -34,7 +34,7 @@ def build_by_profile(
     """Build the simulation of the machine, optimised with a profile of its own, unless there is one."""
     target = json_target(json_file)
     # The machine that `metronome run` would build for the same options.
-    config = coordinate(machine.config, check_scheme(machine.config, options))
+    config = coordinate(machine.config, check_scheme(machine, options))
     backend.require_tools([config])
     with show_progress() as progress:
         built = backend.build_by_profile(config, progress)

@@ -11,6 +11,7 @@ import typer
 
 from metronome.hdl.config import Coordination, Prediction
 from metronome.hdl.presets import PIPELINES
+from metronome.sim.machine.conditions import without_effect
 from metronome.sim.machine.policies.files import loaded
 from metronome.sim.machine.settings import ConfigError, parse
 
@@ -188,6 +189,9 @@ def _cases(asked: CaseOptions) -> list[Case]:
                              "property of --policy lrr, P8 of --prediction private, P9 of --policy lrr with "
                              "--set schedulers=2 or 4, P10 of those schedulers, and all but P2, P3 and P10 of "
                              "--scheme swas (P4 also of others, with --prediction private)")
+    for text in asked.settings or ():
+        if needs := without_effect(text.partition("=")[0], [case.config() for case in found]):
+            raise UsageError(f"--set {text}: it has no effect without {needs}")
     return found
 
 

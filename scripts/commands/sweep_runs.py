@@ -28,7 +28,7 @@ from ..options.running import (
     memory_latency,
     memory_options,
 )
-from ..options.schemes import POLICY_NAMES, Scheme, coordinate, listed_policies, schemes
+from ..options.schemes import POLICY_NAMES, Scheme, coordinate, listed_policies, require_effects, schemes
 from ..output.outputs import refuse_inputs, waves
 from ..process.errors import UsageError
 
@@ -129,6 +129,10 @@ class KernelRuns:
         asked = [(machine, _schemes(machine, varied, options.scheme, engine)) for machine in machines(of_machine)]
         if each.forecast:
             _check_forecast([machine.config for machine, _ in asked], engine)
+        runs = [(machine, scheme, coordinate(machine.config, scheme, alike)) for machine, alike in asked
+                for scheme in alike]
+        # A field that is varied may have an effect in some runs only.
+        require_effects(asked[0][0], [config for _, _, config in runs])
         compiled = compiling_of(each)
         program = find_program(kernel)
         refuse_inputs(target, {"--config": options.machine.config_file, **program.files}, waves())
@@ -140,10 +144,7 @@ class KernelRuns:
         )
         return cls(
             program=program, varied=varied, compiled=compiled, dtype=dtype, size=inputs.size, engine=engine,
-            common=common, runs=[
-                (machine, scheme, coordinate(machine.config, scheme, alike)) for machine, alike in asked
-                for scheme in alike
-            ],
+            common=common, runs=runs,
         )
 
     def request(self, launch: Any, scheme: Scheme) -> RunRequest:

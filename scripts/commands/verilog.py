@@ -57,7 +57,7 @@ def verilog(
     driver as well. A single file, or standard output, has packed ports and nothing else.
     """
     asked = machine_of(machine)
-    found = check_scheme(asked.config, scheme)
+    found = check_scheme(asked, scheme)
     config = one_policy(asked.config, found) if scheme.issue is not None else coordinate(asked.config, found)
     require_hardware(config)
     if json_file == STDOUT and output == STDOUT:

@@ -113,6 +113,8 @@ class Machine:
     #: The fields that the file sets.
     in_file: frozenset[str] = frozenset()
     pipeline: str = _CLASSIC
+    #: The fields of --set alone, which must have an effect (scripts.options.schemes.require_effects).
+    asked: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:
@@ -212,7 +214,7 @@ def machines(options: MachineOptions, *, several: bool = True) -> Iterator[Machi
         except ConfigError as error:
             raise UsageError(f"{_source(str(error), file, in_file, texts)}: {error}") from None
         made = Machine(preset=preset, config=config, file=file, settings=texts, in_file=frozenset(in_file),
-                       pipeline=pipeline)
+                       pipeline=pipeline, asked=tuple(name for name, _ in lists))
         note_machine(made.title, config)
         yield made
 

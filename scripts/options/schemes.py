@@ -11,6 +11,7 @@ import typer
 from metronome.hdl.config import SmConfig
 from metronome.sim.machine import schemes as known
 from metronome.sim.machine import settings
+from metronome.sim.machine.conditions import without_effect
 from metronome.sim.machine.policies import hardware
 from metronome.sim.machine.policies.files import PolicyFileError, is_there
 from metronome.sim.machine.policies.plain import POLICIES
@@ -22,7 +23,7 @@ from .common import listed
 from .machine import Machine
 
 __all__ = ["POLICY_NAMES", "IssueOption", "PredictionOption", "Scheme", "SchemeOptions", "check_scheme", "chip_of",
-           "coordinate", "listed_policies", "one_policy", "policy_of", "require_hardware", "schemes"]
+           "coordinate", "listed_policies", "one_policy", "policy_of", "require_effects", "require_hardware", "schemes"]
 
 POLICY_NAMES = ", ".join(POLICIES)
 #: The policy of a machine that is synthesised.
@@ -58,15 +59,27 @@ def _option(name: str) -> str:
     return f"--{name}"
 
 
-def check_scheme(config: SmConfig, options: SchemeOptions) -> Scheme:
-    """See :func:`sim.machine.schemes.check_scheme`; a wrong name is a UsageError."""
+def check_scheme(machine: Machine, options: SchemeOptions) -> Scheme:
+    """See :func:`sim.machine.schemes.check_scheme`; a wrong name is a UsageError, and so is a --set without effect."""
     try:
-        return known.check_scheme(
-            config, mode=options.mode, fetch=options.fetch, issue=options.issue, prediction=options.prediction,
-            label=_option,
+        scheme = known.check_scheme(
+            machine.config, mode=options.mode, fetch=options.fetch, issue=options.issue,
+            prediction=options.prediction, label=_option,
         )
     except ConfigError as error:
         raise UsageError(str(error)) from None
+    require_effects(machine, [coordinate(machine.config, scheme)])
+    return scheme
+
+
+def require_effects(machine: Machine, configs: Sequence[SmConfig]) -> None:
+    """Raise UsageError for a field of ``--set`` that has an effect in none of ``configs``.
+
+    Fields of a file or a preset are not refused: they describe a machine for any front end.
+    """
+    for field in machine.asked:
+        if needs := without_effect(field, configs):
+            raise UsageError(f"--set {field}={machine.settings[field]}: it has no effect without {needs}")
 
 
 def require_hardware(config: SmConfig) -> None:
@@ -86,7 +99,7 @@ def chip_of(machine: Machine, options: SchemeOptions) -> SmConfig:
         If the front end does not fit the machine, or a policy has no hardware.
     """
     issue = options.issue or (None if machine.names("policies") else _USUAL_POLICY)
-    scheme = check_scheme(machine.config, dataclasses.replace(options, issue=issue))
+    scheme = check_scheme(machine, dataclasses.replace(options, issue=issue))
     config = machine.for_chip(one_policy(machine.config, scheme))
     require_hardware(config)
     return config
