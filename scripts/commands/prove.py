@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -160,10 +160,7 @@ def _cases(asked: CaseOptions) -> list[Case]:
     policies = None if asked.policy is None else [
         policy_of("--policy", name) for name in listed_policies("--policy", asked.policy)]
     parameters, sizes = _parameters(asked), _sizes(asked.warps)
-    for warps in sizes or ():
-        if (schedulers := parameters.get("schedulers", 1)) > 1 and warps < _MIN_WARPS * schedulers:
-            raise UsageError(f"--warps: {warps} leaves a partition one warp or none: at least "
-                             f"{_MIN_WARPS * schedulers} with schedulers={schedulers}")
+    _require_partitions(sizes or (), parameters.get("schedulers", 1))
     found = cases(
         chosen, modes, policies, _chosen("--prediction", asked.prediction, tuple(Prediction)), sizes,
         asked.icache, parameters,
@@ -193,6 +190,15 @@ def _cases(asked: CaseOptions) -> list[Case]:
         if needs := without_effect(text.partition("=")[0], [case.config() for case in found]):
             raise UsageError(f"--set {text}: it has no effect without {needs}")
     return found
+
+
+def _require_partitions(sizes: Sequence[int], schedulers: int) -> None:
+    """Raise UsageError if a partition would have fewer than two warps."""
+    least = _MIN_WARPS * schedulers
+    for warps in sizes:
+        if warps < least:
+            raise UsageError(f"--warps: {warps} leaves a partition one warp or none: at least {least} with "
+                             f"schedulers={schedulers}")
 
 
 def _with_reference(found: list[Case]) -> list[Case]:
