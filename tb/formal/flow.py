@@ -148,6 +148,9 @@ class Proof:
         """Return the row of the table, with the counterexample if there is one."""
         case = dataclasses.asdict(self.case)
         parameters = dict(case.pop("parameters"))
+        partition = case.pop("partition")
+        if self.case.property == SEPARATION:
+            case["partition"] = partition
         row = {**case, **parameters, "method": self.method, "depth": self.depth, "seconds": self.seconds,
                "result": self.result, "cached": self.cached}
         if self.counterexample is not None:

@@ -59,13 +59,15 @@ class Partition:
             paths["predictors"] = f"{front}.fetch.predictors"
         self.own = {name: machine.cut(path) for name, path in paths.items()}
         self.memories = [memory for path in self._paths.values() for memory in _cut_memories(inside.part(path), "")]
-        machine.free += [port._data for _, memory in self.memories for port in memory._read_ports]
+        reads = [port for _, memory in self.memories for port in memory._read_ports]
+        if any(port._domain != "comb" for port in reads):
+            raise LookupError("the proofs know only memories of a partition that are read in the cycle of the address")
+        machine.free += [port._data for port in reads]
 
     def signals(self) -> Iterator[tuple[str, list[Signal]]]:
         """Yield each of its modules with the signals that it drives, and its inputs, but for those of _SOMETIMES."""
         for name, path in self._paths.items():
-            inputs = [value for value in ports(self._machine.inside.component(path), wiring.In)]
-            yield f"inputs of its {name}", _without(inputs)
+            yield f"inputs of its {name}", _without(ports(self._machine.inside.component(path), wiring.In))
             for place, driven in _driven(self._machine.inside.part(path), ""):
                 yield f"signals of its {name}{place}", _without(driven)
 
