@@ -32,7 +32,7 @@ def test_one_case(metronome, asked):
     document = json.loads(done.out)
     assert document.pop("origin")["command"].startswith("metronome prove --property P4 ")
     assert document == {"proofs": [{
-        "property": "P4", "scheme": "swas", "policy": "lrr", "prediction": "btfn", "warps": 2, "icache": True, "partition": 0,
+        "property": "P4", "scheme": "swas", "policy": "lrr", "prediction": "btfn", "warps": 2, "icache": True,
         "method": "induction", "depth": 1, "seconds": 1.25, "result": "pass", "cached": False,
     }]}
 
