@@ -133,9 +133,11 @@ class IssueStage(Component):
         m.d.comb += units.eq(free & share.turn & (share.free if "free" in self._shared else -1))
         if "begins" in self._shared:
             m.d.comb += share.begins.eq(begins)
-        turn: Value = Const(1)
+        turn: Value = Const(-1, len(Unit))
         if "slots" in self._shared:
-            turn, slots = share.slot_turn, schedule.slot_free & share.slots & share.slot_turn.replicate(len(Unit))
+            # A load needs no slot before it has its values.
+            turn = Cat(Const(1) if unit == Unit.LSU else share.slot_turn for unit in Unit)
+            slots = schedule.slot_free & share.slots & turn
             m.d.comb += [
                 share.slot_free.eq(schedule.slot_free), share.load_free.eq(schedule.out.load_free),
                 share.due.eq(schedule.out.due),
@@ -144,8 +146,8 @@ class IssueStage(Component):
             heads = self.selection.heads
             asking = scoreboard.asks & self.may_issue
             chance = asking & Cat(
-                units.bit_select(heads[w].unit.as_value(), 1) & (turn | ~takes_slot(heads[w]))
-                for w in range(self._config.warps)
+                (units & (turn | (~takes_slot(head)).replicate(len(Unit)))).bit_select(head.unit.as_value(), 1)
+                for head in (heads[w] for w in range(self._config.warps))
             )
             for unit in Unit:
                 of_unit = Cat(heads[w].unit == unit for w in range(self._config.warps))

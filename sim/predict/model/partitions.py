@@ -6,7 +6,7 @@ A partition's records (FRONT, ISSUE, CONTROL) have its own warp numbers, and ``c
 from .compiled import inlined
 from .records import Machine
 
-__all__ = ["global_warp", "owned", "partition", "spread", "takes_turn"]
+__all__ = ["global_warp", "owned", "partition", "spread"]
 
 
 @inlined
@@ -47,10 +47,3 @@ def spread(m, mine):
     for w in range(m.config[1].warps):
         warps |= (mine >> w & 1) << (w * count + m.part)
     return warps
-
-
-@inlined
-def takes_turn(m, cycle):
-    """Whether the partition may select an instruction for what all share: turns begin in the cycle after the launch."""
-    count, before = m.config[0].schedulers, cycle - 1
-    return count == 1 or (before - before // m.config[0].slots_of_turns) % count == m.part
