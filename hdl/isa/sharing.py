@@ -16,6 +16,8 @@ class TurnGroup(NamedTuple):
     units: tuple[Unit, ...]
     #: In fixed turns, the partition that has the first turn.
     phase: int
+    #: Computed turns are given only for cycles in which the partition has the turn of its writeback port.
+    with_port: bool = False
 
 
 #: What all partitions share in any case.
@@ -23,8 +25,8 @@ _ALWAYS = (TurnGroup((Unit.LSU,), 0), TurnGroup((Unit.SIMT, Unit.CSR), 0))
 #: What they share if there is one set of units. FMA, FCVT and FDIV have one rounder. Phases are spread, so that a
 #: partition has turns of some units in most cycles.
 _SHARED = (
-    TurnGroup((Unit.MUL,), 1), TurnGroup((Unit.FMA, Unit.FCVT, Unit.FDIV), 3), TurnGroup((Unit.DIV,), 2),
-    TurnGroup((Unit.FMISC,), 2),
+    TurnGroup((Unit.MUL,), 1, True), TurnGroup((Unit.FMA, Unit.FCVT, Unit.FDIV), 3, True), TurnGroup((Unit.DIV,), 2),
+    TurnGroup((Unit.FMISC,), 2, True),
 )
 
 
@@ -51,4 +53,4 @@ def turn_groups(config: SmConfig) -> tuple[TurnGroup, ...]:
         return _ALWAYS
     # The turn of a group and that of a writeback port have to meet in every partition.
     step, count = partitions_of_a_port(config), config.schedulers
-    return _ALWAYS + tuple(TurnGroup(units, phase * step % count) for units, phase in _SHARED)
+    return _ALWAYS + tuple(group._replace(phase=group.phase * step % count) for group in _SHARED)

@@ -112,7 +112,7 @@ class IssueStage(Component):
         free[Unit.LSU] = self.lsu_ready
         unit_free, slot_free = Cat(free.get(unit, 1) for unit in Unit), schedule.slot_free
         if self._shared:
-            unit_free, slot_free = self._share(m, scoreboard, schedule, unit_free, Value.cast(begins))
+            unit_free, slot_free = self._share(m, issued, scoreboard, schedule, unit_free, Value.cast(begins))
         m.d.comb += [
             scoreboard.heads.eq(self.selection.heads),
             scoreboard.unit_free.eq(unit_free),
@@ -125,7 +125,7 @@ class IssueStage(Component):
             self.lsu_take.eq(takes),
         ]
 
-    def _share(self, m: Module, scoreboard: Scoreboard, schedule: WritebackSchedule, free: Value,
+    def _share(self, m: Module, issued: Signal, scoreboard: Scoreboard, schedule: WritebackSchedule, free: Value,
                begins: Value) -> tuple[Value, Value]:
         """Return which units and slots this partition may use, by Unit; ``free``: its own units."""
         share, slots = self.share, schedule.slot_free
@@ -143,19 +143,23 @@ class IssueStage(Component):
                 share.due.eq(schedule.out.due),
             ]
         if "asks" in self._shared:
-            heads = self.selection.heads
-            asking = scoreboard.asks & self.may_issue
-            chance = asking & Cat(
-                (units & (turn | (~takes_slot(head)).replicate(len(Unit)))).bit_select(head.unit.as_value(), 1)
-                for head in (heads[w] for w in range(self._config.warps))
-            )
-            for unit in Unit:
-                of_unit = Cat(heads[w].unit == unit for w in range(self._config.warps))
-                m.d.comb += [
-                    share.asks[unit.value].eq((asking & of_unit).any()),
-                    share.chances[unit.value].eq((chance & of_unit).any()),
-                ]
+            self._ask(m, issued, scoreboard.asks & self.may_issue, units, turn)
         return units, slots
+
+    def _ask(self, m: Module, issued: Signal, asking: Value, units: Value, turn: Value) -> None:
+        """Ask for turns. ``units``: those that can take an instruction; ``turn``: those whose slot has its turn."""
+        share, heads = self.share, [self.selection.heads[w] for w in range(self._config.warps)]
+        ready = asking & Cat(
+            (units & (turn | (~takes_slot(head)).replicate(len(Unit)))).bit_select(head.unit.as_value(), 1)
+            for head in heads
+        )
+        for unit in Unit:
+            of_unit = Cat(head.unit == unit for head in heads)
+            m.d.comb += [
+                share.asks[unit.value].eq((asking & of_unit).any()),
+                share.ready[unit.value].eq((ready & of_unit).any()),
+                share.uses[unit.value].eq(issued & (self.selection.info.unit == unit)),
+            ]
 
     def _of_each_head(self, m: Module) -> tuple[Value, Value, Value, Value, Value]:
         """Return the claims of the selected head. Each head's claims are computed before the pick, which comes late.

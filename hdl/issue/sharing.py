@@ -48,7 +48,7 @@ class Sharing(Component):
         for p, partition in enumerate(self._partitions):
             own = {unit: turns.turn[g] == p for g, group in enumerate(groups) for unit in group.units}
             if partitions_of_an_alu(config) > 1:
-                own[Unit.ALU] = self._fixed(turns, p, partitions_of_an_alu(config))
+                own[Unit.ALU] = self._fixed(turns.fixed, p, partitions_of_an_alu(config))
             m.d.comb += partition.turn.eq(Cat(own.get(unit, Const(1)) for unit in Unit))
         soon: Value = Const(-1, len(Unit))
         if shares_units(config):
@@ -63,17 +63,20 @@ class Sharing(Component):
         self._peek(m, turns)
         return m
 
-    def _fixed(self, turns: Turns, p: int, count: int) -> Value:
-        """Whether a partition has the fixed turn of what ``count`` partitions share."""
-        return turns.fixed[:(count - 1).bit_length()] == p % count
+    def _fixed(self, turn: Value, p: int, count: int) -> Value:
+        """Whether a partition has the fixed ``turn`` of what ``count`` partitions share."""
+        return turn[:(count - 1).bit_length()] == p % count if count > 1 else Const(1, 1)
 
     def _ask(self, m: Module, turns: Turns, soon: Value) -> None:
         for p, partition in enumerate(self._partitions):
+            port = self._fixed(turns.following, p, partitions_of_a_port(self._config))
             for g, group in enumerate(turn_groups(self._config)):
                 numbers = [unit.value for unit in group.units]
+                asks = or_all(partition.asks[n] & soon[n] for n in numbers)
                 m.d.comb += [
-                    turns.asks[p][g].eq(or_all(partition.asks[n] & soon[n] for n in numbers)),
-                    turns.chances[p][g].eq(or_all(partition.chances[n] for n in numbers)),
+                    turns.asks[p][g].eq(asks & port if group.with_port else asks),
+                    turns.ready[p][g].eq(or_all(partition.ready[n] for n in numbers)),
+                    turns.uses[p][g].eq(or_all(partition.uses[n] for n in numbers)),
                 ]
 
     def _share_ports(self, m: Module, turns: Turns) -> None:
@@ -83,7 +86,7 @@ class Sharing(Component):
             first = p - p % count
             others: list[Any] = [self._partitions[q] for q in range(first, first + count) if q != p]
             m.d.comb += [
-                partition.slot_turn.eq(self._fixed(turns, p, count)),
+                partition.slot_turn.eq(self._fixed(turns.fixed, p, count)),
                 partition.slots.eq(~or_all(~other.slot_free for other in others)),
                 partition.load_slot.eq(~or_all(~other.load_free for other in others)),
             ]

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -20,11 +20,11 @@ class Turns(Component):
     policy of fixed slots, a warp could otherwise have all of its slots in turns of others, and never issue a load.
 
     With ``computed`` turns, the turn of the next cycle goes to a partition that ``asks`` for it: to the one whose last
-    chance in this group is the longest ago. A partition has had its chance if it had the turn and an instruction that
-    could be selected, whether its policy took it or not. If none asks, the turn goes to the next partition. After
-    every ``period`` cycles it stays for a cycle.
+    chance in this group is the longest ago. A partition has had its chance when it ``uses`` its turn, or when it was
+    ``ready`` to use it in two cycles and has not: its policy chose others. If none asks, the turn goes to the next
+    partition. After every ``period`` cycles it stays for a cycle.
 
-    All outputs come from registers. Reset: undefined until the launch.
+    All outputs depend on registers only. Reset: undefined until the launch.
 
     ``partitions``: their number, a power of two. ``phases``: for each group, the partition that has its first turn.
     """
@@ -35,11 +35,13 @@ class Turns(Component):
         inputs: dict[str, wiring.Member] = {}
         if computed:
             inputs["asks"] = In(of_groups)  # in t: by partition, the groups whose turn in t+1 it asks for
-            inputs["chances"] = In(of_groups)  # in t: by partition, the groups in which it has its chance
+            inputs["ready"] = In(of_groups)  # in t: the groups in which it has the turn, and an instruction is ready
+            inputs["uses"] = In(of_groups)  # in t: the group of the instruction that it selects
         super().__init__({
             **inputs,
             "start": In(1),  # launch, one cycle: the turns begin in the next one
             "fixed": Out(range(partitions)),  # in t: the partition that has the fixed turn of phase 0
+            "following": Out(range(partitions)),  # in t: the one that has it in t+1
             "turn": Out(data.ArrayLayout(range(partitions), len(phases))),  # in t: the partition that has each turn
         })
 
@@ -47,20 +49,27 @@ class Turns(Component):
         m = Module()
         number = Signal(range(self._period))
         last = number == self._period - 1
+        m.d.comb += self.following.eq(Mux(last, self.fixed, self.fixed + 1))
         m.d.sync += [
-            self.fixed.eq(Mux(self.start, 0, Mux(last, self.fixed, self.fixed + 1))),
-            number.eq(Mux(self.start | last, 0, number + 1)),
+            self.fixed.eq(Mux(self.start, 0, self.following)), number.eq(Mux(self.start | last, 0, number + 1)),
         ]
         for group, phase in enumerate(self._phases):
-            if not self._computed:
+            if self._computed:
+                self._compute(m, group, phase, last)
+            else:
                 m.d.comb += self.turn[group].eq(self.fixed + phase)
-                continue
-            order = Signal(lru_bits(self._partitions), name=f"order_{group}")
-            chance, asking = (Cat(each[group] for each in masks) for masks in (self.chances, self.asks))
-            later = lru_touch(order, chance, self._partitions)
-            first = encode(lru_oldest(later, asking, self._partitions))
-            following = Mux(last, self.turn[group], Mux(asking.any(), first, (self.turn[group] + 1)[:len(first)]))
-            m.d.sync += [
-                order.eq(Mux(self.start, 0, later)), self.turn[group].eq(Mux(self.start, phase, following)),
-            ]
         return m
+
+    def _compute(self, m: Module, group: int, phase: int, last: Value) -> None:
+        """Compute the turn of a group; ``last``: it stays for a cycle."""
+        ways, turn = self._partitions, self.turn[group]
+        order, passed = Signal(lru_bits(ways), name=f"order_{group}"), Signal(name=f"passed_{group}")
+        asks, ready, uses = (Cat(mask[group] for mask in masks) for masks in (self.asks, self.ready, self.uses))
+        later = lru_touch(order, uses | Mux(passed, ready, 0), ways)
+        oldest = encode(lru_oldest(later, asks, ways))
+        following = Signal(range(ways), name=f"following_{group}")
+        m.d.comb += following.eq(Mux(last, turn, Mux(asks.any(), oldest, turn + 1)))
+        m.d.sync += [
+            order.eq(Mux(self.start, 0, later)), turn.eq(Mux(self.start, phase, following)),
+            passed.eq(~self.start & ready.any() & ~uses.any() & ~passed & (following == turn)),
+        ]

@@ -63,7 +63,7 @@ def configured(
         record[name] = value
     record["group"] = NONE
     for number, group in enumerate(turn_groups(config)):
-        record["phase"][:, number] = group.phase
+        record["phase"][:, number], record["with_port"][:, number] = group.phase, group.with_port
         for unit in group.units:
             record["group"][:, unit.value] = number
     return record

@@ -37,7 +37,7 @@ def select(m, cycle):
     icache.look_up(m)
     missing = front.warp1 if front.missed else NONE
     memory_idle = not config.ordered or scoreboard.memory_idle(m)
-    eligible = front.asks = front.chances = 0
+    eligible = front.asks = front.could = 0
     for w in range(config.warps):
         reason = 0
         if control.active >> w & 1:

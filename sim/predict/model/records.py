@@ -64,7 +64,7 @@ def _fields(names: str = "", **arrays: int | tuple[int, ...]) -> np.dtype:
 #: "Value of the guarantee"). ``frame``: the slots of variable_rate; ``owner``: the warp of each. ``channels``,
 #: ``ordered``: the depth of free and of ordered channels, 0 without them. ``list_bit``: set in the tags of a list's
 #: lines. ``slots_of_turns``: after so many turns, one partition has two. ``group``: by unit, its turn, NONE
-#: without one; ``phase``: for each turn, the partition that has it first. ``victim_tags``: for each warp, 0 without ccws; ``locality_most``: the greatest score; ``locality_steps``: the
+#: without one; ``phase``: for each turn, the partition that has it first; ``with_port``: whether it is given with that of the port. ``victim_tags``: for each warp, 0 without ccws; ``locality_most``: the greatest score; ``locality_steps``: the
 #: cycles that the division of a score takes. Policy parameters are initial values and upper limits (FRONT has the
 #: current ones).
 CONFIG = _fields(
@@ -74,7 +74,7 @@ CONFIG = _fields(
     " stacks stacks_end stack_block stack_words source_bit kind_bit ring supplied events group_warps frame"
     " victim_tags locality_base locality_throttle locality_most locality_steps reads to_execute"
     " learns return_stack jump_targets branch_runs two_bit",
-    latency=16, owner=FRAME, group=16, phase=GROUPS,
+    latency=16, owner=FRAME, group=16, phase=GROUPS, with_port=GROUPS,
 )
 
 #: A decoded word. ``uses``: a bit for each register that must not be pending, the destination's included;
@@ -121,8 +121,8 @@ FRONT = _fields(
     # This cycle, for the later units and for observers.
     " eligible selected selected_nop selected_code selected_pc selected_predicted selected_target missed miss turned"
     " issues offered slot_claimed"
-    # Sets of turns: asked for, and with a chance to be used (turns.py).
-    " asks chances"
+    # Sets of turns: asked for, and those that could be used (turns.py).
+    " asks could"
     " refilled refilled_line invalidate",
     pc=WARPS,
     head=WARPS, nop=(WARPS, DEPTH), filled=(WARPS, DEPTH), code=(WARPS, DEPTH), at=(WARPS, DEPTH),
@@ -168,9 +168,10 @@ WHOLE = _fields(
     " fault_cause fault_warp fault_pc fault_address fault_replaceable"
     # The partition for which the caller has something to do.
     " asks"
-    # Turns: the partition that has the fixed one, and each group's; the cycle of each partition's last chance.
+    # Turns: the partition that has the fixed one, and each group's; whether it has passed over it; the cycle of each
+    # partition's last chance.
     " fixed",
-    arrived=WARPS, turn=GROUPS, chance=(GROUPS, PARTITIONS),
+    arrived=WARPS, turn=GROUPS, passed=GROUPS, chance=(GROUPS, PARTITIONS),
 )
 
 LSU = _fields(

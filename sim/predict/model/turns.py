@@ -29,7 +29,7 @@ def has_port(m):
 
 @inlined
 def note(m, code, reason):
-    """Note whether a head asks for a turn of the next cycle, and whether it has its chance in this one.
+    """Note whether a head asks for a turn of the next cycle, and whether it could use one in this cycle.
 
     ``reason``: why it is not ready, or 0.
     """
@@ -41,7 +41,7 @@ def note(m, code, reason):
     if not busy:
         front.asks |= 1 << group
     if reason == 0 or (reason == Reason.WRITEBACK and has_port(m)):
-        front.chances |= 1 << group
+        front.could |= 1 << group
 
 
 @inlined
@@ -56,14 +56,27 @@ def tick(m, cycle):
     for group in range(config.groups):
         if cycle == 0 or not config.older:
             whole.turn[group] = (whole.fixed + config.phase[group]) % config.schedulers
-            continue
-        oldest = NONE
-        for p in range(config.schedulers):
-            if m.front[p].chances >> group & 1:
-                whole.chance[group, p] = cycle
-        for p in range(config.schedulers):
-            asks = m.front[p].asks >> group & 1
-            if asks and (oldest == NONE or whole.chance[group, p] < whole.chance[group, oldest]):
-                oldest = p
-        if not stays:
-            whole.turn[group] = oldest if oldest != NONE else (whole.turn[group] + 1) % config.schedulers
+        else:
+            _compute(m, cycle, group, stays)
+
+
+@inlined
+def _compute(m, cycle, group, stays):
+    """Find the turn of a group: it goes to the partition that asks and whose last chance is the longest ago."""
+    config, whole = m.config[0], m.whole[0]
+    turn = whole.turn[group]
+    uses = m.front[turn].issues and config.group[m.code[m.front[turn].selected_code].unit] == group
+    could = m.front[turn].could >> group & 1
+    if uses or (could and whole.passed[group]):
+        whole.chance[group, turn] = cycle
+    passed = could and not uses and not whole.passed[group]
+    oldest = NONE
+    for p in range(config.schedulers):
+        asks = m.front[p].asks >> group & 1
+        if config.with_port[group] and whole.fixed % config.partitions_of_a_port != p % config.partitions_of_a_port:
+            asks = 0
+        if asks and (oldest == NONE or whole.chance[group, p] < whole.chance[group, oldest]):
+            oldest = p
+    if not stays:
+        whole.turn[group] = oldest if oldest != NONE else (turn + 1) % config.schedulers
+    whole.passed[group] = passed and whole.turn[group] == turn
