@@ -63,13 +63,14 @@ class Turns(Component):
     def _compute(self, m: Module, group: int, phase: int, last: Value) -> None:
         """Compute the turn of a group; ``last``: it stays for a cycle."""
         ways, turn = self._partitions, self.turn[group]
-        order, passed = Signal(lru_bits(ways), name=f"order_{group}"), Signal(name=f"passed_{group}")
+        order, passed = Signal(lru_bits(ways), name=f"order_{group}"), Signal(ways, name=f"passed_{group}")
         asks, ready, uses = (Cat(mask[group] for mask in masks) for masks in (self.asks, self.ready, self.uses))
-        later = lru_touch(order, uses | Mux(passed, ready, 0), ways)
+        chance = uses | (ready & passed)
+        later = lru_touch(order, chance, ways)
         oldest = encode(lru_oldest(later, asks, ways))
         following = Signal(range(ways), name=f"following_{group}")
         m.d.comb += following.eq(Mux(last, turn, Mux(asks.any(), oldest, turn + 1)))
         m.d.sync += [
             order.eq(Mux(self.start, 0, later)), turn.eq(Mux(self.start, phase, following)),
-            passed.eq(~self.start & ready.any() & ~uses.any() & ~passed & (following == turn)),
+            passed.eq(Mux(self.start, 0, (passed | ready) & ~chance)),
         ]

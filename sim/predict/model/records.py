@@ -168,10 +168,10 @@ WHOLE = _fields(
     " fault_cause fault_warp fault_pc fault_address fault_replaceable"
     # The partition for which the caller has something to do.
     " asks"
-    # Turns: the partition that has the fixed one, and each group's; whether it has passed over it; the cycle of each
-    # partition's last chance.
+    # Turns: the partition that has the fixed one, and each group's; whether a partition has passed over it since its
+    # last chance, and the cycle of that chance.
     " fixed",
-    arrived=WARPS, turn=GROUPS, passed=GROUPS, chance=(GROUPS, PARTITIONS),
+    arrived=WARPS, turn=GROUPS, passed=(GROUPS, PARTITIONS), chance=(GROUPS, PARTITIONS),
 )
 
 LSU = _fields(

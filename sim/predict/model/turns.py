@@ -67,9 +67,10 @@ def _compute(m, cycle, group, stays):
     turn = whole.turn[group]
     uses = m.front[turn].issues and config.group[m.code[m.front[turn].selected_code].unit] == group
     could = m.front[turn].could >> group & 1
-    if uses or (could and whole.passed[group]):
-        whole.chance[group, turn] = cycle
-    passed = could and not uses and not whole.passed[group]
+    if uses or (could and whole.passed[group, turn]):
+        whole.chance[group, turn], whole.passed[group, turn] = cycle, 0
+    elif could:
+        whole.passed[group, turn] = 1
     oldest = NONE
     for p in range(config.schedulers):
         asks = m.front[p].asks >> group & 1
@@ -79,4 +80,3 @@ def _compute(m, cycle, group, stays):
             oldest = p
     if not stays:
         whole.turn[group] = oldest if oldest != NONE else (turn + 1) % config.schedulers
-    whole.passed[group] = passed and whole.turn[group] == turn

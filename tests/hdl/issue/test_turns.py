@@ -19,23 +19,22 @@ class Reference:
 
     def start(self):
         self.fixed = self.number = 0
-        self.turn, self.last, self.now, self.passed = self.phase, [-1] * self.partitions, 0, 0
+        self.turn, self.last, self.now = self.phase, [-1] * self.partitions, 0
+        self.passed = [0] * self.partitions
 
     def tick(self, asks, ready, uses):
         """The next turn; ``asks``: a set of partitions; the other two are of the one that has the turn."""
         stays = self.number == PERIOD - 1
         self.number = 0 if stays else self.number + 1
         before = self.turn
-        self.passed = 0 if uses else self.passed + ready
-        if uses or self.passed == 2:
-            self.last[before], self.passed = self.now, 0
+        self.passed[before] += ready
+        if uses or self.passed[before] == 2:
+            self.last[before], self.passed[before] = self.now, 0
         self.now += 1
         if not stays:
             self.fixed = (self.fixed + 1) % self.partitions
             # The lowest of several that never had a chance.
             self.turn = min(asks, key=lambda p: self.last[p]) if asks else (self.turn + 1) % self.partitions
-        if self.turn != before:
-            self.passed = 0
 
 
 def turns(partitions, phases, *, computed):
@@ -63,14 +62,14 @@ async def test_fixed_turns(ctx, dut, partitions):
 
 
 @pytest.mark.parametrize("partitions", [2, 4])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 @simulated(lambda partitions: turns(partitions, (0, 1), computed=True))
 async def test_computed_turns(ctx, dut, partitions, seed):
     """Random partitions ask, and the one that has a turn uses it, passes over it, or cannot use it."""
     rng = random.Random(f"{partitions}/{seed}")
     references = [Reference(partitions, phase) for phase in (0, 1)]
-    for cycle in range(1500):
-        if cycle % 400 == 0:
+    for cycle in range(600):
+        if cycle % 200 == 0:
             await launch(ctx, dut)
             for each in references:
                 each.start()
@@ -98,7 +97,7 @@ async def test_nobody_starves(ctx, dut, partitions):
     rng = random.Random(partitions)
     await launch(ctx, dut)
     waits, others, longest = False, [0] * partitions, 0
-    for cycle in range(5000):
+    for cycle in range(1500):
         waits = waits or rng.random() < 0.2
         turn = ctx.get(dut.turn[0])
         # The unit may be busy. Then nobody can use it.
