@@ -51,7 +51,7 @@ class SmConfig:
         "partition w mod schedulers.",
     )
     units: Units = setting(
-        Units.SLICES, "slices: each partition has arithmetic units and a writeback port of its own; shared: all use one set",
+        Units.SLICES, "of partitions: slices, each has arithmetic units and a writeback port; shared, all use one set",
     )
     turns: Turns = setting(
         Turns.ALTERNATE, "who may use what partitions share: alternate, each in turn; older, who has waited longest",

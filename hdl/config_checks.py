@@ -5,9 +5,9 @@ from __future__ import annotations
 import enum
 from collections.abc import Mapping, Sequence
 
-__all__ = ["LATENCIES", "MOST_SLOTS", "PREDICTORS", "SLOTS_OF_TURNS", "is_power_of_two", "kind_of", "rate_of_each", "require",
-           "require_channels", "require_latencies", "require_locality", "require_policies", "require_prediction",
-           "warps_of_a_group"]
+__all__ = ["LATENCIES", "MOST_SLOTS", "PREDICTORS", "SLOTS_OF_TURNS", "is_power_of_two", "kind_of", "rate_of_each",
+           "require", "require_channels", "require_latencies", "require_locality", "require_policies",
+           "require_prediction", "warps_of_a_group"]
 
 #: The least and the most cycles of each latency.
 LATENCIES = {

@@ -59,7 +59,8 @@ class SharedUnits(Component):
         config = self._config
         every = tuple(range(config.schedulers))
         self._clashes: list[Value] = []
-        alus, of_alu = [], partitions_of_an_alu(config)
+        alus: list[Component] = []
+        of_alu = partitions_of_an_alu(config)
         for first in range(0, config.schedulers, of_alu):
             alu = m.submodules[named("alu", first // of_alu)] = AluUnit(config)
             self._start(m, alu, (Unit.ALU,), every[first:first + of_alu])
@@ -87,18 +88,19 @@ class SharedUnits(Component):
             return chosen(valid, [Value.cast(value(x)) for x in operands])
 
         m.d.comb += [
-            unit.valid.eq(or_all(valid)), unit.op.eq(of(lambda x: x.entry.decoded.op)), unit.mask.eq(of(lambda x: x.mask)),
+            unit.valid.eq(or_all(valid)), unit.op.eq(of(lambda x: x.entry.decoded.op)),
+            unit.mask.eq(of(lambda x: x.mask)),
         ]
-        first, second = (Signal(data.ArrayLayout(32, self._config.threads), name=f"{names[0].name.lower()}_{name}_{partitions[0]}")
-                         for name in ("a", "b"))
+        lanes, name = data.ArrayLayout(32, self._config.threads), names[0].name.lower()
+        first, second = (Signal(lanes, name=f"{name}_{operand}_{partitions[0]}") for operand in ("a", "b"))
         m.d.comb += [
             first.as_value().eq(of(lambda x: x.rs1)), second.as_value().eq(of(lambda x: x.rs2)),
             unit.a.eq(first), unit.b.eq(second),
         ]
         if Unit.ALU in names:
             # The pc and immediates are operands of the ALU only.
-            decoded = of(lambda x: Cat(x.entry.decoded.use_pc, x.entry.decoded.use_imm, x.entry.pc, x.entry.decoded.imm))
-            use_pc, use_imm, pc, imm = decoded[0], decoded[1], decoded[2:34], decoded[34:66]
+            pc, imm = of(lambda x: x.entry.pc), of(lambda x: x.entry.decoded.imm)
+            use_pc, use_imm = of(lambda x: x.entry.decoded.use_pc), of(lambda x: x.entry.decoded.use_imm)
             for lane in range(self._config.threads):
                 m.d.comb += [
                     unit.a[lane].eq(Mux(use_pc, pc, first[lane])), unit.b[lane].eq(Mux(use_imm, imm, second[lane])),
@@ -115,11 +117,11 @@ class SharedUnits(Component):
                units: dict[tuple[Unit, ...], Component]) -> None:
         """A writeback port: choose the result of the partition that writes, and give it to all that share the port."""
         config, first = self._config, partitions[0]
+        result = {"result": Out(data.ArrayLayout(32, config.threads))}
         port = wiring.Signature({
-            "write_unit": Out(Unit), "scalar": Out(32), "add_lane": Out(1), "flags": Out(5),
-            "result": Out(data.ArrayLayout(32, config.threads)),
+            **result, "write_unit": Out(Unit), "scalar": Out(32), "add_lane": Out(1), "flags": Out(5),
         }).create(path=(named("port", first),))
-        alu = wiring.Signature({"result": Out(data.ArrayLayout(32, config.threads))}).create(path=(named("of_alu", first),))
+        alu = wiring.Signature(result).create(path=(named("of_alu", first),))
         due = [self._of("due", p) for p in partitions] if len(partitions) > 1 else []
         for name in ("write_unit", "scalar", "add_lane"):
             of = [Value.cast(self._of(name, p)) for p in partitions]

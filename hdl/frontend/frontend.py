@@ -40,7 +40,8 @@ class FrontEnd(Component):
     flow; the buffers are as :class:`hdl.frontend.buffers.InstructionBuffers` says.
 
     ``ahead``: whether it has the port of this name, with what the issue stage needs early; by default, if the
-    configuration has an operand register. ``asks``: whether it has the port ``may_issue``. Nothing else depends on them.
+    configuration has an operand register. ``asks``: whether it has the port ``may_issue``. Nothing else depends on
+    them.
 
     ``event`` reports conditions that may never occur: ``empty_pop`` and ``miscounted``.
     """

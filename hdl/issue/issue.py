@@ -110,7 +110,8 @@ class IssueStage(Component):
                 unit: operations_left(m, self._config, unit, begins[unit.value])[0] for unit in UNPIPELINED
             }
         free[Unit.LSU] = self.lsu_ready
-        unit_free, slot_free = Cat(free.get(unit, 1) for unit in Unit), schedule.slot_free
+        unit_free: Value = Cat(free.get(unit, 1) for unit in Unit)
+        slot_free: Value = schedule.slot_free
         if self._shared:
             unit_free, slot_free = self._share(m, issued, scoreboard, schedule, unit_free, Value.cast(begins))
         m.d.comb += [

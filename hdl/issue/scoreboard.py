@@ -50,8 +50,10 @@ class Scoreboard(Component):
     With an operand register, the registers of a head are looked up in the cycle before, when it is known which
     instruction comes next: ``ready`` follows from registers and from units, slots and memory alone. It is the same.
 
-    ``asks``: whether it has the port of this name. ``ready`` and ``reason`` are combinational. One claim and one release on each port a cycle; a register that is
+    ``ready`` and ``reason`` are combinational. One claim and one release on each port a cycle; a register that is
     claimed may not be pending. Reset: nothing pending.
+
+    ``asks``: whether it has the port of this name.
     """
 
     def __init__(self, config: SmConfig, *, asks: bool = False) -> None:

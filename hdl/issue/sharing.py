@@ -5,7 +5,8 @@ from typing import Any
 from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib.wiring import In, Out
 
-from ..config import SmConfig, Turns as TurnRule
+from ..config import SmConfig
+from ..config import Turns as TurnRule
 from ..config_checks import SLOTS_OF_TURNS
 from ..isa.ops import Unit
 from ..isa.sharing import partitions_of_a_port, partitions_of_an_alu, shares_units, turn_groups

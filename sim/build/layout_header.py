@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from metronome.hdl.config import SmConfig
+from metronome.hdl.config_names import named
 from metronome.hdl.layouts.counters import REASON_BITS, StallReason
 from metronome.hdl.layouts.memory import memory_request_layout, memory_response_layout
 from metronome.hdl.layouts.probe import LookupWait, probe_layout
-from metronome.hdl.config_names import named
 
 from .records import flatten, record_layout, status_layout
 

@@ -79,7 +79,8 @@ def cases(preset: str, pipeline: str, fields: dict[str, str]) -> Iterator[Case]:
                    if not there]
         sized = "".join(f", {field} {entries}" for field, entries in sizes.items())
         given = "".join(f", {field}={text}" for field, text in fields.items())
-        name = f"{preset} {pipeline} {prediction}{sized}{given}" + (f", without {', '.join(without)}" if without else "")
+        name = f"{preset} {pipeline} {prediction}{sized}{given}"
+        name += f", without {', '.join(without)}" if without else ""
         yield Case(name, preset, config, number)
 
 

@@ -63,7 +63,8 @@ def requests(config, count):
         rng = random.Random(f"{SEED}/{config.warps}x{config.threads}/{number}")
         kind = number % 3
         if kind == 0:
-            program = RandomProgram(rng, config, blocks=rng.randrange(2, 14), floats=config.fpu and rng.random() < 0.7).program
+            blocks, floats = rng.randrange(2, 14), config.fpu and rng.random() < 0.7
+            program = RandomProgram(rng, config, blocks=blocks, floats=floats).program
         elif kind == 1:
             program = MemoryProgram(rng, config).program
         else:

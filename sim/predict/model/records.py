@@ -63,12 +63,14 @@ def _fields(names: str = "", **arrays: int | tuple[int, ...]) -> np.dtype:
 #: 0 if all are known. ``supplied``: nothing is fetched, and a warp always has its next instruction (docs/comparison.md,
 #: "Value of the guarantee"). ``frame``: the slots of variable_rate; ``owner``: the warp of each. ``channels``,
 #: ``ordered``: the depth of free and of ordered channels, 0 without them. ``list_bit``: set in the tags of a list's
-#: lines. ``slots_of_turns``: after so many turns, one partition has two. ``group``: by unit, its turn, NONE
-#: without one; ``phase``: for each turn, the partition that has it first; ``with_port``: whether it is given with that of the port. ``victim_tags``: for each warp, 0 without ccws; ``locality_most``: the greatest score; ``locality_steps``: the
+#: lines. ``slots_of_turns``: after this many turns, one partition has two. ``group``: by unit, its turn, NONE without
+#: one; ``phase``: for each turn, the partition that has it first; ``with_port``: whether it is given with that of the
+#: port. ``victim_tags``: for each warp, 0 without ccws; ``locality_most``: the greatest score; ``locality_steps``: the
 #: cycles that the division of a score takes. Policy parameters are initial values and upper limits (FRONT has the
 #: current ones).
 CONFIG = _fields(
-    "schedulers shared older groups partitions_of_an_alu partitions_of_a_port slots_of_turns warps threads policy max_cycles barriers icache icache_sets icache_ways fetch_requests"
+    "schedulers shared older groups partitions_of_an_alu partitions_of_a_port slots_of_turns"
+    " warps threads policy max_cycles barriers icache icache_sets icache_ways fetch_requests"
     " dcache dcache_sets dcache_bits dcache_ways line_requests store_buffer load_parts user_line local local_bytes"
     " channels ordered list_bit lookup_latency"
     " stacks stacks_end stack_block stack_words source_bit kind_bit ring supplied events group_warps frame"

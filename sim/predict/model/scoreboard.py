@@ -33,8 +33,8 @@ def reason(m, code, w, cycle, memory_idle):
     """Return why the head of a warp is not ready: a Reason, or 0 if it is ready.
 
     Its sources and destination must not be pending; the operations that a fence or an access to fcsr waits for must be
-    complete; its unit and, if it writes in a fixed cycle, its writeback slot must be free; the partition must have their
-    turns. ``memory_idle``: the LSU is empty, and no access to mregion is in the stages up to X.
+    complete; its unit and, if it writes in a fixed cycle, its writeback slot must be free, and the turn of both its
+    partition's. ``memory_idle``: the LSU is empty, and no access to mregion is in the stages up to X.
     """
     config, issue, lsu = m.config[1], m.issue[m.part], m.lsu[0]
     hazards = issue.pending[w] & code.uses
@@ -66,7 +66,7 @@ def reason(m, code, w, cycle, memory_idle):
 @inlined
 def _rounded(config, code):
     """Whether the result comes from the one rounder of all partitions."""
-    return config.shared and (code.unit == FMA or code.unit == FCVT or code.unit == FDIV)
+    return config.shared and code.unit in (FMA, FCVT, FDIV)
 
 
 @inlined

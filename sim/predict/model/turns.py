@@ -35,7 +35,7 @@ def note(m, code, reason):
     """
     config, front, units = m.config[0], m.front[m.part], m.issue[0]
     group = config.group[code.unit]
-    if not config.older or group == NONE or not (reason == 0 or reason == Reason.UNIT or reason == Reason.WRITEBACK):
+    if not config.older or group == NONE or reason not in (0, Reason.UNIT, Reason.WRITEBACK):
         return
     busy = (code.unit == DIV and units.div_left > 1) or (code.unit == FDIV and units.fdiv_left > 1)
     if not busy:

@@ -21,40 +21,58 @@ CONFIGS = [
 ]
 
 
-@pytest.mark.parametrize("config", CONFIGS, ids=lambda config: f"{config.schedulers}, X in {config.issue_latency}")
-@simulated(UnitSchedule)
-async def test_units_are_free_when_no_operation_is_in_the_way(ctx, dut, config):
-    rng = random.Random(config.schedulers)
-    latencies, delay = unit_latencies(config), config.issue_latency - 2
-    began, due = dict.fromkeys(UNPIPELINED, -100), set()
-    begins = [0] * config.schedulers
-    refused = set()
-    for cycle in range(2000):
+class Operations:
+    """Those that were selected: the cycle of the last one of each unit that is not pipelined, and results due."""
+
+    def __init__(self, config):
+        self.latencies = unit_latencies(config)
+        self.began, self.due = dict.fromkeys(UNPIPELINED, -100), set()
+
+    def left(self, unit, cycle):
+        """Cycles until the unit takes another operation."""
+        return self.began[unit] + self.latencies[unit] - cycle if unit in UNPIPELINED else 0
+
+    def clashes(self, unit, cycle):
+        """Whether the result would come with another one."""
+        return unit in ROUNDED and cycle + self.latencies[unit] in self.due
+
+    def select(self, rng, config, free, cycle):
+        """Select for each group an instruction of a partition, or none; return the masks of units."""
         selected = [0] * config.schedulers
-        if delay:
-            for p, mask in enumerate(begins):
-                ctx.set(dut.begins[p], mask)
-        free, soon = ctx.get(dut.free), ctx.get(dut.soon)
-        for unit in Unit:
-            left = began[unit] + latencies[unit] - cycle if unit in UNPIPELINED else 0
-            clash = unit in ROUNDED and cycle + latencies[unit] in due
-            assert bool(free >> unit.value & 1) == (left <= 0 and not clash), f"cycle {cycle}: {unit}"
-            if clash:
-                refused.add(unit)
-            if unit not in began or began[unit] != cycle:
-                assert bool(soon >> unit.value & 1) == (left <= 1), f"cycle {cycle}: {unit}"
         for group in GROUPS:
             unit, p = rng.choice(group), rng.randrange(config.schedulers)
             if free >> unit.value & 1 and not selected[p] and rng.random() < 0.6:
                 selected[p] = 1 << unit.value
-                if unit in began:
-                    began[unit] = cycle
+                if unit in UNPIPELINED:
+                    self.began[unit] = cycle
                 if unit in ROUNDED:
-                    due.add(cycle + latencies[unit])
-        begins = selected
-        if not delay:
-            for p, mask in enumerate(begins):
-                ctx.set(dut.begins[p], mask)
+                    self.due.add(cycle + self.latencies[unit])
+        return selected
+
+
+@pytest.mark.parametrize("config", CONFIGS, ids=lambda config: f"{config.schedulers}, X in {config.issue_latency}")
+@simulated(UnitSchedule)
+async def test_units_are_free_when_no_operation_is_in_the_way(ctx, dut, config):
+    rng, operations = random.Random(config.schedulers), Operations(config)
+    begins, refused = [0] * config.schedulers, set()
+    for cycle in range(2000):
+        if config.operand_register:
+            _begin(ctx, dut, begins)
+        free, soon = ctx.get(dut.free), ctx.get(dut.soon)
+        for unit in Unit:
+            left, clashes = operations.left(unit, cycle), operations.clashes(unit, cycle)
+            assert bool(free >> unit.value & 1) == (left <= 0 and not clashes), f"cycle {cycle}: {unit}"
+            assert bool(soon >> unit.value & 1) == (left <= 1), f"cycle {cycle}: {unit}"
+            if clashes:
+                refused.add(unit)
+        begins = operations.select(rng, config, free, cycle)
+        if not config.operand_register:
+            _begin(ctx, dut, begins)
         await ctx.tick()
     # No result is due later than that of a division that could begin now.
     assert refused == {Unit.FMA, Unit.FCVT}
+
+
+def _begin(ctx, dut, begins):
+    for p, mask in enumerate(begins):
+        ctx.set(dut.begins[p], mask)

@@ -93,7 +93,7 @@ async def test_computed_turns(ctx, dut, partitions, seed):
 @pytest.mark.parametrize("partitions", [2, 4])
 @simulated(lambda partitions: turns(partitions, (0,), computed=True))
 async def test_nobody_starves(ctx, dut, partitions):
-    """Until one that asks could use the turn, each other one could use it in two cycles, and in one more if it stays."""
+    """Until one that asks could use the turn, each other one could in two cycles, and in one more if the turn stays."""
     rng = random.Random(partitions)
     await launch(ctx, dut)
     waits, others, longest = False, [0] * partitions, 0
