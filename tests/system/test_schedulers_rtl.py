@@ -35,7 +35,7 @@ MACHINES = {
     "two, older": replace(TINY, turns=Turns.OLDER),
     "two, shared": replace(TINY, units=Units.SHARED),
     "two, shared, older, for chips": replace(
-        TINY, **presets.PIPELINES["fpga"], units=Units.SHARED, turns=Turns.OLDER, latency_fma=6, latency_fcvt=7,
+        TINY, **presets.PIPELINES["fpga"], units=Units.SHARED, turns=Turns.OLDER,
     ),
     "four, shared, older": replace(
         presets.BASE, schedulers=4, warps=8, policies=ALL, units=Units.SHARED, turns=Turns.OLDER,
