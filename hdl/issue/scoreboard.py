@@ -17,10 +17,10 @@ from ..lib.component import Component
 from .pending import PendingRegisters
 from .writeback import load_release_signature, release_signature, takes_slot
 
-__all__ = ["Scoreboard"]
+__all__ = ["Scoreboard", "head_layout"]
 
 
-def _head_layout() -> data.StructLayout:
+def head_layout() -> data.StructLayout:
     """The state of a head: everything about it that its readiness depends on."""
     return data.StructLayout({
         "waits": 4,  # the registers (:func:`_registers`) that it waits for
@@ -112,7 +112,7 @@ class Scoreboard(Component):
 
     def _now(self, m: Module, w: int, pending: PendingRegisters) -> data.View:
         """The state of a warp's head, looked up in this cycle."""
-        head, now = self.heads[w], Signal(_head_layout(), name=f"now_{w}")
+        head, now = self.heads[w], Signal(head_layout(), name=f"now_{w}")
         self._describe(m, now, head)
         words = {}
         for number, (used, register) in enumerate(_registers(head)):
@@ -136,8 +136,8 @@ class Scoreboard(Component):
         """
         ahead, head = self.ahead, self.heads[w]
         popped = Signal(name=f"popped_{w}")
-        kept, moved = (Signal(_head_layout(), name=f"{name}_{w}") for name in ("kept", "moved"))
-        now, looked = Signal(_head_layout(), name=f"now_{w}"), Signal(IssueInfo, name=f"looked_{w}")
+        kept, moved = (Signal(head_layout(), name=f"{name}_{w}") for name in ("kept", "moved"))
+        now, looked = Signal(head_layout(), name=f"now_{w}"), Signal(IssueInfo, name=f"looked_{w}")
         m.d.sync += popped.eq(self.pop[w])
         # Only `swas` never lets an instruction arrive at the head: its buffers are never empty.
         first = ahead.arrives_head[w] if "arrives_head" in ahead.signature.members else Const(0, 1)
@@ -145,7 +145,7 @@ class Scoreboard(Component):
             now.eq(Mux(popped, moved.as_value(), kept.as_value())),
             looked.eq(Mux(ahead.arrives[w] | first, ahead.arrival.as_value(), ahead.following[w].as_value())),
         ]
-        after_pop, after_none = (Signal(_head_layout(), name=f"after_{name}_{w}") for name in ("pop", "none"))
+        after_pop, after_none = (Signal(head_layout(), name=f"after_{name}_{w}") for name in ("pop", "none"))
         self._describe(m, after_pop, looked)
         self._describe(m, after_none, data.View(IssueInfo, Mux(first, looked.as_value(), head.as_value())))
         claims = head.writes_rd & ~ahead.nops[w]

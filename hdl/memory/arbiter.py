@@ -50,7 +50,8 @@ class MemoryArbiter(Component):
         """
         config, count = self.config, self.config.schedulers
         merged = memory_port_signature(config, tag_bits=config.icache_tag_bits).create(path=("fetches",))
-        turn, bits = Signal(range(count)), (count - 1).bit_length()
+        turn = Signal(range(count))
+        bits = (count - 1).bit_length()
         request, response = merged.request, merged.response
         with m.If(~request.valid | request.ready):
             m.d.sync += turn.eq(turn + 1)

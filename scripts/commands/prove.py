@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from metronome.hdl.config import Coordination, Prediction
+from metronome.hdl.presets import PIPELINES
 from metronome.sim.machine.policies.files import loaded
 from metronome.sim.machine.settings import ConfigError, parse
 
 from ..options.common import JsonOption, choose, json_target, listed
+from ..options.machine import PipelineOption
 from ..options.schemes import POLICY_NAMES, listed_policies, policy_of, require_hardware
 from ..output.outputs import STDOUT, write_json
 from ..output.tables import new_table
@@ -29,10 +31,10 @@ __all__ = ["prove"]
 
 #: A warp number of SmConfig; a single warp has no other to be scheduled against.
 _MIN_WARPS, _MAX_WARPS = 2, 64
-#: The fields of SmConfig that are parameters of policies, the one by which programs change them, and the sizes of the
-#: predictors.
+#: The fields of SmConfig that are parameters of policies, the one by which programs change them, the sizes of the
+#: predictors, and the number of partitions.
 _PARAMETERS = ("group_warps", "rates", "locality_base", "locality_throttle", "policy_csr", "return_stack",
-               "jump_targets", "branch_runs", "two_bit")
+               "jump_targets", "branch_runs", "two_bit", "schedulers")
 _TAKEN = f"{', '.join(_PARAMETERS[:-1])} and {_PARAMETERS[-1]}"
 
 
@@ -45,7 +47,7 @@ class CaseOptions:
     """The properties to prove, and the front ends."""
 
     properties: Annotated[
-        str | None, typer.Option("--property", metavar="P,..", help="P1 to P8 (docs/proof.md); all by default.")
+        str | None, typer.Option("--property", metavar="P,..", help="P1 to P10 (docs/proof.md); all by default.")
     ] = None
     scheme: Annotated[
         str | None, _list("NAME,..", "swas, baseline, vortex; all that have the property.", "--scheme", "--mode")
@@ -54,12 +56,15 @@ class CaseOptions:
         str | None, _list("NAME,..", f"By default all for P3, else lrr: {POLICY_NAMES}.", "--policy", "--issue")
     ] = None
     prediction: Annotated[str | None, _list("NAME,..", "not_taken, btfn, private; all by default.")] = None
-    warps: Annotated[str | None, _list("N,..", "Sizes, 2 to 64; 2,4,8 by default.")] = None
+    warps: Annotated[
+        str | None, _list("N,..", "Sizes, 2 to 64; 2,4,8 by default, times the number of schedulers."),
+    ] = None
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="FIELD=VALUE", help="A parameter of the policy (group_warps, ..), or a size of "
-                     "the predictors (return_stack, ..). Repeatable."),
+        typer.Option("--set", metavar="FIELD=VALUE", help="A parameter of the policy (group_warps, ..), a size of "
+                     "the predictors (return_stack, ..), or schedulers. Repeatable."),
     ] = None
+    pipeline: PipelineOption = None
     icache: Annotated[bool, typer.Option(help="With an I-cache, or with one line buffer per warp instead.")] = True
 
 
@@ -74,7 +79,7 @@ def prove(
     ] = False,
     json_file: JsonOption = None,
 ) -> int:
-    """Prove P1 to P8 by unbounded induction, and show a counterexample for each that does not hold."""
+    """Prove P1 to P10 by unbounded induction, and show a counterexample for each that does not hold."""
     from metronome.tb.formal.flow import ProofError
     from metronome.tb.formal.flow import prove as prove_one
 
@@ -141,7 +146,7 @@ def _quick(asked: CaseOptions) -> list[Case]:
 
     if asked != CaseOptions():
         raise UsageError("--quick selects its own cases: leave out --property, --scheme, --policy, --prediction, "
-                         "--warps, --set and --no-icache, or --quick")
+                         "--warps, --set, --pipeline and --no-icache, or --quick")
     return quick_cases()
 
 
@@ -153,9 +158,14 @@ def _cases(asked: CaseOptions) -> list[Case]:
     modes = _chosen("--scheme", asked.scheme, tuple(Coordination))
     policies = None if asked.policy is None else [
         policy_of("--policy", name) for name in listed_policies("--policy", asked.policy)]
+    parameters, sizes = _parameters(asked), _sizes(asked.warps)
+    for warps in sizes or ():
+        if (schedulers := parameters.get("schedulers", 1)) > 1 and warps < _MIN_WARPS * schedulers:
+            raise UsageError(f"--warps: {warps} leaves a partition one warp or none: at least "
+                             f"{_MIN_WARPS * schedulers} with schedulers={schedulers}")
     found = cases(
-        chosen, modes, policies, _chosen("--prediction", asked.prediction, tuple(Prediction)), _sizes(asked.warps),
-        asked.icache, _parameters(asked.settings),
+        chosen, modes, policies, _chosen("--prediction", asked.prediction, tuple(Prediction)), sizes,
+        asked.icache, parameters,
     )
     if chosen is None:
         found = _with_reference(found)
@@ -175,7 +185,8 @@ def _cases(asked: CaseOptions) -> list[Case]:
     for option, (names, proved) in wanted.items():
         if missing := [name for name in names or () if name not in proved]:
             raise UsageError(f"{option} {','.join(missing)}: there is nothing to prove with the other options: P6 is a "
-                             "property of --policy lrr, P8 of --prediction private, and all but P2 and P3 of "
+                             "property of --policy lrr, P8 of --prediction private, P9 of --policy lrr with "
+                             "--set schedulers=2 or 4, P10 of those schedulers, and all but P2, P3 and P10 of "
                              "--scheme swas (P4 also of others, with --prediction private)")
     return found
 
@@ -188,7 +199,7 @@ def _with_reference(found: list[Case]) -> list[Case]:
     for case in found:
         line = None
         if case.property == "P3" and loaded([case.policy]):
-            line = no_reference(case.config(), case.policy)
+            line = no_reference(case.config().partition, case.policy)
         if line is None:
             kept.append(case)
         else:
@@ -202,10 +213,11 @@ def _chosen(option: str, text: str | None, built: tuple[str, ...]) -> list[str] 
     return None if text is None else [choose(option, name, built) for name in listed(option, text)]
 
 
-def _parameters(settings: list[str] | None) -> dict[str, Any]:
-    """Return the fields of --set that only a policy or a predictor reads; others would change what is proved."""
-    found = {}
-    for text in settings or ():
+def _parameters(asked: CaseOptions) -> dict[str, Any]:
+    """Return the fields of --set that a proof takes, and those of --pipeline; others would change what is proved."""
+    found: dict[str, Any] = {} if asked.pipeline is None else {
+        **PIPELINES[choose("--pipeline", asked.pipeline, PIPELINES)]}
+    for text in asked.settings or ():
         name, _, value = text.partition("=")
         if name not in _PARAMETERS:
             raise UsageError(f"--set {text}: a proof takes {_TAKEN} only, e.g. group_warps=2")
@@ -230,7 +242,8 @@ def _sizes(text: str | None) -> list[int] | None:
 #: The columns fit a terminal of 80 characters.
 _ROW: dict[str, Callable[[Proof], str]] = {
     "property": lambda proof: proof.case.property + ("" if proof.case.icache else " lines") + (
-        " counters" if dict(proof.case.parameters).get("two_bit") else ""),
+        " counters" if dict(proof.case.parameters).get("two_bit") else "") + (
+        f" of {proof.case.partition}" if proof.case.property == "P10" else ""),
     "scheme": lambda proof: proof.case.scheme,
     "policy": lambda proof: proof.case.policy,
     "prediction": lambda proof: proof.case.prediction,
@@ -254,6 +267,10 @@ def _print(proofs: list[Proof]) -> None:
         console.print("lines: one line buffer per warp instead of an I-cache.", highlight=False)
     if any(dict(proof.case.parameters).get("two_bit") for proof in proofs):
         console.print("counters: with two_bit, 4 by default.", highlight=False)
+    for schedulers in sorted({proof.case.schedulers() for proof in proofs} - {1}):
+        console.print(f"schedulers={schedulers}: P1 to P8 are proved of one partition, with W / {schedulers} warps, "
+                      "that may have its turn in any cycle; P9 of the SM; P10 of the SM and one of its partitions.",
+                      highlight=False)
     if any(proof.cached for proof in proofs):
         console.print("Seconds in brackets: proved earlier, and kept in the build cache.", highlight=False)
     for proof in proofs:

@@ -231,8 +231,8 @@ def one_scheduler(config: SmConfig) -> None:
     """Raise UsageError for a machine with several schedulers."""
     if config.schedulers > 1:
         raise UsageError(
-            f"schedulers={config.schedulers}: only metronome run, without --profile, and metronome config know "
-            "machines with several schedulers: leave it out"
+            f"schedulers={config.schedulers}: only metronome run, without --profile, metronome prove and metronome "
+            "config know machines with several schedulers: leave it out"
         )
 
 

@@ -29,6 +29,7 @@ class Defect:
     claim: str = ""
 
     def case(self) -> Case:
-        """Return the smallest configuration: two warps."""
-        return Case(self.property, self.scheme, self.policy, self.prediction, warps=2, icache=self.icache,
+        """Return the smallest configuration: two warps for each scheduler."""
+        warps = 2 * dict(self.parameters).get("schedulers", 1)
+        return Case(self.property, self.scheme, self.policy, self.prediction, warps=warps, icache=self.icache,
                     parameters=self.parameters)

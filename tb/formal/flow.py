@@ -30,9 +30,11 @@ from metronome.sim.build.processes import own_folder, run, tool_environment
 from .induction import step_queries, trace_query, trace_values, unproved
 from .model import Model
 from .privacy import PrivacyModel
-from .properties import FRONT_END, PRIVACY, PROPERTIES
+from .properties import FRONT_END, OF_PARTITIONS, PRIVACY, PROPERTIES, SEPARATION, TURNS
 from .records import Column
+from .separation import SeparationModel
 from .tables import NoReference
+from .turns import TurnsModel
 from .witness import Counterexample, make_table, read_trace
 
 __all__ = ["Case", "Problem", "Proof", "ProofError", "as_problem", "bounded_check", "problem", "prove", "prove_problem",
@@ -60,14 +62,16 @@ def schemes_of(name: str) -> tuple[str, ...]:
     For other schemes, P2 says that no empty buffer is popped and none overflows, P3 that issue follows its policy, and
     P4, with ``private`` only, what P8 assumes of the front end.
     """
-    return tuple(its.value for its in Coordination) if name in {"P2", "P3", "P4"} else (Coordination.SWAS.value,)
+    every = tuple(its.value for its in Coordination)
+    return every if name in {"P2", "P3", "P4", SEPARATION} else (Coordination.SWAS.value,)
 
 
 @dataclass(frozen=True)
 class Case:
     """A property and the configuration for which it is proved.
 
-    ``parameters``: values of the fields that policies and predictors read.
+    ``parameters``: values of the fields that policies and predictors read, of ``schedulers`` and of the pipeline.
+    ``partition``: the one whose separation from the others P10 is about. P1 to P8 are proved of any one partition.
 
     Raises
     ------
@@ -82,6 +86,7 @@ class Case:
     warps: int = 4
     icache: bool = True
     parameters: tuple[tuple[str, int | tuple[int, ...]], ...] = ()
+    partition: int = 0
 
     def __post_init__(self) -> None:
         if self.property not in PROPERTIES:
@@ -92,10 +97,16 @@ class Case:
         private = self.prediction == Prediction.PRIVATE.value
         if self.property == "P4" and self.scheme != Coordination.SWAS.value and not private:
             raise ValueError(f"prediction must be private for P4 of {self.scheme}, not {self.prediction!r}")
-        if self.property == "P6" and self.policy != "lrr":
-            raise ValueError(f"policy must be lrr for P6, not {self.policy!r}")
+        if self.property in ("P6", TURNS) and self.policy != "lrr":
+            raise ValueError(f"policy must be lrr for {self.property}, not {self.policy!r}")
+        if self.property in OF_PARTITIONS and self.schedulers() == 1:
+            raise ValueError(f"schedulers must be 2 or 4 for {self.property}, not 1")
         if self.property == PRIVACY and not private:
             raise ValueError(f"prediction must be private for P8, not {self.prediction!r}")
+
+    def schedulers(self) -> int:
+        """Return the number of partitions."""
+        return dict(self.parameters).get("schedulers", 1)  # type: ignore[return-value]  # not one of the tuples
 
     def config(self) -> SmConfig:
         """Return the default configuration with the changes that the case names."""
@@ -137,6 +148,9 @@ class Proof:
         """Return the row of the table, with the counterexample if there is one."""
         case = dataclasses.asdict(self.case)
         parameters = dict(case.pop("parameters"))
+        partition = case.pop("partition")
+        if self.case.property == SEPARATION:
+            case["partition"] = partition
         row = {**case, **parameters, "method": self.method, "depth": self.depth, "seconds": self.seconds,
                "result": self.result, "cached": self.cached}
         if self.counterexample is not None:
@@ -150,9 +164,16 @@ def problem(case: Case, *, lemmas: bool = True, asserts: Callable[[str], bool] =
     ``asserts`` chooses claims by their text: the search finds violations of these only.
     """
     with collector_paused():
+        config = case.config()
         if case.property == PRIVACY:
-            return as_problem(case.property, PrivacyModel(case.config(), lemmas=lemmas, asserts=asserts))
-        model = Model(case.config(), lemmas=lemmas)
+            return as_problem(case.property, PrivacyModel(config.partition, lemmas=lemmas, asserts=asserts))
+        if case.property == TURNS:
+            return as_problem(case.property, TurnsModel(config, lemmas=lemmas, asserts=asserts))
+        if case.property == SEPARATION:
+            separation = SeparationModel(config, case.partition, lemmas=lemmas, asserts=asserts)
+            return as_problem(case.property, separation)
+        # Readiness is free, so a partition may have its turn in any cycle.
+        model = Model(config.partition, lemmas=lemmas)
         model.asserts = asserts
         try:
             FRONT_END[case.property](model)

@@ -7,10 +7,11 @@ from itertools import product
 
 from metronome.hdl.config import Coordination, Prediction, SmConfig
 from metronome.hdl.policies import POLICIES
+from metronome.hdl.presets import PIPELINES
 
 from .flow import Case, schemes_of
 from .picks import ORDERS
-from .properties import PRIVACY, PROPERTIES
+from .properties import FRONT_END, OF_PARTITIONS, PRIVACY, PROPERTIES, SEPARATION, TURNS
 from .tables import fits
 
 __all__ = ["USUAL_POLICY", "USUAL_WARPS", "cases", "quick_cases"]
@@ -24,10 +25,12 @@ _PREDICTIONS = tuple(its.value for its in Prediction)
 _STATIC = [Prediction.NOT_TAKEN.value, Prediction.BTFN.value]
 #: The sizes of the predictors for P8: the defaults, and the same with counters.
 _COUNTERS: _Parameters = (("two_bit", 4),)
+#: Fields that have nothing to do with the sizes of the predictors.
+_OTHERS = {"schedulers", *(field for fields in PIPELINES.values() for field in fields)}
 
 
 def _policies_of(name: str, scheme: str, asked: Sequence[str] | None) -> Sequence[str]:
-    if name == "P6":
+    if name in ("P6", TURNS):
         return [policy for policy in asked or ("lrr",) if policy == "lrr"]
     if asked is not None:
         return asked
@@ -37,20 +40,24 @@ def _policies_of(name: str, scheme: str, asked: Sequence[str] | None) -> Sequenc
 
 
 def _predictions_of(name: str, scheme: str, asked: Sequence[str] | None) -> Sequence[str]:
-    """P8, and P4 of other schemes than ``swas``, are about private predictions."""
+    """P8, and P4 of other schemes than ``swas``, are about private predictions. Turns do not depend on them."""
+    if asked is None and name in OF_PARTITIONS:
+        return [Prediction.NOT_TAKEN.value, *([Prediction.PRIVATE.value] if name == SEPARATION else [])]
     private = name == PRIVACY or (name == "P4" and scheme != Coordination.SWAS.value)
     return [its for its in asked or _PREDICTIONS if not private or its == Prediction.PRIVATE.value]
 
 
-def _usual_warps(name: str, policy: str) -> list[int]:
-    """Return the usual sizes; for P3, those at which the policy has a reference."""
-    return [warps for warps in USUAL_WARPS if name != "P3" or policy in ORDERS or fits(SmConfig(warps=warps), policy)]
+def _usual_warps(name: str, policy: str, schedulers: int) -> list[int]:
+    """Return the usual sizes of a partition, in warps of the SM; for P3, those at which the policy has a reference."""
+    return [schedulers * warps for warps in USUAL_WARPS
+            if name != "P3" or policy in ORDERS or fits(SmConfig(warps=warps), policy)]
 
 
 def _parameters_of(name: str, asked: Mapping[str, int | tuple[int, ...]] | None) -> list[_Parameters]:
-    if asked or name != PRIVACY:
-        return [tuple((asked or {}).items())]
-    return [(), _COUNTERS]
+    parameters = tuple((asked or {}).items())
+    if name != PRIVACY or not set(asked or ()) <= _OTHERS:
+        return [parameters]
+    return [parameters, parameters + _COUNTERS]
 
 
 def cases(
@@ -63,17 +70,24 @@ def cases(
 
     P3 is proved for every policy (of ``swas``), P6 is a property of ``lrr``. The rest do not depend on the policy, but
     P1 is also proved for one whose pick depends on the lookup. P8 is a property of ``private``, with and without
-    counters. ``parameters``: fields that policies and predictors read.
+    counters. ``parameters``: fields that policies and predictors read, and ``schedulers``; with several, P9 is proved
+    of the SM, and P10 of each partition.
     """
+    schedulers = int((parameters or {}).get("schedulers", 1))  # type: ignore[arg-type]  # not one of the tuples
     def found() -> Iterator[Case]:
         for name in properties or PROPERTIES:
+            if name in OF_PARTITIONS and schedulers == 1:
+                continue
             its_schemes = [scheme for scheme in schemes or schemes_of(name) if scheme in schemes_of(name)]
             for scheme in its_schemes:
                 for policy, prediction in product(
                     _policies_of(name, scheme, policies), _predictions_of(name, scheme, predictions),
                 ):
-                    for count, its in product(warps or _usual_warps(name, policy), _parameters_of(name, parameters)):
-                        yield Case(name, scheme, policy, prediction, count, icache, its)
+                    for count, its, partition in product(
+                        warps or _usual_warps(name, policy, schedulers), _parameters_of(name, parameters),
+                        range(schedulers if name == SEPARATION else 1),
+                    ):
+                        yield Case(name, scheme, policy, prediction, count, icache, its, partition)
 
     return list(found())
 
@@ -84,7 +98,7 @@ def quick_cases() -> list[Case]:
     With predictors: P4, which is about what is predicted, and P8.
     """
     swas = [Coordination.SWAS.value]
-    others = [name for name in PROPERTIES if name not in {"P3", "P4", PRIVACY}]
+    others = [name for name in FRONT_END if name not in {"P3", "P4"}]
     return [
         *cases(policies=[USUAL_POLICY], predictions=_STATIC, warps=[2]),
         *cases(["P3"], swas, [name for name in POLICIES if name != USUAL_POLICY], predictions=["btfn"], warps=[2]),

@@ -17,7 +17,7 @@ from .paths import PredictedPath, predicted_bit
 from .picks import PickReference, pick_reference
 from .tables import TableReference
 
-__all__ = ["FRONT_END", "PRIVACY", "PROPERTIES"]
+__all__ = ["FRONT_END", "OF_PARTITIONS", "PRIVACY", "PROPERTIES", "SEPARATION", "TURNS"]
 
 
 def together(model: Model) -> None:
@@ -51,6 +51,7 @@ def never_dry(model: Model) -> None:
     invariants.selection(model)
     if model.replaces:
         invariants.rings(model)
+        model.claim("no instruction arrives at the head of a buffer", buffers.fills_head == 0)
     else:
         invariants.queues(model)
         invariants.control_flow(model)
@@ -287,4 +288,6 @@ FRONT_END: dict[str, Callable[[Model], None]] = {
     "P1": together, "P2": never_dry, "P3": picks, "P4": program_order, "P5": nops, "P6": bounded_wait, "P7": suspended,
 }
 PRIVACY = "P8"
-PROPERTIES = (*FRONT_END, PRIVACY)
+#: Properties of an SM with several schedulers (:mod:`tb.formal.turns`, :mod:`tb.formal.separation`).
+TURNS, SEPARATION = OF_PARTITIONS = ("P9", "P10")
+PROPERTIES = (*FRONT_END, PRIVACY, *OF_PARTITIONS)

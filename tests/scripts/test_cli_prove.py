@@ -59,6 +59,22 @@ def test_sizes_of_the_predictors(metronome, asked):
     assert "P8 counters" in done.out
 
 
+def test_several_schedulers(metronome, asked):
+    done = metronome("prove", "--set", "schedulers=2", "--pipeline", "fpga", "--property", "P1,P10", "--warps", 8,
+                     "--prediction", "btfn", "--scheme", "swas", "--policy", "lrr")
+    assert [(case.property, case.partition) for case in asked] == [("P1", 0), ("P10", 0), ("P10", 1)]
+    assert {(case.config().partition.warps, case.config().issue_latency) for case in asked} == {(4, 3)}
+    assert "P10 of 1" in done.out and "one partition, with W / 2 warps" in done.out
+
+
+def test_several_schedulers_have_more_properties(metronome, asked):
+    metronome("prove", "--set", "schedulers=4", "--scheme", "swas", "--policy", "lrr")
+    assert {(case.property, case.warps) for case in asked} == {
+        (f"P{n}", warps) for n in range(1, 11) for warps in (8, 16, 32)
+    }
+    assert {case.partition for case in asked if case.property == "P10"} == {0, 1, 2, 3}
+
+
 def test_all_of_them(metronome, asked):
     assert metronome("prove", "--json", "-").status == 1
     swas = [case for case in asked if case.scheme == "swas"]
@@ -93,7 +109,11 @@ def test_broken_designs(metronome, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (("--property", "P9"), "--property: unknown name 'P9': use P1, P2, P3, P4, P5, P6, P7, P8"),
+        (("--property", "Q1"), "--property: unknown name 'Q1': use P1, P2, P3, P4, P5, P6, P7, P8, P9, P10"),
+        (("--property", "P10"), "nothing to prove with the other options"),
+        (("--set", "schedulers=3"), "schedulers must be 1, 2 or 4, not 3"),
+        (("--set", "schedulers=4", "--warps", "4"), "--warps: 4 leaves a partition one warp or none: at least 8"),
+        (("--pipeline", "asic"), "--pipeline: unknown name 'asic'"),
         (("--property", "P8", "--prediction", "btfn"), "nothing to prove with the other options"),
         (("--policy", "best"), "--policy: unknown name 'best'"),
         (("--prediction", "oracle"), "--prediction: unknown name 'oracle': use not_taken, btfn, private"),

@@ -1,0 +1,184 @@
+"""P9 (docs/proof.md): a unit that partitions share serves one of them at a time, the one whose turn it was."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from amaranth.hdl import Assume, Cat, ClockDomain, Module, Signal, Value
+
+from metronome.hdl.config import SmConfig
+from metronome.hdl.isa.ops import Unit
+from metronome.hdl.issue.scoreboard import head_layout
+from metronome.hdl.issue.writeback import UNPIPELINED
+from metronome.hdl.layouts.decoded import IssueInfo
+from metronome.hdl.lib.partitions import named
+from metronome.hdl.policies import POLICIES
+
+from .claims import Claims
+from .invariants import one
+from .machine import Machine, Partition
+
+__all__ = ["TurnsModel"]
+
+_SHARED = (Unit.LSU, Unit.SIMT, Unit.CSR)
+
+
+def _shared(unit: Any) -> Value:
+    return Cat(unit == its for its in _SHARED).any()
+
+
+def _at_most_one(conditions: Sequence[Value]) -> Value:
+    vector = Cat(conditions)
+    return (vector & (vector - 1)) == 0
+
+
+class TurnsModel(Claims):
+    """An SM whose partitions run anything.
+
+    It assumes P2 and P4 of each partition: no instruction arrives at the head of a buffer, and the instruction that
+    comes in the cycle after a selection is the one that was judged.
+    """
+
+    def __init__(
+        self, config: SmConfig, *, lemmas: bool = True, asserts: Callable[[str], bool] = lambda text: True,
+    ) -> None:
+        self.config, self.asserts, self._with_lemmas = config, asserts, lemmas
+        self.m = m = Module()
+        self.clock = ClockDomain("sync", reset_less=True)
+        m.domains += self.clock
+        self.claims, self.columns = {}, []
+        self.machine = machine = Machine(config)
+        m.submodules.sm = machine.inside.fragment
+        self.partitions = machine.partitions
+        self._show()
+        # Whose turn it was k cycles ago; a launch has not shifted these, so it may change whose turn it is at any time.
+        self._turns: list[Value] = [Cat(p.turn for p in self.partitions)]
+        for k in range(1, config.issue_latency + 1):
+            before = Signal(config.schedulers, name=f"expect_turn_{k}", init=1)
+            m.d.sync += before.eq(self._turns[-1])
+            self._turns.append(before)
+        self._asked_before = Signal.like(machine.simt.peek_warp, name="expect_peek")
+        m.d.sync += self._asked_before.eq(machine.simt.peek_warp)
+        for k, turns in enumerate(self._turns):
+            self.claim(f"one partition had its turn {k} cycles ago", one(turns))
+        if lemmas:
+            for k in range(1, config.issue_latency):
+                said = machine.inside.signal("sharing", f"turn_{k}")
+                self.claim(f"the SM knows whose turn it was {k} cycles ago",
+                           Cat(said == p.number for p in self.partitions) == self._turns[k])
+        for p in self.partitions:
+            self._ready(p)
+            self._selects(p)
+            self._executes(p)
+        for name, valid in (
+            ("selects a load or store", [p.issue.lsu_take for p in self.partitions]),
+            ("executes a load or store", [self._in_x(p, Unit.LSU) for p in self.partitions]),
+            ("executes a SIMT instruction", [p.unit.simt.valid for p in self.partitions]),
+            ("accesses a CSR", [p.unit.csr.valid for p in self.partitions]),
+        ):
+            self.claim(f"at most one partition {name}", _at_most_one(valid))
+
+    def ports(self) -> list[Value]:
+        """Return the clock and all free inputs."""
+        clock: Signal = self.clock.clk  # type: ignore[attr-defined]  # the stubs give a domain no signals
+        return [clock, *self.machine.free]
+
+    def _lemma(self, p: Partition, text: str, holds: Value) -> None:
+        if self._with_lemmas:
+            self.claim(f"partition {p.number}: {text}", holds)
+
+    def _claim(self, p: Partition, text: str, holds: Value) -> None:
+        self.claim(f"partition {p.number}: {text}", holds)
+
+    def _in_x(self, p: Partition, unit: Unit) -> Value:
+        x = p.issue.operands
+        return x.valid & (x.entry.decoded.info.unit == unit)
+
+    def _ready(self, p: Partition) -> None:
+        """The turn is a part of readiness, for instructions that need what is shared, and for no others."""
+        board = self.machine.inside.component(f"{named('issue', p.number)}.scoreboard")
+        free, nops = board.unit_free, p.front.event.head_nop
+        path = f"{named('issue', p.number)}.scoreboard"
+        if self.config.operand_register:
+            buffers = self.machine.inside.component(f"{named('frontend', p.number)}.buffers")
+            self.m.d.comb += Assume(buffers.fills_head == 0)
+            layout = head_layout()
+            for w in range(self.config.partition.warps):
+                now = self.machine.inside.signal(path, f"now_{w}", layout)
+                self._lemma(p, f"the unit of the head of warp {w} is known",
+                            nops[w] | (now.unit.as_value() == p.front.selection.heads[w].unit.as_value()))
+        for w in range(self.config.partition.warps):
+            needs = _shared(p.front.selection.heads[w].unit) & ~nops[w]
+            self._claim(p, f"if the next instruction of warp {w} needs what is shared, it is ready only in its turn",
+                        ~needs | ~p.front.selection.ready[w] | p.turn)
+        self._claim(p, "in its turn, what is shared is free, the LSU if it takes more",
+                    ~p.turn | free[Unit.SIMT.value] & free[Unit.CSR.value] & (
+                        free[Unit.LSU.value] == self.machine.lsu.ready))
+        own = [free[unit.value] for unit in Unit if unit not in (*_SHARED, *UNPIPELINED)]
+        self._claim(p, "its pipelined units are free in every cycle", Cat(own).all())
+
+    def _selects(self, p: Partition) -> None:
+        selection, lsu = p.front.selection, self.machine.lsu
+        path = f"{named('frontend', p.number)}.scheme.scheduler"
+        policy = self.config.policies[0]
+        layout = POLICIES[policy].of(self.config.partition).state_layout()
+        state = self.machine.inside.signal(path, f"{policy}_state", layout)
+        self._lemma(p, "the policy remembers one warp", one(state.last))
+        self._lemma(p, "at most one warp is selected", (selection.select & (selection.select - 1)) == 0)
+        issues = selection.select.any() & ~selection.nop
+        self._claim(p, "it selects an instruction that needs what is shared only in its turn",
+                    ~(issues & _shared(selection.info.unit)) | p.turn)
+        self._claim(p, "it tells the LSU of each load or store that it selects",
+                    p.issue.lsu_take == (issues & (selection.info.unit == Unit.LSU)))
+        self._claim(p, "the LSU takes it", ~p.issue.lsu_take | lsu.take & (
+            lsu.take_warp == p.global_warp(selection.warp)) & (lsu.take_store == selection.info.store))
+
+    def _executes(self, p: Partition) -> None:
+        """From the selection to X, where the shared unit serves the partition's instruction."""
+        m, selection, number = self.m, p.front.selection, p.number
+        issued, info = Signal(name=f"expect_issued_{number}"), Signal(IssueInfo, name=f"expect_info_{number}")
+        m.d.sync += [issued.eq(selection.select.any() & ~selection.nop), info.eq(selection.info)]
+        came = selection.entry.decoded.info
+        m.d.comb += Assume(~issued | (came.as_value() == info.as_value()))
+        operands = f"{named('issue', number)}.operands"
+        reading = self.machine.inside.signal(operands, "reading")
+        read, x = self.machine.inside.component(operands).read, p.issue.operands
+        self._lemma(p, "R: an instruction was selected", reading == issued)
+        self._lemma(p, "R: what needs a shared unit was selected in its turn",
+                    ~(issued & _shared(info.unit)) | self._turns[1][number])
+        self._lemma(p, "t+2: what needs a shared unit was selected in its turn",
+                    ~(read.valid & _shared(read.entry.decoded.info.unit)) | self._turns[2][number])
+        self._lemma(p, "X: what needs a shared unit was selected in its turn",
+                    ~(x.valid & _shared(x.entry.decoded.info.unit)) | self._turns[-1][number])
+        warp = p.global_warp(x.warp)
+        self._lemma(p, "X: the masks were looked up for its warp, if it was its turn",
+                    ~(x.valid & self._turns[-1][number]) | (self._asked_before == warp))
+        machine, asks, access = self.machine, p.unit.simt, p.unit.csr
+        self._claim(p, "the mask unit serves its SIMT instruction, looked up a cycle before", ~asks.valid | _all([
+            machine.simt.valid, machine.simt.warp == warp, self._asked_before == warp,
+            *(getattr(machine.simt, name) == getattr(asks, name) for name in ("op", "mask", "pc", "leader_rs1")),
+        ]))
+        self._claim(p, "the CSRs serve its access", ~access.valid | _all([
+            machine.csr.valid, machine.csr.warp == warp,
+            *(getattr(machine.csr, name) == getattr(access, name) for name in ("op", "immediate", "rs1")),
+        ]))
+        request = machine.lsu.request
+        self._claim(p, "the LSU gets its load or store", ~self._in_x(p, Unit.LSU) | _all([
+            machine.lsu.request_valid, request.warp == warp, request.pc == x.entry.pc,
+            request.rd == x.entry.decoded.info.rd, request.mask == x.mask, request.base.as_value() == Value.cast(x.rs1),
+            request.offset == x.entry.decoded.imm, request.data.as_value() == Value.cast(x.rs2),
+        ]))
+
+    def _show(self) -> None:
+        for p in self.partitions:
+            selection, x = p.front.selection, p.issue.operands
+            self.show(f"turn {p.number}", p.turn, p.turn)
+            self.show(f"selects {p.number}", selection.select, selection.select.any(), kind="mask")
+            self.show(f"NOP {p.number}", selection.nop, selection.select.any())
+            self.show(f"unit {p.number}", selection.info.unit, selection.select.any() & ~selection.nop)
+            self.show(f"executes {p.number}", x.warp, x.valid)
+
+
+def _all(conditions: Sequence[Value]) -> Value:
+    return Cat(conditions).all()
