@@ -9,13 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from . import config_checks as checks
-from .config_names import Channels, Coordination, FaultCause, Prediction
+from .config_names import Channels, Coordination, FaultCause, Prediction, Turns, Units
 from .config_requirements import require_machine
 from .described import setting
 from .memory_map import DEFAULT_MAP, MemoryMap
 
 __all__ = ["LINE_BYTES", "LINE_NUMBER_BITS", "LINE_OFFSET_BITS", "LIST_SLOT_BITS", "WATCHING", "Channels",
-           "Coordination", "FaultCause", "MemoryMap", "Prediction", "SmConfig"]
+           "Coordination", "FaultCause", "MemoryMap", "Prediction", "SmConfig", "Turns", "Units"]
 
 #: A line: the unit of requests to memory and of the caches.
 LINE_BYTES = 64
@@ -47,9 +47,17 @@ class SmConfig:
     threads: int = setting(4, "of a warp: a power of two up to 32", unit="lanes")
     schedulers: int = setting(
         1,
-        "1, 2 or 4: partitions, each with a front end, registers and arithmetic units of its own. Warp w belongs to "
+        "1, 2 or 4: partitions, each with a front end, a scoreboard and registers of its own. Warp w belongs to "
         "partition w mod schedulers.",
     )
+    units: Units = setting(
+        Units.SLICES, "of partitions: slices, each has arithmetic units and a writeback port; shared, all use one set",
+    )
+    turns: Turns = setting(
+        Turns.ALTERNATE, "who may use what partitions share: alternate, each in turn; older, who has waited longest",
+    )
+    alu_ports: int = setting(0, "with units=shared: 1, 2 or 4, at most schedulers; 0: the lesser of 2 and schedulers")
+    writeback_ports: int = setting(0, "with units=shared: likewise 1, 2 or 4; 0: the lesser of 2 and schedulers")
     policies: tuple[str, ...] = setting(
         ("lrr", "gtlrr", "gtlo"),
         "Warp policies in this build; in baseline and vortex those of issue. With more than one, the strap policy "
@@ -238,6 +246,7 @@ class SmConfig:
         # Its stacks are where those of the whole SM are.
         return replace(
             self, schedulers=1, warps=self.warps // self.schedulers, cores=self.cores * self.schedulers, core_id=0,
+            alu_ports=0, writeback_ports=0,
         )
 
     @property

@@ -6,7 +6,7 @@ import enum
 
 from .described import DescribedEnum
 
-__all__ = ["Channels", "Coordination", "FaultCause", "Prediction", "named"]
+__all__ = ["Channels", "Coordination", "FaultCause", "Prediction", "Turns", "Units", "named"]
 
 
 def named(name: str, partition: int) -> str:
@@ -65,3 +65,21 @@ class Channels(enum.StrEnum):
     FREE = "free"
     #: One queue per warp: accesses are looked up in the order of a list in memory (memory.md, "Order from a list").
     ORDERED = "ordered"
+
+
+class Units(enum.StrEnum):
+    """The arithmetic units of a machine with several schedulers (design.md, "Several schedulers")."""
+
+    #: Each partition has units and a writeback port of its own.
+    SLICES = "slices"
+    #: The partitions issue into one set of units.
+    SHARED = "shared"
+
+
+class Turns(enum.StrEnum):
+    """Which partition may use what all share, in each cycle (design.md, "Turns")."""
+
+    #: Each in turn, in fixed cycles.
+    ALTERNATE = "alternate"
+    #: Of those that wait, the one whose last chance was longest ago.
+    OLDER = "older"

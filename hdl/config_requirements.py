@@ -42,6 +42,12 @@ def require_machine(config: Any, *, line_bytes: int) -> None:
     require(
         config.warps % config.schedulers == 0, "warps", f"a multiple of schedulers, {config.schedulers}", config.warps,
     )
+    for name in ("alu_ports", "writeback_ports"):
+        ports = getattr(config, name)
+        require(
+            ports == 0 or (ports in (1, 2, 4) and ports <= config.schedulers),
+            name, f"0, or 1, 2 or 4 and at most schedulers, {config.schedulers}", ports,
+        )
     require(
         config.schedulers == 1 or not config.ordered, "channels", "shared or free with several schedulers",
         str(config.channels),

@@ -3,22 +3,25 @@
 from collections.abc import Callable
 from typing import Any
 
-from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.hdl import Module, Mux, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from .config import SmConfig
-from .config_checks import SLOTS_OF_TURNS
 from .execute.compute import ComputeUnits
 from .execute.controls import Controls
 from .execute.faults import FaultLatch
+from .execute.shared_units import SharedUnits
 from .frontend.frontend import FrontEnd
 from .isa.ops import Unit
+from .isa.sharing import partitions_of_a_port, shares_units
 from .issue.issue import IssueStage
+from .issue.sharing import Sharing
 from .layouts.counters import COUNTER_BITS, counter_places, counters_layout
 from .layouts.execute import fault_layout
 from .layouts.memory import memory_request_layout, memory_response_layout
 from .layouts.probe import ASSERTIONS, passed_over_layout, probe_layout
+from .layouts.signatures import sharing_signature
 from .lib.component import Component
 from .lib.onehot import or_all
 from .lib.partitions import chosen, global_warp, named, owned
@@ -79,20 +82,22 @@ class Sm(Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         config, partitions = self.config, range(self.config.schedulers)
-        part, shares = config.partition, config.schedulers > 1
-        self._fronts = [FrontEnd(part) for _ in partitions]
-        self._issues = [IssueStage(part, shares=shares) for _ in partitions]
-        self._computes = [ComputeUnits(part) for _ in partitions]
+        part, share = config.partition, sharing_signature(config) if config.schedulers > 1 else None
+        self._asks = share is not None and "asks" in share.members
+        self._fronts = [FrontEnd(part, asks=self._asks) for _ in partitions]
+        self._issues = [IssueStage(part, share=share) for _ in partitions]
+        self._computes = [SharedUnits(config)] if shares_units(config) else [ComputeUnits(part) for _ in partitions]
         self._controls, self._lsu = Controls(config), Lsu(config)
         for p in partitions:
             m.submodules[named("frontend", p)] = self._fronts[p]
             m.submodules[named("issue", p)] = self._issues[p]
-            m.submodules[named("compute", p)] = self._computes[p]
+        for p, units in enumerate(self._computes):
+            m.submodules[named("compute", p)] = units
         m.submodules.control, m.submodules.lsu = self._controls, self._lsu
         m.submodules.faults = faults = FaultLatch(config)
         m.submodules.observer = observer = Observer(config)
-        if shares:
-            self._take_turns(m)
+        if share:
+            self._share(m)
         for p in partitions:
             self._issue(m, p)
             self._execute(m, p)
@@ -116,25 +121,20 @@ class Sm(Component):
         """A port of the control units for a partition."""
         return getattr(self._controls, named(name, partition))
 
-    def _take_turns(self, m: Module) -> None:
-        """Partitions take turns in what they share, one cycle each from the launch on.
+    def _compute(self, name: str, partition: int) -> Any:
+        """A port of the arithmetic units for a partition."""
+        if shares_units(self.config):
+            return getattr(self._computes[0], named(name, partition))
+        return getattr(self._computes[partition], name)
 
-        Now and then one has two turns: with a policy of fixed slots, a warp could otherwise have all of its slots in
-        turns of others, and never issue a load.
-        """
-        turn, number = Signal(range(self.config.schedulers)), Signal(range(SLOTS_OF_TURNS))
-        last = number == SLOTS_OF_TURNS - 1
-        m.d.sync += [
-            turn.eq(Mux(self.start, 0, Mux(last, turn, turn + 1))), number.eq(Mux(self.start | last, 0, number + 1)),
-        ]
-        m.d.comb += [issue.turn.eq(turn == p) for p, issue in enumerate(self._issues)]
-        # The partition whose instruction comes into X in the next cycle: it was selected issue_latency - 1 cycles ago.
-        before = turn
-        for stage in range(1, self.config.issue_latency):
-            later = Signal.like(turn, name=f"turn_{stage}")
-            m.d.sync += later.eq(before)
-            before = later
-        m.d.comb += self._controls.peek.eq(before)
+    def _share(self, m: Module) -> None:
+        """Tell partitions what they may use of what they share."""
+        m.submodules.sharing = sharing = Sharing(self.config)
+        m.d.comb += [sharing.start.eq(self.start), self._controls.peek.eq(sharing.peek)]
+        for p, issue in enumerate(self._issues):
+            connect(m, issue.share, getattr(sharing, named("partition", p)))
+            if self._asks:
+                m.d.comb += issue.may_issue.eq(self._fronts[p].may_issue)
 
     def _issue(self, m: Module, p: int) -> None:
         frontend, issue = self._fronts[p], self._issues[p]
@@ -172,20 +172,22 @@ class Sm(Component):
             ]
 
     def _execute(self, m: Module, p: int) -> None:
-        issue, compute = self._issues[p], self._computes[p]
+        issue = self._issues[p]
         m.d.comb += [
-            compute.x.eq(issue.operands),
-            compute.write_unit.eq(issue.write_unit),
-            compute.rm.eq(self._control("rm", p)),
-            compute.scalar.eq(self._control("result", p)),
-            compute.add_lane.eq(self._control("add_lane", p)),
-            issue.result.eq(compute.result),
+            self._compute("x", p).eq(issue.operands),
+            self._compute("write_unit", p).eq(issue.write_unit),
+            self._compute("rm", p).eq(self._control("rm", p)),
+            self._compute("scalar", p).eq(self._control("result", p)),
+            self._compute("add_lane", p).eq(self._control("add_lane", p)),
+            issue.result.eq(self._compute("result", p)),
             self._control("x", p).eq(issue.operands),
             self._control("peek_warp", p).eq(issue.next_warp),
             self._control("raise_valid", p).eq(issue.flags_valid),
             self._control("raised_warp", p).eq(issue.flags_warp),
-            self._control("raised", p).eq(compute.flags),
+            self._control("raised", p).eq(self._compute("flags", p)),
         ]
+        if partitions_of_a_port(self.config) > 1:
+            m.d.comb += self._compute("due", p).eq(issue.share.due)
 
     def _control_flow(self, m: Module, p: int, faults: FaultLatch) -> None:
         frontend = self._fronts[p]
@@ -272,6 +274,9 @@ class Sm(Component):
                 getattr(observer, named("wb", p)).eq(self._issues[p].write_event),
                 getattr(observer, named("control", p)).eq(self._control("event", p)),
             ]
+        if shares_units(self.config):
+            # As serious as two results in one cycle of a writeback port.
+            m.d.comb += observer.issue.clash.eq(self._issues[0].event.clash | self._compute("clash", 0))
         m.d.comb += [
             observer.start.eq(self.start),
             observer.running.eq(self.busy),

@@ -2,6 +2,7 @@
 
 from functools import reduce
 from operator import or_
+from typing import Any
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data
@@ -17,11 +18,11 @@ from .fpu.misc import FmiscUnit
 from .fpu.unit import FloatUnit
 from .mul import MulUnit
 
-__all__ = ["ComputeUnits"]
+__all__ = ["FLOAT", "ComputeUnits", "choose_result"]
 
 _UNITS = {Unit.ALU: AluUnit, Unit.MUL: MulUnit, Unit.DIV: DivUnit}
 #: These share the normalisation and rounding, and have one result.
-_FLOAT = (Unit.FMA, Unit.FCVT, Unit.FDIV)
+FLOAT = (Unit.FMA, Unit.FCVT, Unit.FDIV)
 
 
 class ComputeUnits(Component):
@@ -73,24 +74,27 @@ class ComputeUnits(Component):
                 component.a.eq(a if Unit.ALU in names else x.rs1),
                 component.b.eq(b if Unit.ALU in names else x.rs2),
             ]
-        self._choose(m, units)
+        choose_result(m, config, self, units)
         return m
 
     def _add_fpu(self, m: Module, units: dict[tuple[Unit, ...], Component]) -> None:
         m.submodules.fmisc = units[Unit.FMISC,] = fmisc = FmiscUnit(self._config)
-        m.submodules.float = units[_FLOAT] = arithmetic = FloatUnit(self._config)
+        m.submodules.float = units[FLOAT] = arithmetic = FloatUnit(self._config)
         m.d.comb += [
             arithmetic.op_unit.eq(self.x.entry.decoded.info.unit), arithmetic.c.eq(self.x.rs3),
             arithmetic.rm.eq(self.rm), fmisc.rm.eq(self.rm),
         ]
 
-    def _choose(self, m: Module, units: dict[tuple[Unit, ...], Component]) -> None:
-        lanes = [self.scalar | Mux(self.add_lane, lane, 0) for lane in range(self._config.threads)]
-        m.d.comb += self.result.eq(Cat(lane[:32] for lane in lanes))
-        with m.Switch(self.write_unit):
-            for names, component in units.items():
-                with m.Case(*names):
-                    m.d.comb += self.result.eq(component.result)
-                    if names[0] in FLOAT_UNITS:
-                        flags = [component.flags[lane] for lane in range(self._config.threads)]
-                        m.d.comb += self.flags.eq(reduce(or_, flags))
+
+
+def choose_result(m: Module, config: SmConfig, port: Any, units: dict[tuple[Unit, ...], Component]) -> None:
+    """Drive ``result`` and ``flags`` of ``port`` by its ``write_unit``, ``scalar`` and ``add_lane``, as above."""
+    lanes = [port.scalar | Mux(port.add_lane, lane, 0) for lane in range(config.threads)]
+    m.d.comb += port.result.eq(Cat(lane[:32] for lane in lanes))
+    with m.Switch(port.write_unit):
+        for names, component in units.items():
+            with m.Case(*names):
+                m.d.comb += port.result.eq(component.result)
+                if names[0] in FLOAT_UNITS:
+                    flags = [component.flags[lane] for lane in range(config.threads)]
+                    m.d.comb += port.flags.eq(reduce(or_, flags))

@@ -40,13 +40,14 @@ class FrontEnd(Component):
     flow; the buffers are as :class:`hdl.frontend.buffers.InstructionBuffers` says.
 
     ``ahead``: whether it has the port of this name, with what the issue stage needs early; by default, if the
-    configuration has an operand register. Nothing else depends on it.
+    configuration has an operand register. ``asks``: whether it has the port ``may_issue``. Nothing else depends on
+    them.
 
     ``event`` reports conditions that may never occur: ``empty_pop`` and ``miscounted``.
     """
 
-    def __init__(self, config: SmConfig, *, ahead: bool | None = None) -> None:
-        self._config = config
+    def __init__(self, config: SmConfig, *, ahead: bool | None = None, asks: bool = False) -> None:
+        self._config, self._asks = config, asks
         self._ahead = config.operand_register if ahead is None else ahead
         members = {
             "flow": In(flow_signature(config)),  # from the control unit
@@ -57,6 +58,10 @@ class FrontEnd(Component):
         }
         if self._ahead:
             members["ahead"] = Out(ahead_signature(config))  # for the issue stage: what it needs early
+        if asks:
+            #: For the issue stage: the warps whose heads are instructions that issue if they are ready, except that in
+            #: `swas` a warp whose fetch misses in this cycle does not.
+            members["may_issue"] = Out(config.warps)
         if config.watches_locality:
             members["lost"] = In(config.warps)  # from the LSU: warps that lost locality in the previous cycle
         if len(config.policies) > 1:
@@ -78,6 +83,10 @@ class FrontEnd(Component):
         self._issue(m, scheme, fetch, warps, buffers)
         if self._ahead:
             self._look_ahead(m, scheme, fetch, buffers)
+        if self._asks:
+            suspended = fetch.lookup.suspended if config.coordination is Coordination.SWAS else 0
+            waits = warps.unresolved | buffers.head_nop | buffers.empty | suspended
+            m.d.comb += self.may_issue.eq(self.flow.active & ~waits)
         self._tell(m, scheme, fetch, warps, buffers)
         connect(m, flipped(self.flow), scheme.flow, warps.flow)
         connect(m, scheme.fetch, fetch.request, warps.fetch)

@@ -1,11 +1,10 @@
 """The issue side of the SM: readiness, operands, and the writeback port."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ..config import SmConfig
-from ..isa.latencies import unit_latencies
 from ..isa.ops import Unit
 from ..layouts.events import issue_event_layout, write_event_layout
 from ..layouts.execute import operands_layout, writeback_layout
@@ -13,8 +12,9 @@ from ..layouts.signatures import ahead_signature, flow_signature, selection_sign
 from ..lib.component import Component
 from ..lib.onehot import one_hot, select
 from .operands import OperandStage
+from .reservations import UNPIPELINED, operations_left
 from .scoreboard import Scoreboard
-from .writeback import UNPIPELINED, WritebackSchedule, WritebackStage, takes_slot
+from .writeback import WritebackSchedule, WritebackStage, takes_slot
 
 __all__ = ["IssueStage"]
 
@@ -27,11 +27,11 @@ class IssueStage(Component):
     cycles plus the latency after t; one that depends on a load can be selected in the load's W. Reset: nothing in
     flight, nothing pending. ``event.clash`` may never be 1.
 
-    ``shares``: the load/store unit, masks and CSRs are shared with other partitions, which take turns.
+    ``share``: what it shares with other partitions (:func:`hdl.layouts.signatures.sharing_signature`).
     """
 
-    def __init__(self, config: SmConfig, *, shares: bool = False) -> None:
-        self._config, self._shares = config, shares
+    def __init__(self, config: SmConfig, *, share: wiring.Signature | None = None) -> None:
+        self._config, self._shared = config, frozenset(share.members) if share else frozenset()
         ordering: dict[str, wiring.Member] = {}
         if config.ordered:
             ordering = {
@@ -42,8 +42,10 @@ class IssueStage(Component):
         early: dict[str, wiring.Member] = {}
         if config.operand_register:
             early["ahead"] = In(ahead_signature(config))  # from the front end
-        if shares:
-            early["turn"] = In(1)  # in t: instructions for what partitions share may be selected
+        if share:
+            early["share"] = Out(share)  # to and from what partitions share
+        if "asks" in self._shared:
+            early["may_issue"] = In(config.warps)  # in t, from the front end: warps whose head issues if it is ready
         super().__init__({
             **ordering,
             **early,
@@ -71,7 +73,7 @@ class IssueStage(Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.scoreboard = scoreboard = Scoreboard(self._config)
+        m.submodules.scoreboard = scoreboard = Scoreboard(self._config, asks="asks" in self._shared)
         m.submodules.schedule = schedule = WritebackSchedule(self._config)
         m.submodules.operands = operands = OperandStage(self._config)
         m.submodules.writeback = writeback = WritebackStage(self._config)
@@ -102,14 +104,20 @@ class IssueStage(Component):
             begins = Cat(issued & (info.unit == unit) for unit in Unit)
             takes = issued & (info.unit == Unit.LSU)
             reserves = Mux(takes_slot(info), begins, 0)
-        free = {unit: self._unit_free(m, unit, begins[unit.value]) for unit in UNPIPELINED}
+        free: dict[Unit, Value] = {}
+        if "free" not in self._shared:
+            free = {
+                unit: operations_left(m, self._config, unit, begins[unit.value])[0] for unit in UNPIPELINED
+            }
         free[Unit.LSU] = self.lsu_ready
-        if self._shares:
-            free |= {Unit.LSU: self.lsu_ready & self.turn, Unit.SIMT: self.turn, Unit.CSR: self.turn}
+        unit_free: Value = Cat(free.get(unit, 1) for unit in Unit)
+        slot_free: Value = schedule.slot_free
+        if self._shared:
+            unit_free, slot_free = self._share(m, issued, scoreboard, schedule, unit_free, Value.cast(begins))
         m.d.comb += [
             scoreboard.heads.eq(self.selection.heads),
-            scoreboard.unit_free.eq(Cat(free.get(unit, 1) for unit in Unit)),
-            scoreboard.slot_free.eq(schedule.slot_free),
+            scoreboard.unit_free.eq(unit_free),
+            scoreboard.slot_free.eq(slot_free),
             scoreboard.stores_pending.eq(self.stores_pending),
             self.selection.ready.eq(scoreboard.ready),
             scoreboard.claim.eq(writes),
@@ -117,6 +125,42 @@ class IssueStage(Component):
             schedule.reserve.eq(reserves & ~(1 << Unit.LSU.value)),
             self.lsu_take.eq(takes),
         ]
+
+    def _share(self, m: Module, issued: Signal, scoreboard: Scoreboard, schedule: WritebackSchedule, free: Value,
+               begins: Value) -> tuple[Value, Value]:
+        """Return which units and slots this partition may use, by Unit; ``free``: its own units."""
+        share, slots = self.share, schedule.slot_free
+        units = Signal(len(Unit), name="units")
+        m.d.comb += units.eq(free & share.turn & (share.free if "free" in self._shared else -1))
+        if "begins" in self._shared:
+            m.d.comb += share.begins.eq(begins)
+        turn: Value = Const(-1, len(Unit))
+        if "slots" in self._shared:
+            # A load needs no slot before it has its values.
+            turn = Cat(Const(1) if unit == Unit.LSU else share.slot_turn for unit in Unit)
+            slots = schedule.slot_free & share.slots & turn
+            m.d.comb += [
+                share.slot_free.eq(schedule.slot_free), share.load_free.eq(schedule.out.load_free),
+                share.due.eq(schedule.out.due),
+            ]
+        if "asks" in self._shared:
+            self._ask(m, issued, scoreboard.asks & self.may_issue, units, turn)
+        return units, slots
+
+    def _ask(self, m: Module, issued: Signal, asking: Value, units: Value, turn: Value) -> None:
+        """Ask for turns. ``units``: those that can take an instruction; ``turn``: those whose slot has its turn."""
+        share, heads = self.share, [self.selection.heads[w] for w in range(self._config.warps)]
+        ready = asking & Cat(
+            (units & (turn | (~takes_slot(head)).replicate(len(Unit)))).bit_select(head.unit.as_value(), 1)
+            for head in heads
+        )
+        for unit in Unit:
+            of_unit = Cat(head.unit == unit for head in heads)
+            m.d.comb += [
+                share.asks[unit.value].eq((asking & of_unit).any()),
+                share.ready[unit.value].eq((ready & of_unit).any()),
+                share.uses[unit.value].eq(issued & (self.selection.info.unit == unit)),
+            ]
 
     def _of_each_head(self, m: Module) -> tuple[Value, Value, Value, Value, Value]:
         """Return the claims of the selected head. Each head's claims are computed before the pick, which comes late.
@@ -159,19 +203,6 @@ class IssueStage(Component):
             scoreboard.memory_idle.eq(self.lsu_idle & ~on_its_way.any()),
         ]
 
-    def _unit_free(self, m: Module, unit: Unit, selected: Value) -> Value:
-        """Return whether a unit is free; one that is not pipelined is busy for its latency after each operation.
-
-        With an operand register, the unit was ``selected`` in the last cycle.
-        """
-        latency, since = unit_latencies(self._config)[unit], int(self._config.operand_register)
-        left = Signal(range(latency), name=f"{unit.name.lower()}_left")
-        with m.If(selected):
-            m.d.sync += left.eq(latency - 1 - since)
-        with m.Elif(left != 0):
-            m.d.sync += left.eq(left - 1)
-        return (left == 0) & ~selected if since else left == 0
-
     def _read(self, m: Module, issued: Signal, operands: OperandStage, schedule: WritebackSchedule) -> None:
         x = operands.operands
         info = x.entry.decoded.info
@@ -202,7 +233,14 @@ class IssueStage(Component):
 
     def _write(self, m: Module, scoreboard: Scoreboard, schedule: WritebackSchedule,
                writeback: WritebackStage) -> None:
-        connect(m, flipped(self.load), writeback.load)
+        if "load_slot" in self._shared:
+            m.d.comb += [
+                writeback.load.valid.eq(self.load.valid & self.share.load_slot),
+                writeback.load.payload.eq(self.load.payload),
+                self.load.ready.eq(writeback.load.ready & self.share.load_slot),
+            ]
+        else:
+            connect(m, flipped(self.load), writeback.load)
         connect(m, schedule.out, writeback.schedule)
         connect(m, writeback.release, scoreboard.release)
         if self._config.operand_register:

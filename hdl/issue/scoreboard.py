@@ -52,10 +52,12 @@ class Scoreboard(Component):
 
     ``ready`` and ``reason`` are combinational. One claim and one release on each port a cycle; a register that is
     claimed may not be pending. Reset: nothing pending.
+
+    ``asks``: whether it has the port of this name.
     """
 
-    def __init__(self, config: SmConfig) -> None:
-        self._config = config
+    def __init__(self, config: SmConfig, *, asks: bool = False) -> None:
+        self._config, self._asks = config, asks
         units = len(Unit)
         optional: dict[str, wiring.Member] = {}
         if config.ordered:
@@ -70,6 +72,8 @@ class Scoreboard(Component):
                 "ahead": In(ahead_signature(config)),  # from the front end: the next heads
                 "pop": In(config.warps),  # one-hot or 0: the warp that is selected now, also with a NOP
             }
+        if asks:
+            optional["asks"] = Out(config.warps)  # the warps whose heads wait for nothing, or only for unit or slot
         super().__init__({
             **optional,
             #: Every warp's next instruction, as the buffers hold it in this cycle.
@@ -219,6 +223,8 @@ class Scoreboard(Component):
             drains.eq(head.held | (head.fence & self.stores_pending[w]) | holds),
             self.ready[w].eq(~(head.hazard | unit_busy | no_slot | drains)),
         ]
+        if self._asks:
+            m.d.comb += self.asks[w].eq(~(head.hazard | drains))
         with m.If(head.hazard):
             m.d.comb += self.reason[w].eq(Mux((head.waits & head.loads).any(), StallReason.LOAD, StallReason.DATA))
         with m.Elif(drains):

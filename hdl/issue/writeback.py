@@ -10,12 +10,9 @@ from ..isa.ops import FLOAT_UNITS, Unit
 from ..layouts.events import write_event_layout
 from ..layouts.execute import writeback_layout
 from ..lib.component import Component
+from .reservations import UNPIPELINED, reservations
 
-__all__ = ["UNPIPELINED", "WritebackSchedule", "WritebackStage", "load_release_signature", "release_signature",
-           "takes_slot"]
-
-#: Units that take one operation at a time: each keeps its own class waiting, and nothing else.
-UNPIPELINED = (Unit.DIV, Unit.FDIV)
+__all__ = ["WritebackSchedule", "WritebackStage", "load_release_signature", "release_signature", "takes_slot"]
 
 
 def is_float(unit: Value) -> Value:
@@ -99,16 +96,10 @@ class WritebackSchedule(Component):
         config = self._config
         latencies = unit_latencies(config)
         to_execute = config.issue_latency
-        last = to_execute + max(latencies.values())
         # reserved[k]: a result is written k cycles from now; slow[unit][k]: by this unit, which keeps its own record.
-        reserved = Signal(last + 1)
-        taken = Signal(last + 1)
+        reserved, taken = reservations(m, config, latencies, self.reserve)
         slow = {unit: Signal(to_execute + latencies[unit], name=f"slow_{unit.name}") for unit in UNPIPELINED}
         since = int(config.operand_register)  # cycles from the selection to `reserve`
-        for latency in sorted(set(latencies.values())):
-            its = [self.reserve[unit.value] for unit, own in latencies.items() if own == latency]
-            m.d.comb += taken[to_execute + latency - since].eq(Cat(its).any())
-        m.d.sync += reserved.eq((reserved | taken) >> 1)
         for unit, left in slow.items():
             begins = self.reserve[unit.value]
             m.d.sync += left.eq(Cat(left, begins)[1:] if not since else Cat(left[1:-1], left[-1] | begins, 0))

@@ -5,13 +5,15 @@ from __future__ import annotations
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Member, Out
 
-from ..config import Coordination, SmConfig
-from ..isa.ops import OP_BITS
+from ..config import Coordination, SmConfig, Turns
+from ..isa.ops import OP_BITS, Unit
+from ..isa.sharing import partitions_of_a_port, shares_units
 from .control import activation_layout, change_layout, resolution_layout
 from .decoded import BufferEntry, IssueInfo
 from .prediction import outcome_layout, prediction_layout
 
-__all__ = ["ahead_signature", "csr_signature", "flow_signature", "selection_signature", "simt_signature"]
+__all__ = ["ahead_signature", "csr_signature", "flow_signature", "selection_signature", "sharing_signature",
+           "simt_signature"]
 
 
 def selection_signature(config: SmConfig) -> wiring.Signature:
@@ -74,6 +76,30 @@ def flow_signature(config: SmConfig) -> wiring.Signature:
     if config.policy_csr:
         #: Registers: a parameter of the policies that has changed, or 0; selections see it from the next cycle on.
         members["change"] = Out(change_layout())
+    return wiring.Signature(members)
+
+
+def sharing_signature(config: SmConfig) -> wiring.Signature:
+    """What the partitions of an SM share, seen from the issue stage of one. Masks have one bit for each Unit."""
+    units = len(Unit)
+    members: dict[str, Member] = {
+        "turn": In(units),  # in t, from registers: the partition has the turn of these units, or they are its own
+    }
+    if config.turns is Turns.OLDER:
+        members["asks"] = Out(units)  # in t: a head waits for one of these units, and for nothing but unit and slot
+        members["ready"] = Out(units)  # in t: a head of one of these units could be selected, but for its slot
+        members["uses"] = Out(units)  # in t: the unit of the instruction that is selected
+    if shares_units(config):
+        members["free"] = In(units)  # in t: these units can take an instruction that is selected now
+        #: The unit of the instruction that is selected in t; in t, with an operand register in t+1.
+        members["begins"] = Out(units)
+    if partitions_of_a_port(config) > 1:
+        members["slot_turn"] = In(1)  # in t: the partition has the turn of its writeback port
+        members["slots"] = In(units)  # in t: the cycle W of an instruction selected now is free in other partitions
+        members["load_slot"] = In(1)  # no other partition on the port writes a result in the next cycle
+        members["slot_free"] = Out(units)  # in t: that cycle is free in this partition
+        members["load_free"] = Out(1)  # this partition writes no result in the next cycle
+        members["due"] = Out(1)  # in W: the result of this partition is written
     return wiring.Signature(members)
 
 

@@ -6,7 +6,7 @@ from amaranth.hdl import Cat, Const, Value
 
 from .onehot import or_all
 
-__all__ = ["lru_bits", "lru_touch", "lru_victim"]
+__all__ = ["lru_bits", "lru_oldest", "lru_touch", "lru_victim"]
 
 
 def _pairs(ways: int) -> list[tuple[int, int]]:
@@ -38,3 +38,14 @@ def lru_victim(state: Value, ways: int) -> Value:
         newer[j].append(~state[n])
     others = Cat(~or_all(bits) for bits in newer[1:])
     return Cat(~others.any(), others)
+
+
+def lru_oldest(state: Value, among: Value, ways: int) -> Value:
+    """Of the ways ``among``, the one used longest ago, one-hot; 0 if there are none. Unused ways have their order."""
+    if ways == 1:
+        return among
+    newer: list[list[Value]] = [[] for _ in range(ways)]
+    for n, (i, j) in enumerate(_pairs(ways)):
+        newer[i].append(state[n] & among[j])
+        newer[j].append(~state[n] & among[i])
+    return Cat(among[way] & ~or_all(bits) for way, bits in enumerate(newer))

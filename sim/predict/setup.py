@@ -6,9 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from metronome.hdl.config import LINE_BYTES, Channels, SmConfig
+from metronome.hdl.config import LINE_BYTES, Channels, SmConfig, Turns
 from metronome.hdl.config_checks import SLOTS_OF_TURNS
 from metronome.hdl.isa.latencies import unit_latencies
+from metronome.hdl.isa.sharing import partitions_of_a_port, partitions_of_an_alu, shares_units, turn_groups
 
 from ..machine.events import EVENT, NONE
 from ..machine.policies.with_parameters import CacheConscious, frame_of
@@ -58,8 +59,23 @@ def configured(
     record = np.concatenate([
         _configured(of, request, ring=ring, supplied=supplied, oracle=oracle) for of in (config, config.partition)
     ])
-    record["schedulers"], record["slots_of_turns"] = config.schedulers, SLOTS_OF_TURNS
+    for name, value in _sharing(config).items():
+        record[name] = value
+    record["group"] = NONE
+    for number, group in enumerate(turn_groups(config)):
+        record["phase"][:, number], record["with_port"][:, number] = group.phase, group.with_port
+        for unit in group.units:
+            record["group"][:, unit.value] = number
     return record
+
+
+def _sharing(config: SmConfig) -> dict[str, int]:
+    """Return by their names in CONFIG what is known of an SM and of its partitions alike."""
+    return {
+        "schedulers": config.schedulers, "slots_of_turns": SLOTS_OF_TURNS, "shared": shares_units(config),
+        "older": config.turns is Turns.OLDER, "groups": len(turn_groups(config)),
+        "partitions_of_an_alu": partitions_of_an_alu(config), "partitions_of_a_port": partitions_of_a_port(config),
+    }
 
 
 def _configured(config: SmConfig, request: RunRequest, *, ring: int, supplied: bool, oracle: bool) -> np.ndarray:

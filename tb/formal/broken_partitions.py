@@ -8,8 +8,9 @@ __all__ = ["BROKEN_PARTITIONS"]
 
 _SM = "metronome.hdl.sm:Sm"
 _ARBITER = "metronome.hdl.memory.arbiter:MemoryArbiter._fetches"
-_ISSUE = "metronome.hdl.issue.issue:IssueStage._claim"
-_TURN = "Mux(last, turn, turn + 1)"
+_ISSUE = "metronome.hdl.issue.issue:IssueStage._share"
+_SHARING = "metronome.hdl.issue.sharing:Sharing"
+_START = "sharing.start.eq(self.start)"
 _CHIP = (("issue_latency", 3), ("lookup_latency", 2))
 
 
@@ -24,29 +25,29 @@ def _of_separation(name: str, method: str, old: str, new: str) -> Defect:
 
 
 BROKEN_PARTITIONS = (
-    _of_turns("a launch gives each partition a turn at once", f"{_SM}._take_turns",
-              "issue.turn.eq(turn == p)", "issue.turn.eq((turn == p) | self.start)",
+    _of_turns("a launch gives each partition a turn at once", f"{_SHARING}.elaborate",
+              "turns.turn[g] == p", "(turns.turn[g] == p) | self.start",
               "one partition had its turn 0 cycles ago"),
     _of_turns("a load is selected outside its partition's turn", _ISSUE,
-              "Unit.LSU: self.lsu_ready & self.turn", "Unit.LSU: self.lsu_ready"),
+              "free & share.turn", "free & (share.turn | 1 << Unit.LSU.value)"),
     _of_turns("with an operand register, a CSR access needs no turn", _ISSUE,
-              "Unit.CSR: self.turn", "Unit.CSR: 1", fields=_CHIP),
-    _of_turns("branches wait for a turn, too", _ISSUE,
-              "Unit.CSR: self.turn", "Unit.CSR: self.turn, Unit.BRANCH: self.turn",
+              "free & share.turn", "free & (share.turn | 1 << Unit.CSR.value)", fields=_CHIP),
+    _of_turns("branches wait for a turn, too", f"{_SHARING}.elaborate",
+              "own.get(unit, Const(1))", "own.get(unit, own[Unit.CSR] if unit == Unit.BRANCH else Const(1))",
               "partition 1: its pipelined units are free in every cycle"),
-    _of_turns("masks are looked up for the partition whose turn it is now", f"{_SM}._take_turns",
-              "self._controls.peek.eq(before)", "self._controls.peek.eq(turn)"),
+    _of_turns("masks are looked up for the partition whose turn it is now", f"{_SHARING}._peek",
+              "self.peek.eq(before)", "self.peek.eq(turns.turn[0])"),
     _of_turns("the LSU gets a partition's own number of a warp", f"{_SM}._take",
               "global_warp(self.config, each.selection.warp, p)", "each.selection.warp"),
     _of_turns("a SIMT instruction of the first partition loses its operand", "metronome.hdl.execute.controls:Controls"
               "._request", "chosen(valid, [getattr(each, name) for each in requests])",
               "getattr(requests[-1], name)"),
-    _of_separation("a turn lasts while loads are selected in it", f"{_SM}._take_turns",
-                   _TURN, "Mux(last | or_all(issue.lsu_take for issue in self._issues), turn, turn + 1)"),
-    _of_separation("a full LSU delays the next turn", f"{_SM}._take_turns",
-                   _TURN, "Mux(last | ~self._lsu.ready, turn, turn + 1)"),
-    _of_separation("a partition without active warps gives up its turn", f"{_SM}._take_turns",
-                   _TURN, 'Mux(last | ~self._control("flow", 1).active.any(), turn, turn + 1)'),
+    _of_separation("turns begin again when a load is selected", f"{_SM}._share",
+                   _START, "sharing.start.eq(self.start | or_all(issue.lsu_take for issue in self._issues))"),
+    _of_separation("turns begin again when the LSU is full", f"{_SM}._share",
+                   _START, "sharing.start.eq(self.start | ~self._lsu.ready)"),
+    _of_separation("the first partition has all turns while the second one has no active warp", f"{_SM}._share",
+                   _START, 'sharing.start.eq(self.start | ~self._control("flow", 1).active.any())'),
     _of_separation("fences wait for the stores of the first warps of the SM", f"{_SM}._issue",
                    "owned(self.config, self._lsu.stores_pending, p)", "self._lsu.stores_pending"),
     _of_separation("each partition has a block of warps", "metronome.hdl.lib.partitions:owned",

@@ -13,6 +13,7 @@ from amaranth.hdl import Cat, MemoryInstance, Signal, Value
 from amaranth.lib import wiring
 
 from metronome.hdl.config import SmConfig
+from metronome.hdl.isa.ops import Unit
 from metronome.hdl.lib.partitions import named
 from metronome.hdl.sm import Sm
 
@@ -51,7 +52,8 @@ class Partition:
         self._paths = {"front end": named("frontend", number), "issue stage": named("issue", number),
                        "control unit": f"control.{named('unit', number)}"}
         self.front, self.issue, self.unit = (inside.component(path) for path in self._paths.values())
-        self.turn = self.issue.turn
+        # Of the LSU, and alike of masks and CSRs: turns are fixed, and these have one phase.
+        self.turn = self.issue.share.turn[Unit.LSU.value]
         front, issue = named("frontend", number), named("issue", number)
         paths = {"I-cache": f"{front}.fetch.store", "registers": f"{issue}.operands.registers",
                  "units": named("compute", number)}
@@ -120,7 +122,8 @@ class Machine:
 
     def turns(self) -> list[Signal]:
         """The registers of the turns, which belong to no partition."""
-        return [*self.inside.fragment.statements["sync"]._lhs_signals(), self.fetch_turn()]
+        parts = [self.inside.part(path) for path in ("sharing", "sharing.turns")]
+        return [*(each for part in parts for each in part.statements["sync"]._lhs_signals()), self.fetch_turn()]
 
 
 def _without(signals: list[Any]) -> list[Signal]:

@@ -64,7 +64,7 @@ class TurnsModel(Claims):
             self.claim(f"one partition had its turn {k} cycles ago", one(turns))
         if lemmas:
             for k in range(1, config.issue_latency):
-                said = machine.inside.signal("", f"turn_{k}")
+                said = machine.inside.signal("sharing", f"turn_{k}")
                 self.claim(f"the SM knows whose turn it was {k} cycles ago",
                            Cat(said == p.number for p in self.partitions) == self._turns[k])
         for p in self.partitions:

@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from metronome.hdl.config import Channels, Coordination, SmConfig
+from metronome.hdl.config import Channels, Coordination, SmConfig, Turns, Units
 from metronome.hdl.frontend.scheduler import Scheduler
 from metronome.hdl.presets import PRESETS
 
@@ -58,6 +58,9 @@ BAD = [
     ("return_stack", 3, "0 or a power of two from 1 to 16"), ("return_stack", 32, "0 or a power of two from 1 to 16"),
     ("jump_targets", -1, "from 1 to 16"), ("branch_runs", 1, "from 2 to 16"), ("two_bit", 128, "from 1 to 64"),
     ("core_id", 1, "below cores"), ("core_id", -1, "below cores"),
+    ("alu_ports", 2, "0, or 1, 2 or 4 and at most schedulers, 1"), ("alu_ports", 3, "0, or 1, 2 or 4"),
+    ("writeback_ports", 4, "at most schedulers, 1"), ("writeback_ports", -1, "0, or 1, 2 or 4"),
+    ("units", "shared", "one of Units.SLICES, Units.SHARED"), ("turns", 1, "one of Turns.ALTERNATE, Turns.OLDER"),
 ]
 
 #: Values at the edge of what is allowed.
@@ -72,7 +75,8 @@ GOOD = [
     ("latency_fdiv", 16), ("latency_fdiv", 40), ("latency_fmisc", 2), ("latency_fmisc", 8), ("latency_fma", 4),
     ("latency_fma", 8), ("group_warps", 1), ("group_warps", 4), ("victim_tags", 1), ("victim_tags", 64),
     ("locality_base", 1), ("locality_base", 1000), ("locality_throttle", 1), ("locality_throttle", 64),
-    ("rates", (0, 1)), ("rates", (253, 1)), ("rates", (7,)),
+    ("rates", (0, 1)), ("rates", (253, 1)), ("rates", (7,)), ("units", Units.SHARED), ("turns", Turns.OLDER),
+    ("alu_ports", 1), ("writeback_ports", 1),
     ("policy_csr", True),
 ]
 

@@ -22,6 +22,7 @@ from random import Random
 from metronome.hdl.config import Prediction, SmConfig
 from metronome.hdl.policies import POLICIES
 from metronome.hdl.presets import PIPELINES, PRESETS
+from metronome.sim.machine import settings
 from metronome.sim.machine.memory.registry import MemoryOptions
 from metronome.sim.program.kernels import kernels, prepare
 from metronome.sim.run.runner import RunRequest, run, run_many
@@ -63,7 +64,7 @@ class Case:
     number: int
 
 
-def cases(preset: str, pipeline: str, schedulers: int) -> Iterator[Case]:
+def cases(preset: str, pipeline: str, fields: dict[str, str]) -> Iterator[Case]:
     """Those of a preset: each prediction, with and without caches and interleaved stacks."""
     choices = itertools.product(Prediction, (True, False), (True, False), (True, False))
     for number, (prediction, dcache, icache, interleaved) in enumerate(choices):
@@ -71,14 +72,15 @@ def cases(preset: str, pipeline: str, schedulers: int) -> Iterator[Case]:
         config = replace(
             PRESETS[preset], policies=tuple(POLICIES), prediction=prediction, interleave_stacks=interleaved,
             **({} if dcache else {"dcache_bytes": 0}), **({} if icache else {"icache_bytes": 0}),
-            **PIPELINES[pipeline], **sizes, schedulers=schedulers,
+            **PIPELINES[pipeline], **sizes,
         )
+        config = settings.replaced(config, {field: settings.parse(field, text) for field, text in fields.items()})
         without = [name for name, there in (("data cache", dcache), ("I-cache", icache), ("interleaving", interleaved))
                    if not there]
         sized = "".join(f", {field} {entries}" for field, entries in sizes.items())
-        divided = f", {schedulers} schedulers" if schedulers > 1 else ""
-        missing = f", without {', '.join(without)}" if without else ""
-        name = f"{preset} {pipeline} {prediction}{sized}{divided}{missing}"
+        given = "".join(f", {field}={text}" for field, text in fields.items())
+        name = f"{preset} {pipeline} {prediction}{sized}{given}"
+        name += f", without {', '.join(without)}" if without else ""
         yield Case(name, preset, config, number)
 
 
@@ -138,14 +140,15 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--preset", action="append", choices=SIZES, help="repeatable; default: TINY")
     parser.add_argument("--predictions", nargs="+", choices=list(Prediction), help="only these")
     parser.add_argument("--pipeline", choices=PIPELINES, default="classic")
-    parser.add_argument("--schedulers", type=int, default=1)
+    parser.add_argument("--set", action="append", default=[], metavar="FIELD=VALUE", help="of the machine; repeatable")
     parser.add_argument("--each", type=int, default=len(POLICIES), help="runs of a kernel on a configuration")
     parser.add_argument("--every", type=int, default=1, help="take every N-th of a preset's configurations")
     parser.add_argument("--programs", type=int, default=0, help="random programs of each kind")
     parser.add_argument("--jobs", type=int, default=2)
     given = parser.parse_args(arguments)
     chosen = [
-        case for preset in given.preset or ["TINY"] for case in cases(preset, given.pipeline, given.schedulers)
+        case for preset in given.preset or ["TINY"]
+        for case in cases(preset, given.pipeline, dict(text.split("=", 1) for text in given.set))
         if case.config.prediction in (given.predictions or Prediction)
     ][:: given.every]
     print(f"seed {SEED}, {len(chosen)} configurations", flush=True)

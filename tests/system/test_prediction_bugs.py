@@ -46,7 +46,7 @@ BUGS = (
     Bug("a division takes a cycle more", f"{_HDL}.issue.writeback:WritebackSchedule.elaborate",
         "unit_latencies(config)", "unit_latencies(config) | {Unit.DIV: config.latency_div + 1}",
         (_WRITEBACK, _SCOREBOARD)),
-    Bug("the divider is busy for a cycle more", f"{_HDL}.issue.issue:IssueStage._unit_free",
+    Bug("the divider is busy for a cycle more", f"{_HDL}.issue.reservations:operations_left",
         "left.eq(latency - 1 - since)", "left.eq(latency - since)", (_SCOREBOARD,)),
     Bug("a branch that was predicted right is repaired", f"{_HDL}.execute.control:ControlUnit._branch",
         "(taken ^ decoded.predicted)", "(taken | decoded.predicted)", (_CONTROL,)),

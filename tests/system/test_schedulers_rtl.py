@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from metronome.hdl import presets
-from metronome.hdl.config import Channels, Coordination, Prediction
+from metronome.hdl.config import Channels, Coordination, Prediction, Turns, Units
 from metronome.hdl.policies import POLICIES
 from metronome.sim.program.kernels import prepare
 from metronome.sim.run.runner import RunRequest, run_many
@@ -33,6 +33,27 @@ MACHINES = {
         TINY, coordination=Coordination.BASELINE, policies=("lrr", "gtlo"), fetch_policies=("lrr", "gtlrr"),
     ),
     "vortex": replace(TINY, coordination=Coordination.VORTEX, policies=("lrr",), fetch_policies=("lrr",)),
+    "two, older": replace(TINY, turns=Turns.OLDER),
+    "two, shared": replace(TINY, units=Units.SHARED),
+    "two, shared, older, for chips": replace(
+        TINY, **presets.PIPELINES["fpga"], units=Units.SHARED, turns=Turns.OLDER,
+    ),
+    "four, shared, older": replace(
+        presets.BASE, schedulers=4, warps=8, policies=ALL, units=Units.SHARED, turns=Turns.OLDER,
+    ),
+    "four, shared, one port": replace(
+        TINY, schedulers=4, warps=8, units=Units.SHARED, alu_ports=1, writeback_ports=1, icache_bytes=256,
+        icache_ways=2, dcache_bytes=256, dcache_ways=2,
+    ),
+    "four, shared, older, one port, for chips": replace(
+        TINY, **presets.PIPELINES["fpga"], schedulers=4, warps=8, units=Units.SHARED, turns=Turns.OLDER, alu_ports=4,
+        writeback_ports=1, channels=Channels.FREE,
+    ),
+    "shared, without FPU": replace(TINY, units=Units.SHARED, turns=Turns.OLDER, fpu=False, policies=("lrr", "srr")),
+    "baseline, shared, older": replace(
+        TINY, coordination=Coordination.BASELINE, policies=("lrr", "gtlo"), fetch_policies=("lrr", "gtlrr"),
+        units=Units.SHARED, turns=Turns.OLDER,
+    ),
 }
 MEMORIES = [("fixed", 1), ("fixed", 20), ("random", 40)]
 
@@ -43,7 +64,8 @@ def requests(config, count):
         rng = random.Random(f"{SEED}/{config.warps}x{config.threads}/{number}")
         kind = number % 3
         if kind == 0:
-            program = RandomProgram(rng, config, blocks=rng.randrange(2, 14), floats=rng.random() < 0.7).program
+            blocks, floats = rng.randrange(2, 14), config.fpu and rng.random() < 0.7
+            program = RandomProgram(rng, config, blocks=blocks, floats=floats).program
         elif kind == 1:
             program = MemoryProgram(rng, config).program
         else:
@@ -57,7 +79,7 @@ def requests(config, count):
 
 
 #: Each machine takes half a minute of a core to build.
-MORE = ("two, for chips", "four", "baseline")
+MORE = ("two, for chips", "four", "baseline", "two, shared, older, for chips", "four, shared, older")
 
 
 @pytest.mark.parametrize("name", [
@@ -69,7 +91,8 @@ def test_random_programs_and_kernels_agree_with_the_golden_model(name):
     fetch = config.fetch_policies[0] if config.fetch_policies else None
     swas = config.coordination is Coordination.SWAS
     for number, kernel in enumerate(("psort", "diverge", "psum", "sgemm_group")):
-        launch = prepare(kernel, "int32" if kernel != "sgemm_group" else "float32", 9, 1, config)
+        dtype = "float32" if kernel == "sgemm_group" and config.fpu else "int32"
+        launch = prepare(kernel, dtype, 9, 1, config)
         asked.append(RunRequest(launch=launch, policy=config.policies[number % len(config.policies)], check=True,
                                 fetch_policy=fetch, max_cycles=400_000, trace=swas))
     results = run_many(config, asked)

@@ -24,7 +24,7 @@ from ..code.dependence import Dependence, DependenceKind, InputDependences, depe
 from ..code.inputs import Inputs, Range
 from ..code.program import AnalyzedProgram
 from ..code.reads import RangeReads, require_read
-from ..code.refusals import INSTRUCTION_LIMIT, RefusedError, refuse_end
+from ..code.refusals import INSTRUCTION_LIMIT, RefusedError, refuse_end, refuse_turns
 from ..paths.explore import Exploration, explore
 from ..paths.facts import FactMonitor, Facts
 from .assumptions import Assumption, UserStatements, assumptions_of
@@ -275,6 +275,7 @@ def longest_time(
     given = stated.texts
     if exact is not None and not compose:
         return dataclasses.replace(exact, given=given, **details)
+    refuse_turns(config)
     memory = memory_bound(config, request, stated.memory_latency)
     ways = _composers(config, request.policy, miss_rate if exact is not None else None)
     result = analysis.compose(memory, analysis.prefix(found), ways)

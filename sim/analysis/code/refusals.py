@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from metronome.hdl.config import SmConfig, Turns, Units
+
 from ...machine.golden import EndStatus, IssEnd
 
-__all__ = ["INSTRUCTION_LIMIT", "RefusedError", "refuse_end"]
+__all__ = ["INSTRUCTION_LIMIT", "RefusedError", "refuse_end", "refuse_turns"]
 
 #: The number of instructions after which an analysis gives up.
 INSTRUCTION_LIMIT = 20_000_000
@@ -25,3 +27,10 @@ def refuse_end(end: IssEnd) -> None:
         raise RefusedError(f"every run faults: {cause} of warp {end.fault.warp}", end.fault.pc)
     if end.status is not EndStatus.ENDED:
         raise RefusedError(f"no run ends by itself: {end.status} after {end.executed} instructions")
+
+
+def refuse_turns(config: SmConfig) -> None:
+    """Raise RefusedError for partitions for which the turns are not bounded."""
+    if config.schedulers > 1 and (config.units is not Units.SLICES or config.turns is not Turns.ALTERNATE):
+        raise RefusedError(f"no bound with units={config.units} and turns={config.turns}: bounds are composed for "
+                           "partitions with units of their own, and for fixed turns")

@@ -1,9 +1,9 @@
 """The front end of ``swas``: one selection both issues and fetches; squashed fetches become NOPs (design.md 3)."""
 
 from ...machine.events import DEPTH, NONE, Reason
-from . import choices, icache, policies, private, scoreboard
+from . import choices, icache, policies, private, scoreboard, turns
 from .compiled import inlined
-from .partitions import global_warp, owned, takes_turn
+from .partitions import global_warp, owned
 from .policies import begin, change, pick, remember
 from .steps import place
 
@@ -36,8 +36,8 @@ def select(m, cycle):
     observer, whole = m.observer[0], m.whole[0]
     icache.look_up(m)
     missing = front.warp1 if front.missed else NONE
-    memory_idle, turn = not config.ordered or scoreboard.memory_idle(m), takes_turn(m, cycle)
-    eligible = 0
+    memory_idle = not config.ordered or scoreboard.memory_idle(m)
+    eligible = front.asks = front.could = 0
     for w in range(config.warps):
         reason = 0
         if control.active >> w & 1:
@@ -45,12 +45,15 @@ def select(m, cycle):
                 reason = Reason.BARRIER
             elif front.unresolved >> w & 1:
                 reason = Reason.CONTROL
-            elif front.suspended >> w & 1 or w == missing:
+            elif front.suspended >> w & 1:
                 reason = Reason.ICACHE
             else:
                 code = _head(m, w)
                 if code != NONE:
-                    reason = scoreboard.reason(m, m.code[code], w, cycle, memory_idle, turn)
+                    reason = scoreboard.reason(m, m.code[code], w, cycle, memory_idle)
+                    turns.note(m, m.code[code], reason)
+                if w == missing:
+                    reason = Reason.ICACHE
             if reason == 0:
                 eligible |= 1 << w
         observer.reason[global_warp(m, w)] = reason

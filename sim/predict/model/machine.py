@@ -6,7 +6,7 @@ Each cycle is computed from the state of the units at its start; at its end, all
 import numpy as np
 
 from ...machine.events import NONE
-from . import control, frontend, icache, lsu, observer, order, policies, port, races, scoreboard
+from . import control, frontend, icache, lsu, observer, order, policies, port, races, scoreboard, turns
 from .compiled import inlined, outer
 from .partitions import global_warp, owned, spread
 from .records import RING, SLOTS, Answer, Request, partition
@@ -151,6 +151,7 @@ def _cycle(m, cycle, start_pc):
             if code.unit == LSU:
                 lsu.take(config, unit, global_warp(mine, front.selected), code.store)
         frontend.tick(mine, cycle, front.offered, fetched and p == turn)
+    turns.tick(m, cycle)
     observer.count(m, cycle, busy)
     observer.watch(m, cycle)
     observer.follow(m)

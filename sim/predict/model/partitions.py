@@ -5,7 +5,7 @@ A partition's records (FRONT, ISSUE, CONTROL) have its own warp numbers, and ``c
 
 from .compiled import inlined
 
-__all__ = ["global_warp", "owned", "spread", "spread_of", "takes_turn", "warp_of"]
+__all__ = ["global_warp", "owned", "spread", "spread_of", "warp_of"]
 
 
 @inlined
@@ -48,10 +48,3 @@ def spread_of(m, p, mine):
 def spread(m, mine):
     """Return the set of warps of the SM for a set of warps of the partition ``m.part``."""
     return spread_of(m, m.part, mine)
-
-
-@inlined
-def takes_turn(m, cycle):
-    """Whether the partition may select an instruction for what all share: turns begin in the cycle after the launch."""
-    count, before = m.config[0].schedulers, cycle - 1
-    return count == 1 or (before - before // m.config[0].slots_of_turns) % count == m.part

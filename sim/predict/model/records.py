@@ -36,6 +36,8 @@ CHANNEL = 34
 LOADS = 2304
 #: Lines of a list of accesses that are read ahead; lines in a burst of reads; entries in a line.
 AHEAD, BURST, LIST_WORDS = 16, 8, 8
+#: Partitions, and the turns that they take in what they share.
+PARTITIONS, GROUPS = 4, 8
 #: Slots of variable_rate.
 FRAME = 256
 #: Victim tags of a warp.
@@ -56,17 +58,20 @@ def _fields(names: str = "", **arrays: int | tuple[int, ...]) -> np.dtype:
 #: 0 if all are known. ``supplied``: nothing is fetched, and a warp always has its next instruction (docs/comparison.md,
 #: "Value of the guarantee"). ``frame``: the slots of variable_rate; ``owner``: the warp of each. ``channels``,
 #: ``ordered``: the depth of free and of ordered channels, 0 without them. ``list_bit``: set in the tags of a list's
-#: lines. ``slots_of_turns``: after so many turns, one partition has two. ``victim_tags``: of each warp, 0 without ccws;
-#: ``locality_most``: the greatest score; ``locality_steps``: the cycles that the division of a score takes. Policy
-#: parameters are initial values and upper limits (FRONT has the current ones).
+#: lines. ``slots_of_turns``: after this many turns, one partition has two. ``group``: by unit, its turn, NONE without
+#: one; ``phase``: for each turn, the partition that has it first; ``with_port``: whether it is given with that of the
+#: port. ``victim_tags``: for each warp, 0 without ccws; ``locality_most``: the greatest score; ``locality_steps``: the
+#: cycles that the division of a score takes. Policy parameters are initial values and upper limits (FRONT has the
+#: current ones).
 CONFIG = _fields(
-    "schedulers slots_of_turns warps threads policy max_cycles barriers icache icache_sets icache_ways fetch_requests"
+    "schedulers shared older groups partitions_of_an_alu partitions_of_a_port slots_of_turns"
+    " warps threads policy max_cycles barriers icache icache_sets icache_ways fetch_requests"
     " dcache dcache_sets dcache_bits dcache_ways line_requests store_buffer load_parts user_line local local_bytes"
     " channels ordered list_bit lookup_latency"
     " stacks stacks_end stack_block stack_words source_bit kind_bit ring supplied events group_warps frame"
     " victim_tags locality_base locality_throttle locality_most locality_steps reads to_execute"
     " learns return_stack jump_targets branch_runs two_bit",
-    latency=16, owner=FRAME,
+    latency=16, owner=FRAME, group=16, phase=GROUPS, with_port=GROUPS,
 )
 
 #: A decoded word. ``uses``: a bit for each register that must not be pending, the destination's included;
@@ -113,6 +118,8 @@ FRONT = _fields(
     # This cycle, for the later units and for observers.
     " eligible selected selected_nop selected_code selected_pc selected_predicted selected_target missed miss turned"
     " issues offered slot_claimed"
+    # Sets of turns: asked for, and those that could be used (turns.py).
+    " asks could"
     " refilled refilled_line invalidate",
     pc=WARPS,
     head=WARPS, nop=(WARPS, DEPTH), filled=(WARPS, DEPTH), code=(WARPS, DEPTH), at=(WARPS, DEPTH),
@@ -135,6 +142,8 @@ ISSUE = _fields(
     pending=WARPS, by_load=WARPS, under_way=WARPS, position=WARPS,
     # Writeback slots by cycle modulo SLOTS: warp (NONE: free), register (NONE: flags only), whether it is killed.
     slot_warp=SLOTS, slot_register=SLOTS, slot_killed=SLOTS,
+    # In the first partition's record: whether a result of the one rounder is due.
+    rounder_slot=SLOTS,
 )
 
 CONTROL = _fields(
@@ -155,8 +164,11 @@ WHOLE = _fields(
     " change"
     " fault_cause fault_warp fault_pc fault_address fault_replaceable"
     # The partition for which the caller has something to do.
-    " asks",
-    arrived=WARPS,
+    " asks"
+    # Turns: the partition that has the fixed one, and each group's; whether a partition has passed over it since its
+    # last chance, and the cycle of that chance.
+    " fixed",
+    arrived=WARPS, turn=GROUPS, passed=(GROUPS, PARTITIONS), chance=(GROUPS, PARTITIONS),
 )
 
 LSU = _fields(

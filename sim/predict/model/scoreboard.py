@@ -9,16 +9,14 @@ from metronome.hdl.isa.ops import Unit
 
 from ...machine.events import NONE, Reason
 from . import lsu as unit
-from . import order
+from . import order, turns
 from .compiled import inlined
 from .partitions import global_warp
-from .records import QUEUE, SLOTS
+from .records import QUEUE, SLOTS, partition
 
 __all__ = ["claim", "load_may_write", "memory_idle", "reason", "reset", "tick", "write"]
 
-DIV, LSU, FDIV, SIMT, CSR = (
-    unit.value for unit in (Unit.DIV, Unit.LSU, Unit.FDIV, Unit.SIMT, Unit.CSR)
-)
+DIV, LSU, FMA, FCVT, FDIV = (unit.value for unit in (Unit.DIV, Unit.LSU, Unit.FMA, Unit.FCVT, Unit.FDIV))
 
 
 @inlined
@@ -31,13 +29,12 @@ def reset(m):
 
 
 @inlined
-def reason(m, code, w, cycle, memory_idle, turn):
+def reason(m, code, w, cycle, memory_idle):
     """Return why the head of a warp is not ready: a Reason, or 0 if it is ready.
 
     Its sources and destination must not be pending; the operations that a fence or an access to fcsr waits for must be
-    complete; its unit and, if it writes in a fixed cycle, its writeback slot must be free. ``memory_idle``: the LSU is
-    empty, and no access to mregion is in the stages up to X; ``turn``: the partition may select an instruction for what
-    all partitions share.
+    complete; its unit and, if it writes in a fixed cycle, its writeback slot must be free, and the turn of both its
+    partition's. ``memory_idle``: the LSU is empty, and no access to mregion is in the stages up to X.
     """
     config, issue, lsu = m.config[1], m.issue[m.part], m.lsu[0]
     hazards = issue.pending[w] & code.uses
@@ -51,16 +48,36 @@ def reason(m, code, w, cycle, memory_idle, turn):
         return Reason.DRAIN
     if code.unit == LSU:
         full = lsu.used >= QUEUE or (config.ordered and not order.room(config, lsu, w))
-        return Reason.UNIT if full or not turn else 0
-    if code.unit in (SIMT, CSR) and not turn:
+        return Reason.UNIT if full or not turns.has_unit(m, LSU) else 0
+    if not turns.has_unit(m, code.unit):
         return Reason.UNIT
-    if (code.unit == DIV and issue.div_left) or (code.unit == FDIV and issue.fdiv_left):
+    units = m.issue[0 if config.shared else m.part]
+    if (code.unit == DIV and units.div_left) or (code.unit == FDIV and units.fdiv_left):
         return Reason.UNIT
     if code.takes_slot:
         slot = (cycle + config.to_execute + config.latency[code.unit]) % SLOTS
-        if issue.slot_warp[slot] != NONE:
+        if _rounded(config, code) and units.rounder_slot[slot]:
+            return Reason.UNIT
+        if not turns.has_port(m) or not _port_free(m, slot):
             return Reason.WRITEBACK
     return 0
+
+
+@inlined
+def _rounded(config, code):
+    """Whether the result comes from the one rounder of all partitions."""
+    return config.shared and code.unit in (FMA, FCVT, FDIV)
+
+
+@inlined
+def _port_free(m, slot):
+    """Whether no partition on the partition's writeback port has reserved a slot."""
+    count = m.config[0].partitions_of_a_port
+    first = m.part - m.part % count
+    for p in range(first, first + count):
+        if m.issue[p].slot_warp[slot] != NONE:
+            return False
+    return True
 
 
 @inlined
@@ -102,14 +119,15 @@ def claim(m, cycle):
     if code.takes_slot:
         slot = (cycle + config.to_execute + config.latency[code.unit]) % SLOTS
         issue.slot_warp[slot], issue.slot_register[slot], issue.slot_killed[slot] = w, code.register, 0
+        if _rounded(config, code):
+            m.issue[0].rounder_slot[slot] = 1
     return slot
 
 
 @inlined
 def load_may_write(m, cycle):
-    """Whether the LSU may hand over its result: its partition has no other write in the next cycle."""
-    issue = m.issue[m.lsu[0].wb_warp % m.config[0].schedulers]
-    return issue.slot_warp[(cycle + 1) % SLOTS] == NONE
+    """Whether the LSU may hand over its result: its partition's writeback port is free in the next cycle."""
+    return _port_free(partition(m, m.lsu[0].wb_warp % m.config[0].schedulers), (cycle + 1) % SLOTS)
 
 
 @inlined
@@ -136,13 +154,13 @@ def tick(m, cycle, slot_r):
     slot of the instruction selected now.
     """
     config, front, issue, lsu = m.config[1], m.front[m.part], m.issue[m.part], m.lsu[0]
-    issue.slot_warp[cycle % SLOTS] = NONE
+    issue.slot_warp[cycle % SLOTS], issue.rounder_slot[cycle % SLOTS] = NONE, 0
     released = (cycle + config.to_execute - 1) % SLOTS
     if issue.slot_warp[released] != NONE:
         _release(issue, issue.slot_warp[released], issue.slot_register[released])
     issue.load_valid = 0
     mine = lsu.wb_warp % config.schedulers == m.part
-    if issue.slot_warp[(cycle + 1) % SLOTS] == NONE and lsu.wb_valid and mine:
+    if lsu.wb_valid and mine and _port_free(m, (cycle + 1) % SLOTS):
         issue.load_valid, issue.load_warp = 1, lsu.wb_warp // config.schedulers
         issue.load_register, issue.load_last = lsu.wb_register, lsu.wb_last
         if lsu.wb_last:
@@ -177,10 +195,18 @@ def _release(issue, w, register):
 
 @inlined
 def _count_down(m):
-    """Count down the units that are not pipelined: each accepts its next operation when its latency has passed."""
-    config, front, issue = m.config[1], m.front[m.part], m.issue[m.part]
-    unit = NONE
-    if front.selected != NONE and not front.selected_nop:
-        unit = m.code[front.selected_code].unit
-    issue.div_left = config.latency[DIV] - 1 if unit == DIV else max(0, issue.div_left - 1)
-    issue.fdiv_left = config.latency[FDIV] - 1 if unit == FDIV else max(0, issue.fdiv_left - 1)
+    """Count down the units that are not pipelined: each accepts its next operation when its latency has passed.
+
+    Those that all partitions share are in the record of the first one.
+    """
+    config, issue = m.config[1], m.issue[m.part]
+    if config.shared and m.part:
+        return
+    div = fdiv = False
+    for p in range(m.part, config.schedulers if config.shared else m.part + 1):
+        front = m.front[p]
+        if front.selected != NONE and not front.selected_nop:
+            unit = m.code[front.selected_code].unit
+            div, fdiv = div or unit == DIV, fdiv or unit == FDIV
+    issue.div_left = config.latency[DIV] - 1 if div else max(0, issue.div_left - 1)
+    issue.fdiv_left = config.latency[FDIV] - 1 if fdiv else max(0, issue.fdiv_left - 1)

@@ -5,7 +5,7 @@ import random
 import pytest
 from amaranth.hdl import Module, Signal
 
-from metronome.hdl.lib.lru import lru_bits, lru_touch, lru_victim
+from metronome.hdl.lib.lru import lru_bits, lru_oldest, lru_touch, lru_victim
 from tests.hdl.lib.simulate import simulate
 
 
@@ -55,5 +55,29 @@ def test_order_of_use(ways, seed):
             order = [other for other in order if other != used] + [used]
             if len(order) == ways:
                 assert ctx.get(victim) == 1 << order[0], f"seed {seed}: order {order}"
+
+    simulate(m, testbench)
+
+
+@pytest.mark.parametrize("ways", [1, 2, 4])
+def test_the_oldest_of_some(ways):
+    """Of a set of ways, the one used longest ago; before their first uses, ways have the order of their numbers."""
+    rng = random.Random(ways)
+    m = Module()
+    state, way, among = Signal(lru_bits(ways)), Signal(ways), Signal(ways)
+    following, oldest = Signal(lru_bits(ways)), Signal(ways)
+    m.d.comb += [following.eq(lru_touch(state, way, ways)), oldest.eq(lru_oldest(state, among, ways))]
+
+    async def testbench(ctx):
+        order = list(range(ways))
+        for _ in range(200):
+            asked = rng.getrandbits(ways)
+            ctx.set(among, asked)
+            expected = next((1 << one for one in order if asked >> one & 1), 0)
+            assert ctx.get(oldest) == expected, f"order {order}, among {asked:#b}"
+            used = rng.randrange(ways)
+            ctx.set(way, 1 << used)
+            ctx.set(state, ctx.get(following))
+            order = [other for other in order if other != used] + [used]
 
     simulate(m, testbench)

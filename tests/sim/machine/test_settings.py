@@ -11,7 +11,8 @@ from metronome.sim.machine import settings
 OTHER_PREDICTION = next(name for name in Prediction if name is not BASE.prediction)
 #: A value of each field that is not the one of BASE, as --set takes it. The others have but one value.
 ALTERED = {
-    "warps": "6", "threads": "8", "schedulers": "2",
+    "warps": "6", "threads": "8", "schedulers": "2", "units": "shared", "turns": "older", "alu_ports": "1",
+    "writeback_ports": "1",
     "policies": "gto+lrr", "fetch_policies": "gtlo", "coordination": "baseline",
     "prediction": OTHER_PREDICTION, "icache_bytes": "4K", "icache_ways": "2", "icache_mshrs": "2", "latency_mul": "5",
     "issue_latency": "3", "lookup_latency": "2", "fpu": "false", "research_counters": "false",

@@ -1,0 +1,56 @@
+"""The units in which the partitions of an SM take turns."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ..config import SmConfig, Units
+from .ops import Unit
+
+__all__ = ["TurnGroup", "partitions_of_a_port", "partitions_of_an_alu", "shares_units", "turn_groups"]
+
+
+class TurnGroup(NamedTuple):
+    """Units with one turn: in a cycle, one partition may select an instruction for one of them."""
+
+    units: tuple[Unit, ...]
+    #: In fixed turns, the partition that has the first turn.
+    phase: int
+    #: Computed turns are given only for cycles in which the partition has the turn of its writeback port.
+    with_port: bool = False
+
+
+#: What all partitions share in any case.
+_ALWAYS = (TurnGroup((Unit.LSU,), 0), TurnGroup((Unit.SIMT, Unit.CSR), 0))
+#: What they share if there is one set of units. FMA, FCVT and FDIV have one rounder. Phases are spread, so that a
+#: partition has turns of some units in most cycles.
+_SHARED = (
+    TurnGroup((Unit.MUL,), 1, True), TurnGroup((Unit.FMA, Unit.FCVT, Unit.FDIV), 3, True), TurnGroup((Unit.DIV,), 2),
+    TurnGroup((Unit.FMISC,), 2, True),
+)
+
+
+def shares_units(config: SmConfig) -> bool:
+    """Whether several partitions issue into one set of units."""
+    return config.schedulers > 1 and config.units is Units.SHARED
+
+
+def partitions_of_an_alu(config: SmConfig) -> int:
+    """Partitions that take turns in an ALU: p and the next ones, if p is a multiple of their number."""
+    return config.schedulers // (config.alu_ports or min(config.schedulers, 2)) if shares_units(config) else 1
+
+
+def partitions_of_a_port(config: SmConfig) -> int:
+    """Partitions that take turns in a writeback port, likewise."""
+    return config.schedulers // (config.writeback_ports or min(config.schedulers, 2)) if shares_units(config) else 1
+
+
+def turn_groups(config: SmConfig) -> tuple[TurnGroup, ...]:
+    """The groups of a machine; none with one scheduler."""
+    if config.schedulers == 1:
+        return ()
+    if not shares_units(config):
+        return _ALWAYS
+    # The turn of a group and that of a writeback port have to meet in every partition.
+    step, count = partitions_of_a_port(config), config.schedulers
+    return _ALWAYS + tuple(group._replace(phase=group.phase * step % count) for group in _SHARED)

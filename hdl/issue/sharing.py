@@ -1,0 +1,102 @@
+"""What partitions share: turns, units and writeback ports."""
+
+from typing import Any
+
+from amaranth.hdl import Cat, Const, Module, Signal, Value
+from amaranth.lib.wiring import In, Out
+
+from ..config import SmConfig
+from ..config import Turns as TurnRule
+from ..config_checks import SLOTS_OF_TURNS
+from ..isa.ops import Unit
+from ..isa.sharing import partitions_of_a_port, partitions_of_an_alu, shares_units, turn_groups
+from ..layouts.signatures import sharing_signature
+from ..lib.component import Component
+from ..lib.onehot import or_all
+from ..lib.partitions import named
+from .reservations import UnitSchedule
+from .turns import Turns
+
+__all__ = ["Sharing"]
+
+
+class Sharing(Component):
+    """Tells each partition's issue stage what it may use in a cycle (design.md, "Several schedulers").
+
+    Groups of units have turns (:func:`hdl.isa.sharing.turn_groups`), as the rule of the configuration says. ALUs and
+    writeback ports of which there are fewer than partitions always have fixed turns.
+    """
+
+    def __init__(self, config: SmConfig) -> None:
+        self._config = config
+        super().__init__({
+            "start": In(1),  # launch, one cycle
+            #: The partition whose SIMT instruction or CSR access may be in X in the next cycle.
+            "peek": Out(range(config.schedulers)),
+            **{named("partition", p): In(sharing_signature(config)) for p in range(config.schedulers)},
+        })
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config, groups = self._config, turn_groups(self._config)
+        self._partitions = [getattr(self, named("partition", p)) for p in range(config.schedulers)]
+        computed = config.turns is TurnRule.OLDER
+        m.submodules.turns = turns = Turns(
+            partitions=config.schedulers, phases=[group.phase for group in groups], period=SLOTS_OF_TURNS,
+            computed=computed,
+        )
+        m.d.comb += turns.start.eq(self.start)
+        for p, partition in enumerate(self._partitions):
+            own = {unit: turns.turn[g] == p for g, group in enumerate(groups) for unit in group.units}
+            if partitions_of_an_alu(config) > 1:
+                own[Unit.ALU] = self._fixed(turns.fixed, p, partitions_of_an_alu(config))
+            m.d.comb += partition.turn.eq(Cat(own.get(unit, Const(1)) for unit in Unit))
+        soon: Value = Const(-1, len(Unit))
+        if shares_units(config):
+            m.submodules.units = units = UnitSchedule(config)
+            soon = units.soon
+            for p, partition in enumerate(self._partitions):
+                m.d.comb += [units.begins[p].eq(partition.begins), partition.free.eq(units.free)]
+        if computed:
+            self._ask(m, turns, soon)
+        if partitions_of_a_port(config) > 1:
+            self._share_ports(m, turns)
+        self._peek(m, turns)
+        return m
+
+    def _fixed(self, turn: Value, p: int, count: int) -> Value:
+        """Whether a partition has the fixed ``turn`` of what ``count`` partitions share."""
+        return turn[:(count - 1).bit_length()] == p % count if count > 1 else Const(1, 1)
+
+    def _ask(self, m: Module, turns: Turns, soon: Value) -> None:
+        for p, partition in enumerate(self._partitions):
+            port = self._fixed(turns.following, p, partitions_of_a_port(self._config))
+            for g, group in enumerate(turn_groups(self._config)):
+                numbers = [unit.value for unit in group.units]
+                asks = or_all(partition.asks[n] & soon[n] for n in numbers)
+                m.d.comb += [
+                    turns.asks[p][g].eq(asks & port if group.with_port else asks),
+                    turns.ready[p][g].eq(or_all(partition.ready[n] for n in numbers)),
+                    turns.uses[p][g].eq(or_all(partition.uses[n] for n in numbers)),
+                ]
+
+    def _share_ports(self, m: Module, turns: Turns) -> None:
+        """Let the partitions on a writeback port see each other's results."""
+        count = partitions_of_a_port(self._config)
+        for p, partition in enumerate(self._partitions):
+            first = p - p % count
+            others: list[Any] = [self._partitions[q] for q in range(first, first + count) if q != p]
+            m.d.comb += [
+                partition.slot_turn.eq(self._fixed(turns.fixed, p, count)),
+                partition.slots.eq(~or_all(~other.slot_free for other in others)),
+                partition.load_slot.eq(~or_all(~other.load_free for other in others)),
+            ]
+
+    def _peek(self, m: Module, turns: Turns) -> None:
+        """An instruction that comes into X in the next cycle was selected issue_latency - 1 cycles ago."""
+        before = next(turns.turn[g] for g, group in enumerate(turn_groups(self._config)) if Unit.SIMT in group.units)
+        for stage in range(1, self._config.issue_latency):
+            later = Signal(range(self._config.schedulers), name=f"turn_{stage}")
+            m.d.sync += later.eq(before)
+            before = later
+        m.d.comb += self.peek.eq(before)

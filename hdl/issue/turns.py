@@ -1,0 +1,76 @@
+"""Turns: which partition may use what several share, in each cycle."""
+
+from collections.abc import Sequence
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from ..lib.component import Component
+from ..lib.lru import lru_bits, lru_oldest, lru_touch
+from ..lib.onehot import encode
+
+__all__ = ["Turns"]
+
+
+class Turns(Component):
+    """For each group of shared units, the partition that may select an instruction for one of them in a cycle.
+
+    From the launch on, partitions take fixed turns, one cycle each. After every ``period`` turns, one has two: with a
+    policy of fixed slots, a warp could otherwise have all of its slots in turns of others, and never issue a load.
+
+    With ``computed`` turns, the turn of the next cycle goes to a partition that ``asks`` for it: to the one whose last
+    chance in this group is the longest ago. A partition has had its chance when it ``uses`` its turn, or when it was
+    ``ready`` to use it in two cycles and has not: its policy chose others. If none asks, the turn goes to the next
+    partition. After every ``period`` cycles it stays for a cycle.
+
+    All outputs depend on registers only. Reset: undefined until the launch.
+
+    ``partitions``: their number, a power of two. ``phases``: for each group, the partition that has its first turn.
+    """
+
+    def __init__(self, *, partitions: int, phases: Sequence[int], period: int, computed: bool) -> None:
+        self._partitions, self._phases, self._period, self._computed = partitions, phases, period, computed
+        of_groups = data.ArrayLayout(len(phases), partitions)
+        inputs: dict[str, wiring.Member] = {}
+        if computed:
+            inputs["asks"] = In(of_groups)  # in t: by partition, the groups whose turn in t+1 it asks for
+            inputs["ready"] = In(of_groups)  # in t: the groups in which it has the turn, and an instruction is ready
+            inputs["uses"] = In(of_groups)  # in t: the group of the instruction that it selects
+        super().__init__({
+            **inputs,
+            "start": In(1),  # launch, one cycle: the turns begin in the next one
+            "fixed": Out(range(partitions)),  # in t: the partition that has the fixed turn of phase 0
+            "following": Out(range(partitions)),  # in t: the one that has it in t+1
+            "turn": Out(data.ArrayLayout(range(partitions), len(phases))),  # in t: the partition that has each turn
+        })
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        number = Signal(range(self._period))
+        last = number == self._period - 1
+        m.d.comb += self.following.eq(Mux(last, self.fixed, self.fixed + 1))
+        m.d.sync += [
+            self.fixed.eq(Mux(self.start, 0, self.following)), number.eq(Mux(self.start | last, 0, number + 1)),
+        ]
+        for group, phase in enumerate(self._phases):
+            if self._computed:
+                self._compute(m, group, phase, last)
+            else:
+                m.d.comb += self.turn[group].eq(self.fixed + phase)
+        return m
+
+    def _compute(self, m: Module, group: int, phase: int, last: Value) -> None:
+        """Compute the turn of a group; ``last``: it stays for a cycle."""
+        ways, turn = self._partitions, self.turn[group]
+        order, passed = Signal(lru_bits(ways), name=f"order_{group}"), Signal(ways, name=f"passed_{group}")
+        asks, ready, uses = (Cat(mask[group] for mask in masks) for masks in (self.asks, self.ready, self.uses))
+        chance = uses | (ready & passed)
+        later = lru_touch(order, chance, ways)
+        oldest = encode(lru_oldest(later, asks, ways))
+        following = Signal(range(ways), name=f"following_{group}")
+        m.d.comb += following.eq(Mux(last, turn, Mux(asks.any(), oldest, turn + 1)))
+        m.d.sync += [
+            order.eq(Mux(self.start, 0, later)), turn.eq(Mux(self.start, phase, following)),
+            passed.eq(Mux(self.start, 0, (passed | ready) & ~chance)),
+        ]
