@@ -35,6 +35,7 @@ from metronome.hdl.frontend.warps import WarpTable
 from metronome.hdl.isa.ops import Unit
 from metronome.hdl.issue.issue import IssueStage
 from metronome.hdl.issue.scoreboard import Scoreboard
+from metronome.hdl.layouts.signatures import sharing_signature
 from metronome.hdl.lib.component import Component
 from metronome.hdl.memory.channels import Channels
 from metronome.hdl.memory.lsu import Lsu
@@ -121,7 +122,7 @@ def _front_end(config: SmConfig) -> wiring.Component:
 
 def _issue_stage(config: SmConfig) -> wiring.Component:
     """The issue stage of a partition."""
-    return IssueStage(config.partition, shares=config.schedulers > 1)
+    return IssueStage(config.partition, share=sharing_signature(config) if config.schedulers > 1 else None)
 
 
 def _select_loop(config: SmConfig) -> wiring.Component:
