@@ -49,7 +49,6 @@ MACHINES = {
         TINY, **presets.PIPELINES["fpga"], schedulers=4, warps=8, units=Units.SHARED, turns=Turns.OLDER, alu_ports=4,
         writeback_ports=1, channels=Channels.FREE,
     ),
-    "shared, without FPU": replace(TINY, units=Units.SHARED, turns=Turns.OLDER, fpu=False, policies=("lrr", "srr")),
     "baseline, shared, older": replace(
         TINY, coordination=Coordination.BASELINE, policies=("lrr", "gtlo"), fetch_policies=("lrr", "gtlrr"),
         units=Units.SHARED, turns=Turns.OLDER,
@@ -64,8 +63,7 @@ def requests(config, count):
         rng = random.Random(f"{SEED}/{config.warps}x{config.threads}/{number}")
         kind = number % 3
         if kind == 0:
-            blocks, floats = rng.randrange(2, 14), config.fpu and rng.random() < 0.7
-            program = RandomProgram(rng, config, blocks=blocks, floats=floats).program
+            program = RandomProgram(rng, config, blocks=rng.randrange(2, 14), floats=rng.random() < 0.7).program
         elif kind == 1:
             program = MemoryProgram(rng, config).program
         else:
@@ -91,8 +89,7 @@ def test_random_programs_and_kernels_agree_with_the_golden_model(name):
     fetch = config.fetch_policies[0] if config.fetch_policies else None
     swas = config.coordination is Coordination.SWAS
     for number, kernel in enumerate(("psort", "diverge", "psum", "sgemm_group")):
-        dtype = "float32" if kernel == "sgemm_group" and config.fpu else "int32"
-        launch = prepare(kernel, dtype, 9, 1, config)
+        launch = prepare(kernel, "int32" if kernel != "sgemm_group" else "float32", 9, 1, config)
         asked.append(RunRequest(launch=launch, policy=config.policies[number % len(config.policies)], check=True,
                                 fetch_policy=fetch, max_cycles=400_000, trace=swas))
     results = run_many(config, asked)
