@@ -49,7 +49,7 @@ def require_machine(config: Any, *, line_bytes: int) -> None:
             name, f"0, or 1, 2 or 4 and at most schedulers, {config.schedulers}", ports,
         )
     require(
-        config.schedulers == 1 or not config.ordered, "channels", "shared or free with several schedulers",
+        config.schedulers == 1 or not config.ordered, "channels", "none or free with several schedulers",
         str(config.channels),
     )
     # Policies see the warps of their partition.

@@ -78,7 +78,7 @@ def test_a_sweep_takes_numbers_of_schedulers(metronome, tmp_path, monkeypatch, w
 @pytest.mark.parametrize(("settings", "message"), [
     (("schedulers=3",), "schedulers must be 1, 2 or 4, not 3"),
     (("schedulers=4", "warps=6"), "warps must be a multiple of schedulers, 4, not 6"),
-    (("schedulers=2", "channels=ordered", "channel_depth=8"), "channels must be shared or free with several"),
+    (("schedulers=2", "channels=ordered", "channel_depth=8"), "channels must be none or free with several"),
     (("schedulers=2", "group_warps=4"), "group_warps must be 0 or a divisor of warps, 2, not 4"),
     (("schedulers=2", "rates=1+2+3"), "rates must be at most one for each warp, of which there are 2"),
 ])
