@@ -117,9 +117,13 @@ class SharedUnits(Component):
                units: dict[tuple[Unit, ...], Component]) -> None:
         """A writeback port: choose the result of the partition that writes, and give it to all that share the port."""
         config, first = self._config, partitions[0]
-        result = {"result": Out(data.ArrayLayout(32, config.threads))}
+        result = {"result": Out(data.ArrayLayout(32, config.threads))}  # in W: the value of each lane
         port = wiring.Signature({
-            **result, "write_unit": Out(Unit), "scalar": Out(32), "add_lane": Out(1), "flags": Out(5),
+            **result,
+            "write_unit": Out(Unit),  # in W: the unit of the instruction that writes
+            "scalar": Out(32),  # in W: the result of a control instruction
+            "add_lane": Out(1),  # in W: each lane adds its number to it
+            "flags": Out(5),  # in W: the flags that the instruction raises
         }).create(path=(named("port", first),))
         alu = wiring.Signature(result).create(path=(named("of_alu", first),))
         due = [self._of("due", p) for p in partitions] if len(partitions) > 1 else []

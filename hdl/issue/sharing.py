@@ -33,6 +33,7 @@ class Sharing(Component):
             "start": In(1),  # launch, one cycle
             #: The partition whose SIMT instruction or CSR access may be in X in the next cycle.
             "peek": Out(range(config.schedulers)),
+            #: The issue stage of each partition.
             **{named("partition", p): In(sharing_signature(config)) for p in range(config.schedulers)},
         })
 
