@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from metronome.hdl.config import Channels, SmConfig
+from metronome.hdl.config import Channels, SmConfig, Units
 
 from .policies.files import loaded
 
@@ -36,6 +36,9 @@ _DCACHE = Condition("a data cache", lambda config: config.dcache_bytes > 0)
 _FPU = Condition("an FPU", lambda config: config.fpu)
 _THREADS = Condition("several threads of a warp", lambda config: config.threads > 1)
 _CCWS = _policy("ccws")
+_SCHEDULERS = Condition("several schedulers", lambda config: config.schedulers > 1)
+_SHARED = Condition("several schedulers with units=shared", lambda config: (
+    config.schedulers > 1 and config.units is Units.SHARED))
 
 #: Field -> its condition; every other field always has an effect.
 CONDITIONS = {
@@ -48,6 +51,8 @@ CONDITIONS = {
     **dict.fromkeys(("dcache_ways", "dcache_mshrs"), _DCACHE),
     **dict.fromkeys(("latency_fma", "latency_fcvt", "latency_fdiv", "latency_fmisc"), _FPU),
     "interleave_stacks": _THREADS,
+    **dict.fromkeys(("units", "turns"), _SCHEDULERS),
+    **dict.fromkeys(("alu_ports", "writeback_ports"), _SHARED),
 }
 
 

@@ -43,9 +43,22 @@ def test_starting_times_by_scheduler(tmp_path, capsys):
     assert orders == {("fixed", True, 1), ("random", False, 2)}
 
 
-def test_strict_turns_have_no_bound(capsys):
-    assert main(["wcet", "psort", *TWO, "--issue", "srr"]) == 2
-    assert "no bound for srr with several schedulers" in only_line(capsys.readouterr().err)
+@pytest.mark.parametrize(("words", "reason"), [
+    (("--issue", "srr"), "no bound for srr with several schedulers"),
+    (("--set", "units=shared"), "no bound with units=shared and turns=alternate"),
+    (("--set", "turns=older"), "no bound with units=slices and turns=older"),
+])
+def test_without_a_bound(words, reason, capsys):
+    assert main(["wcet", "psort", *TWO, *words]) == 2
+    assert reason in only_line(capsys.readouterr().err)
+
+
+def test_an_exact_time_needs_no_bound(capsys):
+    words = [*TWO, "--set", "units=shared", "--set", "turns=older", "--json", "-"]
+    assert main(["wcet", "vecadd", *words]) == 0
+    bound = json.loads(capsys.readouterr().out)
+    assert main(["predict", "vecadd", *words]) == 0
+    assert bound["exact"] and bound["bound"] == json.loads(capsys.readouterr().out)["total_cycles"]
 
 
 def test_shares_are_those_of_all_issue_slots(capsys):

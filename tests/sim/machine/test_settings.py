@@ -30,13 +30,17 @@ ALTERED = {
     "memory_map.first": "0x80", "memory_map.end": "0xFFFF8000",
 }
 #: What a field needs beside it to be allowed, or to have an effect.
-BESIDE = {"fetch_policies": {"coordination": "baseline"}, "core_id": {"cores": "2"},
-          "memory_map.local": {"memory_map.stack_top": "0xFFFD0000"},
-          "memory_map.end": {"memory_map.stack_top": "0xFFFD0000"},
-          **{name: {"prediction": "private"} for name in ("return_stack", "jump_targets", "branch_runs", "two_bit")},
-          "group_warps": {"policies": "two_level"}, "rates": {"policies": "variable_rate"},
-          **{name: {"policies": "ccws"} for name in ("locality_base", "locality_throttle", "victim_tags")},
-          "channel_depth": {"channels": "free"}}
+BESIDE = {
+    "fetch_policies": {"coordination": "baseline"}, "core_id": {"cores": "2"},
+    "units": {"schedulers": "2"}, "turns": {"schedulers": "2"},
+    **{name: {"schedulers": "2", "units": "shared"} for name in ("alu_ports", "writeback_ports")},
+    "memory_map.local": {"memory_map.stack_top": "0xFFFD0000"},
+    "memory_map.end": {"memory_map.stack_top": "0xFFFD0000"},
+    **{name: {"prediction": "private"} for name in ("return_stack", "jump_targets", "branch_runs", "two_bit")},
+    "group_warps": {"policies": "two_level"}, "rates": {"policies": "variable_rate"},
+    **{name: {"policies": "ccws"} for name in ("locality_base", "locality_throttle", "victim_tags")},
+    "channel_depth": {"channels": "free"},
+}
 FIXED = {"fetch_latency": "4", "line_bytes": "128", "latency_alu": "2", "latency_csr": "2", "latency_simt": "2"}
 
 
