@@ -20,10 +20,10 @@ class TurnGroup(NamedTuple):
     with_port: bool = False
 
 
-#: What all partitions share in any case.
+#: The groups that exist with every value of ``units``.
 _ALWAYS = (TurnGroup((Unit.LSU,), 0), TurnGroup((Unit.SIMT, Unit.CSR), 0))
-#: What they share if there is one set of units. FMA, FCVT and FDIV have one rounder. Phases are spread, so that a
-#: partition has turns of some units in most cycles.
+#: The additional groups with one set of units. FMA, FCVT and FDIV use the same rounder. The phases differ, so that a
+#: partition has the turn of some unit in most cycles.
 _SHARED = (
     TurnGroup((Unit.MUL,), 1, True), TurnGroup((Unit.FMA, Unit.FCVT, Unit.FDIV), 3, True), TurnGroup((Unit.DIV,), 2),
     TurnGroup((Unit.FMISC,), 2, True),

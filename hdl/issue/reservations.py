@@ -64,7 +64,7 @@ class UnitSchedule(Component):
         units = len(Unit)
         super().__init__({
             #: By partition and Unit: the instruction selected in this cycle (t); with an operand register, in the last
-            #: one. Of each unit that partitions share, at most one partition's.
+            #: one. At most one partition may have an instruction for a shared unit.
             "begins": In(data.ArrayLayout(units, config.schedulers)),
             "free": Out(units),  # in t, by Unit: an instruction may be selected
             #: In t, by Unit: an instruction may be selected in t+1, if none begins now, and as far as only its own unit

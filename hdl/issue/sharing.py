@@ -1,4 +1,4 @@
-"""What partitions share: turns, units and writeback ports."""
+"""The turns, units and writeback ports of several partitions."""
 
 from typing import Any
 

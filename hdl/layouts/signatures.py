@@ -80,7 +80,7 @@ def flow_signature(config: SmConfig) -> wiring.Signature:
 
 
 def sharing_signature(config: SmConfig) -> wiring.Signature:
-    """What the partitions of an SM share, seen from the issue stage of one. Masks have one bit for each Unit."""
+    """The ports of one issue stage to the shared resources of an SM. Masks have one bit for each Unit."""
     units = len(Unit)
     members: dict[str, Member] = {
         "turn": In(units),  # in t, from registers: the partition has the turn of these units, or they are its own

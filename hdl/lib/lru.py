@@ -41,7 +41,10 @@ def lru_victim(state: Value, ways: int) -> Value:
 
 
 def lru_oldest(state: Value, among: Value, ways: int) -> Value:
-    """Of the ways ``among``, the one used longest ago, one-hot; 0 if there are none. Unused ways have their order."""
+    """The way in ``among`` that was used longest ago, one-hot; 0 if ``among`` is empty.
+
+    Ways that were never used are in the order of their numbers.
+    """
     if ways == 1:
         return among
     newer: list[list[Value]] = [[] for _ in range(ways)]

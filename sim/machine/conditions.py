@@ -14,7 +14,7 @@ __all__ = ["CONDITIONS", "Condition", "without_effect"]
 
 @dataclass(frozen=True)
 class Condition:
-    """What a field needs."""
+    """The condition under which a field has an effect."""
 
     needs: str  # in words, after "without"
     holds: Callable[[SmConfig], bool]

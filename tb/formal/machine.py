@@ -21,7 +21,7 @@ from .inside import Internals
 
 __all__ = ["Machine", "Partition"]
 
-#: What partitions share, and the observer, whose outputs reach only the CSRs.
+#: The shared units, and the observer, which only the CSRs read.
 _SHARED = ("lsu", "control.simt", "control.csr", "observer")
 #: Signals of a partition that have a meaning only in some cycles. Answers of shared units come to all partitions.
 _SOMETIMES = {

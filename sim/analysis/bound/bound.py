@@ -90,8 +90,7 @@ class _CycleUses:
     def __init__(self, config: SmConfig) -> None:
         self._schedulers = config.schedulers
         self._run = RunCosts(config)
-        # With several schedulers, a cycle belongs to several instructions.
-        self._stream = CycleStream(config, [self._run] if config.schedulers == 1 else [])
+        self._stream = CycleStream(config, [self._run])
         self.begin()
 
     def begin(self) -> None:

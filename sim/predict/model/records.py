@@ -157,7 +157,7 @@ CONTROL = _fields(
     lanes=WARPS,
 )
 
-#: What concerns all partitions; sets of warps have the numbers of the SM.
+#: State of the whole SM. Sets of warps use the warp numbers of the SM.
 WHOLE = _fields(
     "activates activation_pc active waiting halted region spawners spawned spawn_targets spawn_pc next_released"
     # The word written to mpolicy one cycle ago, or 0.
