@@ -9,7 +9,7 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from ..config import SmConfig
-from ..isa.ops import FLOAT_UNITS, Unit
+from ..isa.ops import FLOAT_UNITS, ROUNDED_UNITS, Unit
 from ..layouts.execute import operands_layout
 from ..lib.component import Component
 from .alu import AluUnit
@@ -18,11 +18,9 @@ from .fpu.misc import FmiscUnit
 from .fpu.unit import FloatUnit
 from .mul import MulUnit
 
-__all__ = ["FLOAT", "ComputeUnits", "choose_result"]
+__all__ = ["ComputeUnits", "choose_result"]
 
 _UNITS = {Unit.ALU: AluUnit, Unit.MUL: MulUnit, Unit.DIV: DivUnit}
-#: These share the normalisation and rounding, and have one result.
-FLOAT = (Unit.FMA, Unit.FCVT, Unit.FDIV)
 
 
 class ComputeUnits(Component):
@@ -79,12 +77,11 @@ class ComputeUnits(Component):
 
     def _add_fpu(self, m: Module, units: dict[tuple[Unit, ...], Component]) -> None:
         m.submodules.fmisc = units[Unit.FMISC,] = fmisc = FmiscUnit(self._config)
-        m.submodules.float = units[FLOAT] = arithmetic = FloatUnit(self._config)
+        m.submodules.float = units[ROUNDED_UNITS] = arithmetic = FloatUnit(self._config)
         m.d.comb += [
             arithmetic.op_unit.eq(self.x.entry.decoded.info.unit), arithmetic.c.eq(self.x.rs3),
             arithmetic.rm.eq(self.rm), fmisc.rm.eq(self.rm),
         ]
-
 
 
 def choose_result(m: Module, config: SmConfig, port: Any, units: dict[tuple[Unit, ...], Component]) -> None:

@@ -10,14 +10,14 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..config import SmConfig
-from ..isa.ops import FLOAT_UNITS, Unit
+from ..isa.ops import FLOAT_UNITS, ROUNDED_UNITS, Unit
 from ..isa.sharing import partitions_of_a_port, partitions_of_an_alu
 from ..layouts.execute import operands_layout
 from ..lib.component import Component
 from ..lib.onehot import or_all
 from ..lib.partitions import chosen, named
 from .alu import AluUnit
-from .compute import FLOAT, choose_result
+from .compute import choose_result
 from .div import DivUnit
 from .fpu.misc import FmiscUnit
 from .fpu.unit import FloatUnit
@@ -67,9 +67,9 @@ class SharedUnits(Component):
             alus.append(alu)
         units: dict[tuple[Unit, ...], Component] = {(unit,): make(config) for unit, make in _INTEGER.items()}
         if config.fpu:
-            units |= {FLOAT: FloatUnit(config), (Unit.FMISC,): FmiscUnit(config)}
+            units |= {ROUNDED_UNITS: FloatUnit(config), (Unit.FMISC,): FmiscUnit(config)}
         for names, component in units.items():
-            m.submodules["float" if names == FLOAT else names[0].name.lower()] = component
+            m.submodules["float" if names == ROUNDED_UNITS else names[0].name.lower()] = component
             self._start(m, component, names, every)
         for first in range(0, config.schedulers, partitions_of_a_port(config)):
             self._write(m, every[first:first + partitions_of_a_port(config)], alus, units)
@@ -107,7 +107,7 @@ class SharedUnits(Component):
                 ]
         if names[0] in FLOAT_UNITS:
             m.d.comb += unit.rm.eq(chosen(valid, [self._of("rm", p) for p in partitions]))
-        if names == FLOAT:
+        if names == ROUNDED_UNITS:
             m.d.comb += [
                 unit.op_unit.eq(of(lambda x: x.entry.decoded.info.unit)), unit.c.as_value().eq(of(lambda x: x.rs3)),
             ]

@@ -8,8 +8,25 @@ from __future__ import annotations
 
 from amaranth.lib import enum
 
-__all__ = ["FLOAT_UNITS", "OP_BITS", "STORE_BIT", "AluOp", "BranchOp", "CsrOp", "DivOp", "FcvtOp", "FdivOp", "FmaOp",
-           "FmiscOp", "LsuOp", "MulOp", "SimtOp", "SystemOp", "Unit"]
+__all__ = [
+    "FLOAT_UNITS",
+    "OP_BITS",
+    "ROUNDED_UNITS",
+    "STORE_BIT",
+    "AluOp",
+    "BranchOp",
+    "CsrOp",
+    "DivOp",
+    "FcvtOp",
+    "FdivOp",
+    "FmaOp",
+    "FmiscOp",
+    "LsuOp",
+    "MulOp",
+    "SimtOp",
+    "SystemOp",
+    "Unit",
+]
 
 #: Bits of the ``op`` field: the widest enum below.
 OP_BITS = 5
@@ -37,6 +54,8 @@ class Unit(enum.Enum, shape=4):
 
 #: The units of the FPU. Their instructions raise flags, and so take a writeback slot even if rd is x0.
 FLOAT_UNITS = (Unit.FMA, Unit.FCVT, Unit.FDIV, Unit.FMISC)
+#: Those of them that share the normalisation and rounding, and have one result.
+ROUNDED_UNITS = (Unit.FMA, Unit.FCVT, Unit.FDIV)
 
 
 class AluOp(enum.Enum, shape=OP_BITS):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ..config import SmConfig, Units
-from .ops import Unit
+from .ops import ROUNDED_UNITS, Unit
 
 __all__ = ["TurnGroup", "partitions_of_a_port", "partitions_of_an_alu", "shares_units", "turn_groups"]
 
@@ -25,7 +25,7 @@ _ALWAYS = (TurnGroup((Unit.LSU,), 0), TurnGroup((Unit.SIMT, Unit.CSR), 0))
 #: The additional groups with one set of units. FMA, FCVT and FDIV use the same rounder. The phases differ, so that a
 #: partition has the turn of some unit in most cycles.
 _SHARED = (
-    TurnGroup((Unit.MUL,), 1, True), TurnGroup((Unit.FMA, Unit.FCVT, Unit.FDIV), 3, True), TurnGroup((Unit.DIV,), 2),
+    TurnGroup((Unit.MUL,), 1, True), TurnGroup(ROUNDED_UNITS, 3, True), TurnGroup((Unit.DIV,), 2),
     TurnGroup((Unit.FMISC,), 2, True),
 )
 

@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..config import SmConfig
 from ..isa.latencies import unit_latencies
-from ..isa.ops import Unit
+from ..isa.ops import ROUNDED_UNITS, Unit
 from ..lib.component import Component
 from ..lib.onehot import or_all
 
@@ -14,8 +14,6 @@ __all__ = ["UNPIPELINED", "UnitSchedule", "operations_left", "reservations"]
 
 #: Units that take one operation at a time: each keeps its own class waiting, and nothing else.
 UNPIPELINED = (Unit.DIV, Unit.FDIV)
-#: Units with one rounder and one result for all.
-_ROUNDED = (Unit.FMA, Unit.FCVT, Unit.FDIV)
 
 
 def reservations(m: Module, config: SmConfig, latencies: dict[Unit, int], begins: Value) -> tuple[Signal, Signal]:
@@ -77,7 +75,7 @@ class UnitSchedule(Component):
         config = self._config
         begins = Signal(len(Unit))
         m.d.comb += begins.eq(or_all(self.begins[p] for p in range(config.schedulers)))
-        latencies = {unit: latency for unit, latency in unit_latencies(config).items() if unit in _ROUNDED}
+        latencies = {unit: latency for unit, latency in unit_latencies(config).items() if unit in ROUNDED_UNITS}
         reserved, taken = reservations(m, config, latencies, begins)
         known = reserved | taken if config.operand_register else reserved
         free: dict[Unit, Value] = {

@@ -5,7 +5,7 @@ in a slot that it reserves in t. A dependent instruction can be selected in W. W
 t+3, and one that depends on another than a load can be selected in W-1.
 """
 
-from metronome.hdl.isa.ops import Unit
+from metronome.hdl.isa.ops import ROUNDED_UNITS, Unit
 
 from ...machine.events import NONE, Reason
 from . import lsu as unit
@@ -16,7 +16,8 @@ from .records import QUEUE, SLOTS, partition
 
 __all__ = ["claim", "load_may_write", "memory_idle", "reason", "reset", "tick", "write"]
 
-DIV, LSU, FMA, FCVT, FDIV = (unit.value for unit in (Unit.DIV, Unit.LSU, Unit.FMA, Unit.FCVT, Unit.FDIV))
+DIV, LSU, FDIV = (unit.value for unit in (Unit.DIV, Unit.LSU, Unit.FDIV))
+ROUNDED = tuple(unit.value for unit in ROUNDED_UNITS)
 
 
 @inlined
@@ -66,7 +67,7 @@ def reason(m, code, w, cycle, memory_idle):
 @inlined
 def _rounded(config, code):
     """Whether the result comes from the one rounder of all partitions."""
-    return config.shared and code.unit in (FMA, FCVT, FDIV)
+    return config.shared and code.unit in ROUNDED
 
 
 @inlined
