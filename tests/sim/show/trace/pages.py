@@ -11,6 +11,7 @@ from metronome.sim.program.kernels import prepare
 from metronome.sim.run.types import RunRequest
 from metronome.sim.show.trace.about import About
 from metronome.sim.show.trace.cycles import CycleStream
+from metronome.sim.show.trace.difference import write_difference
 from metronome.sim.show.trace.page import HtmlTrace
 
 
@@ -79,3 +80,16 @@ def details(tab, element="details"):
 def show(tab, cycle, span=60):
     tab.evaluate(f"timeline.show({cycle - span // 2}, {cycle + span // 2})")
     settle(tab)
+
+
+def two_runs(visit, one, two, folder):
+    """The page of two runs of :func:`page_of`: what ``visit`` returns, the issues of each, and those of its region."""
+    both = folder / "c.html"
+    with both.open("w+b") as file:
+        write_difference((one[0], two[0]), file)
+    visited = visit(both)
+    settle(visited[0])
+    begins = visited[0].evaluate("runs.map(run => run.regions[0][0])")
+    sides = [list(run[2].issues()) for run in (one, two)]
+    measured = [[each for each in side if each[0] >= begin] for side, begin in zip(sides, begins, strict=True)]
+    return visited, sides, measured

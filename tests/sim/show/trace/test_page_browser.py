@@ -4,9 +4,8 @@ from collections import Counter
 
 import pytest
 
-from metronome.sim.show.trace.difference import write_difference
 from metronome.sim.show.trace.profile import USES
-from tests.sim.show.trace.pages import details, domain, page_of, place, settle, show
+from tests.sim.show.trace.pages import details, domain, page_of, place, settle, show, two_runs
 from tests.support.tiers import some_more
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
@@ -250,15 +249,8 @@ def test_words_differ_without_colours(tab):
 
 @pytest.mark.more
 def test_two_runs(visit, run, tmp_path):
-    other, _, kept, _ = page_of(tmp_path / "b.html", "transpose", 64, "lrr")
-    both = tmp_path / "c.html"
-    with both.open("w+b") as file:
-        write_difference((run[0], other), file)
-    tab, requests, complaints = visit(both)
-    settle(tab)
-    sides = [list(each.issues()) for each in (run[2], kept)]
-    begins = tab.evaluate("runs.map(run => run.regions[0][0])")
-    measured = [[each for each in side if each[0] >= begin] for side, begin in zip(sides, begins, strict=True)]
+    other = page_of(tmp_path / "b.html", "transpose", 64, "lrr")
+    (tab, requests, complaints), sides, measured = two_runs(visit, run, other, tmp_path)
     order = [[(warp, pc) for _, warp, pc, _ in side] for side in measured]
     parting = next(at for at, (one, two) in enumerate(zip(*order, strict=False)) if one != two)
     # The page begins there: both instructions one below the other, in the middle, near enough to tell cycles.
@@ -290,7 +282,7 @@ def test_two_runs(visit, run, tmp_path):
     first = tab.evaluate("timeline.difference")[0]
     assert by_cycle[0].get(first) != by_cycle[1].get(first)
     assert complaints == []
-    assert requests == [both.as_uri()]
+    assert requests == [(tmp_path / "c.html").as_uri()]
 
 
 @pytest.mark.more

@@ -5,8 +5,7 @@ from dataclasses import replace
 import pytest
 
 from metronome.hdl.presets import BASE
-from metronome.sim.show.trace.difference import write_difference
-from tests.sim.show.trace.pages import details, page_of, place, settle, show
+from tests.sim.show.trace.pages import details, page_of, place, settle, show, two_runs
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
 
@@ -84,15 +83,8 @@ def test_the_rows_are_named(tab, run):
 @pytest.mark.more
 def test_two_runs_differ_where_a_partition_does(visit, run, tmp_path):
     """The first cycle in which a partition selects something else, and the first issue in another order."""
-    other, _, kept, _ = page_of(tmp_path / "b.html", "psum", 64, "lrr", TWO)
-    both = tmp_path / "c.html"
-    with both.open("w+b") as file:
-        write_difference((run[0], other), file)
-    tab, _, complaints = visit(both)
-    settle(tab)
-    sides = [list(each.issues()) for each in (run[2], kept)]
-    begins = tab.evaluate("runs.map(run => run.regions[0][0])")
-    measured = [[each for each in side if each[0] >= begin] for side, begin in zip(sides, begins, strict=True)]
+    other = page_of(tmp_path / "b.html", "psum", 64, "lrr", TWO)
+    (tab, _, complaints), _, measured = two_runs(visit, run, other, tmp_path)
     parting = next(at for at, (one, two) in enumerate(zip(*measured, strict=False)) if one[1:3] != two[1:3])
     assert tab.inner_text("#first").startswith(f"instruction {parting:,} of the measured region in the order of issue")
     assert tab.evaluate("timeline.difference") == [side[parting][0] for side in measured]
