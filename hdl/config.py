@@ -243,11 +243,21 @@ class SmConfig:
         """The configuration of each partition: of the machine itself if it has one scheduler."""
         if self.schedulers == 1:
             return self
+        latencies = {name: getattr(self, name) for name in ("latency_fcvt", "latency_fdiv")}
+        if self.divides_time:
+            # One rounder gives its results to each partition in the turns of this partition.
+            first, turns = self.latency_fma, self.schedulers
+            latencies = {name: its + (first - its) % turns for name, its in latencies.items()}
         # Its stacks are where those of the whole SM are.
         return replace(
             self, schedulers=1, warps=self.warps // self.schedulers, cores=self.cores * self.schedulers, core_id=0,
-            alu_ports=0, writeback_ports=0,
+            alu_ports=0, writeback_ports=0, **latencies,
         )
+
+    @property
+    def divides_time(self) -> bool:
+        """Whether units and ports belong to a partition in fixed cycles: with one set of units and fixed turns."""
+        return self.schedulers > 1 and self.units is Units.SHARED and self.turns is Turns.ALTERNATE
 
     @property
     def warp_bits(self) -> int:

@@ -52,6 +52,14 @@ def require_machine(config: Any, *, line_bytes: int) -> None:
         config.schedulers == 1 or not config.ordered, "channels", "none or free with several schedulers",
         str(config.channels),
     )
+    for name in ("latency_fcvt", "latency_fdiv") if config.divides_time else ():
+        # The longest that is built and comes in the same turn as latency_fma.
+        most = LATENCIES[name][1] - (LATENCIES[name][1] - config.latency_fma) % config.schedulers
+        require(
+            getattr(config, name) <= most, name,
+            f"at most {most} with units=shared, turns=alternate, schedulers={config.schedulers} and "
+            f"latency_fma={config.latency_fma}", getattr(config, name),
+        )
     # Policies see the warps of their partition.
     require_policies(
         config.warps // config.schedulers, config.policies, config.fetch_policies,

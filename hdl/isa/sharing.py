@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..config import SmConfig, Units
+from ..config import SmConfig, Turns, Units
+from ..config_checks import MOST_SLOTS
+from .latencies import unit_latencies
 from .ops import ROUNDED_UNITS, Unit
 
-__all__ = ["TurnGroup", "partitions_of_a_port", "partitions_of_an_alu", "shares_units", "turn_groups"]
+__all__ = ["DIVISION_WINDOW", "TurnGroup", "partitions_of_a_port", "partitions_of_an_alu", "reserves",
+           "shares_units", "turn_groups"]
+
+#: With fixed turns in one set of units, so many cycles belong to the divisions of one partition. They end in these.
+DIVISION_WINDOW = MOST_SLOTS // 4
 
 
 class TurnGroup(NamedTuple):
@@ -35,6 +41,11 @@ def shares_units(config: SmConfig) -> bool:
     return config.schedulers > 1 and config.units is Units.SHARED
 
 
+def reserves(config: SmConfig) -> bool:
+    """Whether a partition may find a unit or port reserved by another one: with one set of units and computed turns."""
+    return shares_units(config) and config.turns is Turns.OLDER
+
+
 def partitions_of_an_alu(config: SmConfig) -> int:
     """Partitions that take turns in an ALU: p and the next ones, if p is a multiple of their number."""
     return config.schedulers // (config.alu_ports or min(config.schedulers, 2)) if shares_units(config) else 1
@@ -53,4 +64,11 @@ def turn_groups(config: SmConfig) -> tuple[TurnGroup, ...]:
         return _ALWAYS
     # The turn of a group and that of a writeback port have to meet in every partition.
     step, count = partitions_of_a_port(config), config.schedulers
-    return _ALWAYS + tuple(group._replace(phase=group.phase * step % count) for group in _SHARED)
+    if not config.divides_time:
+        return _ALWAYS + tuple(group._replace(phase=group.phase * step % count) for group in _SHARED)
+    # The port's turn counts in the cycle of the write. Divisions have windows in place of turns.
+    latencies = unit_latencies(config)
+    return _ALWAYS + tuple(
+        group._replace(phase=(group.phase * step + (latencies[group.units[0]] - 1) % step) % count)
+        for group in _SHARED if group.units != (Unit.DIV,)
+    )

@@ -129,19 +129,19 @@ class IssueStage(Component):
     def _share(self, m: Module, issued: Signal, scoreboard: Scoreboard, schedule: WritebackSchedule, free: Value,
                begins: Value) -> tuple[Value, Value]:
         """Return which units and slots this partition may use, by Unit; ``free``: its own units."""
-        share, slots = self.share, schedule.slot_free
+        share, slots = self.share, Value.cast(schedule.slot_free)
         units = Signal(len(Unit), name="units")
         m.d.comb += units.eq(free & share.turn & (share.free if "free" in self._shared else -1))
         if "begins" in self._shared:
             m.d.comb += share.begins.eq(begins)
         turn: Value = Const(-1, len(Unit))
+        if "slot_turn" in self._shared:
+            turn, slots = share.slot_turn, slots & share.slot_turn
+            m.d.comb += share.due.eq(schedule.out.due)
         if "slots" in self._shared:
-            # A load needs no slot before it has its values.
-            turn = Cat(Const(1) if unit == Unit.LSU else share.slot_turn for unit in Unit)
-            slots = schedule.slot_free & share.slots & turn
+            slots = slots & share.slots
             m.d.comb += [
                 share.slot_free.eq(schedule.slot_free), share.load_free.eq(schedule.out.load_free),
-                share.due.eq(schedule.out.due),
             ]
         if "asks" in self._shared:
             self._ask(m, issued, scoreboard.asks & self.may_issue, units, turn)

@@ -8,13 +8,14 @@ from amaranth.lib.wiring import In, Out
 from ..config import SmConfig
 from ..config import Turns as TurnRule
 from ..config_checks import SLOTS_OF_TURNS
-from ..isa.ops import Unit
-from ..isa.sharing import partitions_of_a_port, partitions_of_an_alu, shares_units, turn_groups
+from ..isa.latencies import unit_latencies
+from ..isa.ops import ROUNDED_UNITS, Unit
+from ..isa.sharing import DIVISION_WINDOW, partitions_of_a_port, partitions_of_an_alu, reserves, turn_groups
 from ..layouts.signatures import sharing_signature
 from ..lib.component import Component
 from ..lib.onehot import or_all
 from ..lib.partitions import named
-from .reservations import UnitSchedule
+from .reservations import UNPIPELINED, UnitSchedule
 from .turns import Turns
 
 __all__ = ["Sharing"]
@@ -24,7 +25,8 @@ class Sharing(Component):
     """Tells each partition's issue stage what it may use in a cycle (design.md, "Several schedulers").
 
     Groups of units have turns (:func:`hdl.isa.sharing.turn_groups`), as the rule of the configuration says. ALUs and
-    writeback ports of which there are fewer than partitions always have fixed turns.
+    writeback ports of which there are fewer than partitions always have fixed turns. With fixed turns everywhere, all
+    that a partition gets depends on the cycles since the launch alone.
     """
 
     def __init__(self, config: SmConfig) -> None:
@@ -51,9 +53,11 @@ class Sharing(Component):
             own = {unit: turns.turn[g] == p for g, group in enumerate(groups) for unit in group.units}
             if partitions_of_an_alu(config) > 1:
                 own[Unit.ALU] = self._fixed(turns.fixed, p, partitions_of_an_alu(config))
+            if config.divides_time:
+                self._divide(turns, p, own)
             m.d.comb += partition.turn.eq(Cat(own.get(unit, Const(1)) for unit in Unit))
         soon: Value = Const(-1, len(Unit))
-        if shares_units(config):
+        if reserves(config):
             m.submodules.units = units = UnitSchedule(config)
             soon = units.soon
             for p, partition in enumerate(self._partitions):
@@ -61,13 +65,36 @@ class Sharing(Component):
         if computed:
             self._ask(m, turns, soon)
         if partitions_of_a_port(config) > 1:
-            self._share_ports(m, turns)
+            if config.divides_time:
+                self._divide_ports(m, turns)
+            else:
+                self._share_ports(m, turns)
         self._peek(m, turns)
         return m
 
     def _fixed(self, turn: Value, p: int, count: int) -> Value:
         """Whether a partition has the fixed ``turn`` of what ``count`` partitions share."""
         return turn[:(count - 1).bit_length()] == p % count if count > 1 else Const(1, 1)
+
+    def _divide(self, turns: Turns, p: int, own: dict[Unit, Value]) -> None:
+        """Keep the partition's results and divisions within its own cycles; ``own``: its turns by unit.
+
+        Results of the rounder come in the partition's turns, if they all do before those of the next period. A
+        division begins and ends in a window of the partition.
+        """
+        latencies, number = unit_latencies(self._config), turns.number
+        least = min(latencies[unit] for unit in ROUNDED_UNITS)
+        for unit in ROUNDED_UNITS:
+            own[unit] = own[unit] & self._in_time(turns, latencies[unit] - least)
+        window, within = number // DIVISION_WINDOW, number % DIVISION_WINDOW
+        for unit in UNPIPELINED:
+            begins = self._fixed(window, p, self._config.schedulers) & (number < SLOTS_OF_TURNS - 1) & (
+                within <= DIVISION_WINDOW - latencies[unit])
+            own[unit] = own.get(unit, Const(1, 1)) & begins
+
+    def _in_time(self, turns: Turns, later: int) -> Value:
+        """Whether what happens so much ``later`` than the first result of a selection does so in this period."""
+        return turns.number < SLOTS_OF_TURNS - later if later else Const(1, 1)
 
     def _ask(self, m: Module, turns: Turns, soon: Value) -> None:
         for p, partition in enumerate(self._partitions):
@@ -81,14 +108,37 @@ class Sharing(Component):
                     turns.uses[p][g].eq(or_all(partition.uses[n] for n in numbers)),
                 ]
 
+    def _divide_ports(self, m: Module, turns: Turns) -> None:
+        """Give a writeback port to each of its partitions in turn. The turn of W counts, the cycle of the write."""
+        config, count = self._config, partitions_of_a_port(self._config)
+        latencies = unit_latencies(config)
+        least = min(latencies.values())
+        # Of the selection whose result could come in the next cycle at the earliest.
+        before: Value = turns.fixed
+        for stage in range(config.issue_latency + least - 1):
+            later = Signal.like(turns.fixed, name=f"port_turn_{stage}")
+            m.d.sync += later.eq(before)
+            before = later
+        for p, partition in enumerate(self._partitions):
+            own = {
+                unit: self._fixed(turns.fixed + (latency - least), p, count) & self._in_time(turns, latency - least)
+                for unit, latency in latencies.items()
+            }
+            m.d.comb += [
+                # A load needs no slot before it has its values.
+                partition.slot_turn.eq(Cat(own.get(unit, Const(1)) for unit in Unit)),
+                partition.load_slot.eq(self._fixed(before, p, count)),
+            ]
+
     def _share_ports(self, m: Module, turns: Turns) -> None:
         """Let the partitions on a writeback port see each other's results."""
         count = partitions_of_a_port(self._config)
         for p, partition in enumerate(self._partitions):
             first = p - p % count
             others: list[Any] = [self._partitions[q] for q in range(first, first + count) if q != p]
+            own = self._fixed(turns.fixed, p, count)
             m.d.comb += [
-                partition.slot_turn.eq(self._fixed(turns.fixed, p, count)),
+                partition.slot_turn.eq(Cat(Const(1) if unit == Unit.LSU else own for unit in Unit)),
                 partition.slots.eq(~or_all(~other.slot_free for other in others)),
                 partition.load_slot.eq(~or_all(~other.load_free for other in others)),
             ]

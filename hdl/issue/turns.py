@@ -40,6 +40,7 @@ class Turns(Component):
         super().__init__({
             **inputs,
             "start": In(1),  # launch, one cycle: the turns begin in the next one
+            "number": Out(range(period)),  # in t: the turns since one partition last had two
             "fixed": Out(range(partitions)),  # in t: the partition that has the fixed turn of phase 0
             "following": Out(range(partitions)),  # in t: the one that has it in t+1
             "turn": Out(data.ArrayLayout(range(partitions), len(phases))),  # in t: the partition that has each turn
@@ -47,11 +48,11 @@ class Turns(Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        number = Signal(range(self._period))
-        last = number == self._period - 1
+        last = self.number == self._period - 1
         m.d.comb += self.following.eq(Mux(last, self.fixed, self.fixed + 1))
         m.d.sync += [
-            self.fixed.eq(Mux(self.start, 0, self.following)), number.eq(Mux(self.start | last, 0, number + 1)),
+            self.fixed.eq(Mux(self.start, 0, self.following)),
+            self.number.eq(Mux(self.start | last, 0, self.number + 1)),
         ]
         for group, phase in enumerate(self._phases):
             if self._computed:

@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Member, Out
 
 from ..config import Coordination, SmConfig, Turns
 from ..isa.ops import OP_BITS, Unit
-from ..isa.sharing import partitions_of_a_port, shares_units
+from ..isa.sharing import partitions_of_a_port, reserves
 from .control import activation_layout, change_layout, resolution_layout
 from .decoded import BufferEntry, IssueInfo
 from .prediction import outcome_layout, prediction_layout
@@ -89,17 +89,22 @@ def sharing_signature(config: SmConfig) -> wiring.Signature:
         members["asks"] = Out(units)  # in t: a head waits for one of these units, and for nothing but unit and slot
         members["ready"] = Out(units)  # in t: a head of one of these units could be selected, but for its slot
         members["uses"] = Out(units)  # in t: the unit of the instruction that is selected
-    if shares_units(config):
+    if reserves(config):
         members["free"] = In(units)  # in t: these units can take an instruction that is selected now
         #: The unit of the instruction that is selected in t; in t, with an operand register in t+1.
         members["begins"] = Out(units)
     if partitions_of_a_port(config) > 1:
-        members["slot_turn"] = In(1)  # in t: the partition has the turn of its writeback port
+        #: In t, from registers: the partition has the turn of its writeback port. With fixed turns that of the cycle W
+        #: of an instruction of these units that is selected now, with computed turns that of t.
+        members["slot_turn"] = In(units)
+        #: A loaded value may be written in the next cycle: with fixed turns the port is this partition's, with computed
+        #: turns no other partition on it writes a result.
+        members["load_slot"] = In(1)
+        members["due"] = Out(1)  # in W: the result of this partition is written
+    if partitions_of_a_port(config) > 1 and reserves(config):
         members["slots"] = In(units)  # in t: the cycle W of an instruction selected now is free in other partitions
-        members["load_slot"] = In(1)  # no other partition on the port writes a result in the next cycle
         members["slot_free"] = Out(units)  # in t: that cycle is free in this partition
         members["load_free"] = Out(1)  # this partition writes no result in the next cycle
-        members["due"] = Out(1)  # in W: the result of this partition is written
     return wiring.Signature(members)
 
 

@@ -9,7 +9,8 @@ import numpy as np
 from metronome.hdl.config import LINE_BYTES, Channels, SmConfig, Turns
 from metronome.hdl.config_checks import SLOTS_OF_TURNS
 from metronome.hdl.isa.latencies import unit_latencies
-from metronome.hdl.isa.sharing import partitions_of_a_port, partitions_of_an_alu, shares_units, turn_groups
+from metronome.hdl.isa.ops import ROUNDED_UNITS
+from metronome.hdl.isa.sharing import DIVISION_WINDOW, partitions_of_a_port, partitions_of_an_alu, reserves, turn_groups
 
 from ..machine.events import EVENT, NONE
 from ..machine.policies.with_parameters import CacheConscious, frame_of
@@ -66,13 +67,19 @@ def configured(
         record["phase"][:, number], record["with_port"][:, number] = group.phase, group.with_port
         for unit in group.units:
             record["group"][:, unit.value] = number
+    if config.divides_time:
+        latencies = unit_latencies(config)
+        least = min(latencies[unit] for unit in ROUNDED_UNITS)
+        for unit in ROUNDED_UNITS:
+            record["later"][:, unit.value] = latencies[unit] - least
     return record
 
 
 def _sharing(config: SmConfig) -> dict[str, int]:
     """Return by their names in CONFIG what is known of an SM and of its partitions alike."""
     return {
-        "schedulers": config.schedulers, "slots_of_turns": SLOTS_OF_TURNS, "shared": shares_units(config),
+        "schedulers": config.schedulers, "slots_of_turns": SLOTS_OF_TURNS, "reserves": reserves(config),
+        "divides_time": config.divides_time, "window": DIVISION_WINDOW,
         "older": config.turns is Turns.OLDER, "groups": len(turn_groups(config)),
         "partitions_of_an_alu": partitions_of_an_alu(config), "partitions_of_a_port": partitions_of_a_port(config),
     }

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...config import SmConfig
+from ...isa.latencies import unit_latencies
+from ...isa.ops import Unit
 from .recurrence import STEPS
 
 __all__ = ["Stages"]
@@ -32,7 +34,9 @@ class Stages:
     @classmethod
     def of(cls, config: SmConfig) -> Stages:
         """Those of a configuration."""
-        return cls(latency_fma=config.latency_fma, latency_fcvt=config.latency_fcvt, latency_fdiv=config.latency_fdiv)
+        latencies = unit_latencies(config)
+        return cls(latency_fma=latencies[Unit.FMA], latency_fcvt=latencies[Unit.FCVT],
+                   latency_fdiv=latencies[Unit.FDIV])
 
     @property
     def registered(self) -> frozenset[str]:

@@ -22,9 +22,10 @@ class FloatUnit(Component):
     """FMA, FCVT and FDIV of :class:`hdl.isa.ops.Unit` over the lanes, with one rounder and one result for all three.
 
     Ports as in :func:`hdl.execute.fpu.ports.fpu_ports`, a third operand, and the choice of unit. The latency of each is
-    that of the config. FMA and FCVT take an operation in every cycle. FDIV operations arrive at least ``latency_fdiv``
-    cycles apart (a new one at the earliest in the cycle of the previous result), for all operands. Two operations may
-    never be due in the same cycle, as only one result can be written. Reset abandons all operations in progress.
+    that of :func:`hdl.isa.latencies.unit_latencies`. FMA and FCVT take an operation in every cycle. FDIV operations
+    arrive at least their latency apart (a new one at the earliest in the cycle of the previous result), for all
+    operands. Two operations may never be due in the same cycle, as only one result can be written. Reset abandons all
+    operations in progress.
     """
 
     def __init__(self, config: SmConfig):
@@ -56,8 +57,8 @@ class FloatUnit(Component):
         for before, after in zip([front[-1] | convert[-1], *enables[:-1]], back, strict=True):
             m.d.sync += after.eq(before)
         prepare, step, passed = self._steps(m, left, live, arriving)
-        lanes = share_lanes(m, platform, FloatLane, config.threads, latency_fma=config.latency_fma,
-                            latency_fcvt=config.latency_fcvt, latency_fdiv=config.latency_fdiv)
+        lanes = share_lanes(m, platform, FloatLane, config.threads, latency_fma=stages.latency_fma,
+                            latency_fcvt=stages.latency_fcvt, latency_fdiv=stages.latency_fdiv)
         for i, lane in enumerate(lanes):
             m.d.comb += [
                 lane.front.eq(Cat(mask[i] for mask in front)),
@@ -104,10 +105,11 @@ class FloatUnit(Component):
 
     def _division(self, m: Module) -> tuple[Signal, Signal]:
         """Cycles left until a division's result, and its lanes. Longer latencies wait before the work."""
-        left = Signal(range(self._config.latency_fdiv))
+        latency = self._stages.latency_fdiv
+        left = Signal(range(latency))
         live = Signal(self._config.threads, reset_less=True)
         with m.If(self.valid & (self.op_unit == Unit.FDIV)):
-            m.d.sync += [left.eq(self._config.latency_fdiv - 1), live.eq(self.mask)]
+            m.d.sync += [left.eq(latency - 1), live.eq(self.mask)]
         with m.Elif(left != 0):
             m.d.sync += left.eq(left - 1)
         return left, live

@@ -58,20 +58,22 @@ def _fields(names: str = "", **arrays: int | tuple[int, ...]) -> np.dtype:
 #: 0 if all are known. ``supplied``: nothing is fetched, and a warp always has its next instruction (docs/comparison.md,
 #: "Value of the guarantee"). ``frame``: the slots of variable_rate; ``owner``: the warp of each. ``channels``,
 #: ``ordered``: the depth of free and of ordered channels, 0 without them. ``list_bit``: set in the tags of a list's
-#: lines. ``slots_of_turns``: after this many turns, one partition has two. ``group``: by unit, its turn, NONE without
-#: one; ``phase``: for each turn, the partition that has it first; ``with_port``: whether it is given with that of the
-#: port. ``victim_tags``: for each warp, 0 without ccws; ``locality_most``: the greatest score; ``locality_steps``: the
-#: cycles that the division of a score takes. Policy parameters are initial values and upper limits (FRONT has the
-#: current ones).
+#: lines. ``slots_of_turns``: after this many turns, one partition has two. ``reserves``: partitions find units and
+#: ports reserved by others. ``divides_time``: these belong to partitions in fixed cycles; ``window``: the cycles for
+#: divisions of one partition; ``later``: by unit, the cycles from the rounder's first possible result to this unit's.
+#: ``group``: by unit, its turn, NONE without one; ``phase``: for each turn, the partition that has it first;
+#: ``with_port``: whether it is given with that of the port. ``victim_tags``: for each warp, 0 without ccws;
+#: ``locality_most``: the greatest score; ``locality_steps``: the cycles that the division of a score takes. Policy
+#: parameters are initial values and upper limits (FRONT has the current ones).
 CONFIG = _fields(
-    "schedulers shared older groups partitions_of_an_alu partitions_of_a_port slots_of_turns"
+    "schedulers reserves divides_time window older groups partitions_of_an_alu partitions_of_a_port slots_of_turns"
     " warps threads policy max_cycles barriers icache icache_sets icache_ways fetch_requests"
     " dcache dcache_sets dcache_bits dcache_ways line_requests store_buffer load_parts user_line local local_bytes"
     " channels ordered list_bit lookup_latency"
     " stacks stacks_end stack_block stack_words source_bit kind_bit ring supplied events group_warps frame"
     " victim_tags locality_base locality_throttle locality_most locality_steps reads to_execute"
     " learns return_stack jump_targets branch_runs two_bit",
-    latency=16, owner=FRAME, group=16, phase=GROUPS, with_port=GROUPS,
+    latency=16, owner=FRAME, group=16, phase=GROUPS, with_port=GROUPS, later=16,
 )
 
 #: A decoded word. ``uses``: a bit for each register that must not be pending, the destination's included;
@@ -165,9 +167,9 @@ WHOLE = _fields(
     " fault_cause fault_warp fault_pc fault_address fault_replaceable"
     # The partition for which the caller has something to do.
     " asks"
-    # Turns: the partition that has the fixed one, and each group's; whether a partition has passed over it since its
-    # last chance, and the cycle of that chance.
-    " fixed",
+    # Turns: how many since one partition last had two; the partition that has the fixed one, and each group's; whether
+    # a partition has passed over it since its last chance, and the cycle of that chance.
+    " number fixed",
     arrived=WARPS, turn=GROUPS, passed=(GROUPS, PARTITIONS), chance=(GROUPS, PARTITIONS),
 )
 

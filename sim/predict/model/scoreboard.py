@@ -52,28 +52,28 @@ def reason(m, code, w, cycle, memory_idle):
         return Reason.UNIT if full or not turns.has_unit(m, LSU) else 0
     if not turns.has_unit(m, code.unit):
         return Reason.UNIT
-    units = m.issue[0 if config.shared else m.part]
+    units = m.issue[0 if config.reserves else m.part]
     if (code.unit == DIV and units.div_left) or (code.unit == FDIV and units.fdiv_left):
         return Reason.UNIT
     if code.takes_slot:
         slot = (cycle + config.to_execute + config.latency[code.unit]) % SLOTS
         if _rounded(config, code) and units.rounder_slot[slot]:
             return Reason.UNIT
-        if not turns.has_port(m) or not _port_free(m, slot):
+        if not turns.has_port(m, code.unit) or not _port_free(m, slot):
             return Reason.WRITEBACK
     return 0
 
 
 @inlined
 def _rounded(config, code):
-    """Whether the result comes from the one rounder of all partitions."""
-    return config.shared and code.unit in ROUNDED
+    """Whether the result comes from one rounder, in whose cycles other partitions may have results, too."""
+    return config.reserves and code.unit in ROUNDED
 
 
 @inlined
 def _port_free(m, slot):
-    """Whether no partition on the partition's writeback port has reserved a slot."""
-    count = m.config[0].partitions_of_a_port
+    """Whether nobody has reserved a slot whom the partition can meet on its writeback port."""
+    count = m.config[0].partitions_of_a_port if m.config[0].reserves else 1
     first = m.part - m.part % count
     for p in range(first, first + count):
         if m.issue[p].slot_warp[slot] != NONE:
@@ -128,7 +128,13 @@ def claim(m, cycle):
 @inlined
 def load_may_write(m, cycle):
     """Whether the LSU may hand over its result: its partition's writeback port is free in the next cycle."""
-    return _port_free(partition(m, m.lsu[0].wb_warp % m.config[0].schedulers), (cycle + 1) % SLOTS)
+    return _takes_load(partition(m, m.lsu[0].wb_warp % m.config[0].schedulers), cycle)
+
+
+@inlined
+def _takes_load(m, cycle):
+    """Whether the partition's writeback port is free in the next cycle, and may be used by it."""
+    return turns.may_load(m, cycle) and _port_free(m, (cycle + 1) % SLOTS)
 
 
 @inlined
@@ -161,7 +167,7 @@ def tick(m, cycle, slot_r):
         _release(issue, issue.slot_warp[released], issue.slot_register[released])
     issue.load_valid = 0
     mine = lsu.wb_warp % config.schedulers == m.part
-    if lsu.wb_valid and mine and _port_free(m, (cycle + 1) % SLOTS):
+    if lsu.wb_valid and mine and _takes_load(m, cycle):
         issue.load_valid, issue.load_warp = 1, lsu.wb_warp // config.schedulers
         issue.load_register, issue.load_last = lsu.wb_register, lsu.wb_last
         if lsu.wb_last:
@@ -198,13 +204,13 @@ def _release(issue, w, register):
 def _count_down(m):
     """Count down the units that are not pipelined: each accepts its next operation when its latency has passed.
 
-    Those that all partitions share are in the record of the first one.
+    Those that partitions find busy because of others are in the record of the first one.
     """
     config, issue = m.config[1], m.issue[m.part]
-    if config.shared and m.part:
+    if config.reserves and m.part:
         return
     div = fdiv = False
-    for p in range(m.part, config.schedulers if config.shared else m.part + 1):
+    for p in range(m.part, config.schedulers if config.reserves else m.part + 1):
         front = m.front[p]
         if front.selected != NONE and not front.selected_nop:
             unit = m.code[front.selected_code].unit

@@ -5,7 +5,7 @@ from metronome.hdl.isa.ops import Unit
 from ...machine.events import NONE, Reason
 from .compiled import inlined
 
-__all__ = ["has_port", "has_unit", "note", "tick"]
+__all__ = ["has_port", "has_unit", "may_load", "note", "tick"]
 
 ALU, DIV, FDIV = Unit.ALU.value, Unit.DIV.value, Unit.FDIV.value
 
@@ -16,6 +16,11 @@ def has_unit(m, unit):
     config, whole = m.config[0], m.whole[0]
     if config.schedulers == 1:
         return True
+    if config.divides_time:
+        if unit in (DIV, FDIV) and not _in_window(m, config.latency[unit]):
+            return False
+        if whole.number + config.later[unit] >= config.slots_of_turns:
+            return False
     group = config.group[unit]
     if group != NONE:
         return whole.turn[group] == m.part
@@ -23,10 +28,37 @@ def has_unit(m, unit):
 
 
 @inlined
-def has_port(m):
-    """Whether the partition has the turn of its writeback port."""
-    count = m.config[0].partitions_of_a_port
-    return count == 1 or m.whole[0].fixed % count == m.part % count
+def _in_window(m, latency):
+    """Whether a division that is selected now begins and ends in a window of the partition."""
+    config, number = m.config[0], m.whole[0].number
+    if number == config.slots_of_turns - 1 or number // config.window % config.schedulers != m.part:
+        return False
+    return number % config.window + latency <= config.window
+
+
+@inlined
+def has_port(m, unit):
+    """Whether the partition has the turn of its writeback port: in fixed turns, that of the cycle of the write."""
+    config, whole = m.config[0], m.whole[0]
+    count = config.partitions_of_a_port
+    if count == 1:
+        return True
+    if not config.divides_time:
+        return whole.fixed % count == m.part % count
+    later = config.latency[unit] - config.latency[ALU]
+    return (whole.fixed + later) % count == m.part % count and whole.number + later < config.slots_of_turns
+
+
+@inlined
+def may_load(m, cycle):
+    """Whether the partition's writeback port may take a loaded value that is written in the next cycle."""
+    config = m.config[0]
+    count = config.partitions_of_a_port
+    if count == 1 or not config.divides_time:
+        return True
+    # Results that are written then were selected in this cycle at the latest.
+    selected = cycle + 1 - config.to_execute - config.latency[ALU]
+    return (selected - 1) % config.slots_of_turns % config.schedulers % count == m.part % count
 
 
 @inlined
@@ -42,7 +74,7 @@ def note(m, code, reason):
     busy = (code.unit == DIV and units.div_left > 1) or (code.unit == FDIV and units.fdiv_left > 1)
     if not busy:
         front.asks |= 1 << group
-    if reason == 0 or (reason == Reason.WRITEBACK and has_port(m)):
+    if reason == 0 or (reason == Reason.WRITEBACK and has_port(m, code.unit)):
         front.could |= 1 << group
 
 
@@ -53,6 +85,7 @@ def tick(m, cycle):
     if config.schedulers == 1:
         return
     stays = cycle > 0 and cycle % config.slots_of_turns == 0
+    whole.number = 0 if cycle == 0 or stays else whole.number + 1
     if cycle == 0:
         whole.fixed = 0
     elif not stays:
