@@ -246,8 +246,7 @@ class SmConfig:
         latencies = {name: getattr(self, name) for name in ("latency_fcvt", "latency_fdiv")}
         if self.divides_time:
             # One rounder gives its results to each partition in the turns of this partition.
-            first, turns = self.latency_fma, self.schedulers
-            latencies = {name: its + (first - its) % turns for name, its in latencies.items()}
+            latencies = {name: its + (self.latency_fma - its) % self.schedulers for name, its in latencies.items()}
         # Its stacks are where those of the whole SM are.
         return replace(
             self, schedulers=1, warps=self.warps // self.schedulers, cores=self.cores * self.schedulers, core_id=0,

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from amaranth.hdl import Cat, Const, Module, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 
 from ..config import SmConfig
@@ -117,7 +117,8 @@ class Sharing(Component):
         before: Value = turns.fixed
         for stage in range(config.issue_latency + least - 1):
             later = Signal.like(turns.fixed, name=f"port_turn_{stage}")
-            m.d.sync += later.eq(before)
+            # A launch begins a period, as if there had been one before.
+            m.d.sync += later.eq(Mux(self.start, (SLOTS_OF_TURNS - 1 - stage) % config.schedulers, before))
             before = later
         for p, partition in enumerate(self._partitions):
             own = {

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from metronome.hdl.config import Units
+from metronome.hdl.config import Turns, Units
 from metronome.hdl.isa.latencies import unit_latencies
 from metronome.hdl.isa.ops import Unit
 from metronome.hdl.issue.reservations import UNPIPELINED, UnitSchedule
@@ -16,8 +16,9 @@ ROUNDED = (Unit.FMA, Unit.FCVT, Unit.FDIV)
 #: Units with one instruction a cycle of all partitions together.
 GROUPS = ((Unit.DIV,), ROUNDED, (Unit.MUL,))
 CONFIGS = [
-    replace(BASE, schedulers=2, units=Units.SHARED), replace(BASE, schedulers=2, units=Units.SHARED, issue_latency=3),
-    replace(BASE, schedulers=4, units=Units.SHARED, latency_fma=6, latency_fcvt=7, latency_fdiv=19),
+    replace(BASE, schedulers=2, units=Units.SHARED, turns=Turns.OLDER),
+    replace(BASE, schedulers=2, units=Units.SHARED, turns=Turns.OLDER, issue_latency=3),
+    replace(BASE, schedulers=4, units=Units.SHARED, turns=Turns.OLDER, latency_fma=6, latency_fcvt=7, latency_fdiv=19),
 ]
 
 
