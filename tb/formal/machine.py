@@ -14,6 +14,7 @@ from amaranth.lib import wiring
 
 from metronome.hdl.config import SmConfig
 from metronome.hdl.isa.ops import Unit
+from metronome.hdl.isa.sharing import shares_units
 from metronome.hdl.lib.partitions import named
 from metronome.hdl.sm import Sm
 
@@ -27,6 +28,8 @@ _SHARED = ("lsu", "control.simt", "control.csr", "observer")
 _SOMETIMES = {
     "load__payload", "mem__response__payload", "flow__activation", "simt__activation", "lsu_ready", "event",
     "release__warp", "release__register", "release_load__warp", "release_load__register",
+    # Of the arithmetic units, if these are shared.
+    "result", "raised", "write__value__data",
     # Addresses and data of memory ports.
     "port__addr", "$signature__addr", "$signature__data",
     *(f"simt__{name}" for name in ("result", "redirect", "target", "waits", "ended", "fault", "cause")),
@@ -55,8 +58,9 @@ class Partition:
         # Of the LSU, and alike of masks and CSRs: turns are fixed, and these have one phase.
         self.turn = self.issue.share.turn[Unit.LSU.value]
         front, issue = named("frontend", number), named("issue", number)
-        paths = {"I-cache": f"{front}.fetch.store", "registers": f"{issue}.operands.registers",
-                 "units": named("compute", number)}
+        paths = {"I-cache": f"{front}.fetch.store", "registers": f"{issue}.operands.registers"}
+        if not shares_units(machine.config):
+            paths["units"] = named("compute", number)
         if machine.config.learns:
             paths["predictors"] = f"{front}.fetch.predictors"
         self.own = {name: machine.cut(path) for name, path in paths.items()}
@@ -98,15 +102,22 @@ class Partition:
 
 
 class Machine:
-    """An SM with several schedulers: ``lsu``, ``simt`` and ``csr`` are shared. ``free`` are its inputs."""
+    """An SM with several schedulers: ``lsu``, ``simt`` and ``csr`` are shared. ``free`` are its inputs.
 
-    def __init__(self, config: SmConfig) -> None:
+    With one set of units for all partitions, these are cut out as a whole, or with ``units`` each of them.
+    """
+
+    def __init__(self, config: SmConfig, *, units: bool = False) -> None:
         self.config = config
         self.sm = Sm(config)
         self.inside = Internals(self.sm)
         self.free: list[Value] = ports(self.sm, wiring.In)
         self.lsu, self.simt, self.csr, _ = (self.cut(path) for path in _SHARED)
         self.faults, self.control = self.inside.component("faults"), self.inside.component("control")
+        if shares_units(config):
+            whole = self.inside.part("compute")
+            for path in [f"compute.{name}" for _, name, _ in whole.subfragments] if units else ["compute"]:
+                self.cut(path)
         self.partitions = [Partition(self, number) for number in range(config.schedulers)]
 
     def cut(self, path: str) -> Any:

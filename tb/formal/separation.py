@@ -11,6 +11,8 @@ from amaranth.hdl._ast import SignalDict
 from amaranth.lib import wiring
 
 from metronome.hdl.config import SmConfig
+from metronome.hdl.isa.sharing import shares_units
+from metronome.hdl.lib.partitions import named
 
 from .claims import Claims
 from .machine import Machine, Partition, ports
@@ -54,7 +56,7 @@ class SeparationModel(Claims):
         self.pair = self.machines[0].partitions[partition], self.machines[1].partitions[partition]
         self.m.d.comb += [Assume(condition) for condition in (
             *self._from_launch(), *self._from_port(), *self._from_own(), *self._from_memory(), *self._from_masks(),
-            *self._from_csrs(),
+            *self._from_csrs(), *self._from_units(),
         )]
         self._show()
         if lemmas:
@@ -123,6 +125,16 @@ class SeparationModel(Claims):
             ~one.unit.csr.valid | _all([_same(getattr(first.csr, name), getattr(second.csr, name)) for name in names]),
             *([_same(first.csr.change, second.csr.change)] if self.config.policy_csr else []),
         ]
+
+    def _from_units(self) -> list[Value]:
+        """The result of its own instruction, if the units are shared: by P9, no other instruction meets it there."""
+        if not shares_units(self.config):
+            return []
+        due = [machine.inside.component(f"{named('issue', each.number)}.schedule").out.due
+               for machine, each in zip(self.machines, self.pair, strict=True)]
+        units = [machine.inside.component("compute") for machine in self.machines]
+        return [~due[0] | _all([_same(*(getattr(its, named(name, self.pair[0].number)) for its in units))
+                                for name in ("result", "flags")])]
 
     def _lemmas(self) -> None:
         """All signals of the partition are the same, and the registers of the turns."""

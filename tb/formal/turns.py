@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 from amaranth.hdl import Assume, Cat, ClockDomain, Module, Signal, Value
 
 from metronome.hdl.config import SmConfig
 from metronome.hdl.isa.ops import Unit
+from metronome.hdl.isa.sharing import DIVISION_WINDOW, partitions_of_an_alu, turn_groups
 from metronome.hdl.issue.scoreboard import head_layout
 from metronome.hdl.issue.writeback import UNPIPELINED
 from metronome.hdl.layouts.decoded import IssueInfo
@@ -18,14 +19,28 @@ from metronome.hdl.policies import POLICIES
 from .claims import Claims
 from .invariants import one
 from .machine import Machine, Partition
+from .shared_units import SharedUnitsClaims
 
 __all__ = ["TurnsModel"]
 
+#: Units that all partitions share in every machine; their turns have one phase.
 _SHARED = (Unit.LSU, Unit.SIMT, Unit.CSR)
 
 
-def _shared(unit: Any) -> Value:
-    return Cat(unit == its for its in _SHARED).any()
+class _Group(NamedTuple):
+    """Units of which one partition of each of ``among`` may select an instruction in a cycle.
+
+    ``turns[k]``: a bit for each partition, whether it had its turn k cycles ago.
+    """
+
+    name: str
+    units: tuple[Unit, ...]
+    among: Sequence[Sequence[int]]
+    turns: list[Value]
+
+
+def _of(units: Sequence[Unit], unit: Any) -> Value:
+    return Cat(unit == its for its in units).any()
 
 
 def _at_most_one(conditions: Sequence[Value]) -> Value:
@@ -48,20 +63,21 @@ class TurnsModel(Claims):
         self.clock = ClockDomain("sync", reset_less=True)
         m.domains += self.clock
         self.claims, self.columns = {}, []
-        self.machine = machine = Machine(config)
+        self.machine = machine = Machine(config, units=True)
         m.submodules.sm = machine.inside.fragment
         self.partitions = machine.partitions
         self._show()
-        # Whose turn it was k cycles ago; a launch has not shifted these, so it may change whose turn it is at any time.
-        self._turns: list[Value] = [Cat(p.turn for p in self.partitions)]
-        for k in range(1, config.issue_latency + 1):
-            before = Signal(config.schedulers, name=f"expect_turn_{k}", init=1)
-            m.d.sync += before.eq(self._turns[-1])
-            self._turns.append(before)
+        self._groups = [self._group(*each) for each in self._what_has_turns()]
+        self._turns = self._groups[0].turns
         self._asked_before = Signal.like(machine.simt.peek_warp, name="expect_peek")
         m.d.sync += self._asked_before.eq(machine.simt.peek_warp)
         for k, turns in enumerate(self._turns):
             self.claim(f"one partition had its turn {k} cycles ago", one(turns))
+        for group in self._groups[1:]:
+            for k, turns in enumerate(group.turns):
+                for among in group.among:
+                    self.claim(f"at most one partition had the turn of {group.name} {k} cycles ago",
+                               _at_most_one([turns[p] for p in among]))
         if lemmas:
             for k in range(1, config.issue_latency):
                 said = machine.inside.signal("sharing", f"turn_{k}")
@@ -79,10 +95,40 @@ class TurnsModel(Claims):
         ):
             self.claim(f"at most one partition {name}", _at_most_one(valid))
 
+        if config.divides_time:
+            SharedUnitsClaims(m, machine, self.claim, self.claim if lemmas else lambda text, holds: None)
+
     def ports(self) -> list[Value]:
         """Return the clock and all free inputs."""
         clock: Signal = self.clock.clk  # type: ignore[attr-defined]  # the stubs give a domain no signals
         return [clock, *self.machine.free]
+
+    def _what_has_turns(self) -> Iterator[tuple[str, tuple[Unit, ...], Sequence[Sequence[int]], Value]]:
+        """Yield names, units, the partitions that share each of them, and by partition whether it has its turn."""
+        config, every = self.config, range(self.config.schedulers)
+        yield "what is always shared", _SHARED, [every], Cat(p.turn for p in self.partitions)
+        if not config.divides_time:
+            return
+        turns = self.machine.inside.component("sharing.turns")
+        for number, group in enumerate(turn_groups(config)):
+            if not set(group.units) & set(_SHARED):
+                yield "/".join(u.name for u in group.units), group.units, [every], Cat(
+                    turns.turn[number] == p for p in every)
+        window = turns.number // DIVISION_WINDOW
+        yield "DIV", (Unit.DIV,), [every], Cat((window % config.schedulers) == p for p in every)
+        count = partitions_of_an_alu(config)
+        alus = [every[first:first + count] for first in range(0, len(every), count)]
+        yield "ALU", (Unit.ALU,), alus, Cat((turns.fixed % count) == p % count for p in every)
+
+    def _group(self, name: str, units: tuple[Unit, ...], among: Sequence[Sequence[int]], turn: Value) -> _Group:
+        """Remember turns: a launch has not shifted these, so it may change whose turn it is at any time."""
+        turns: list[Value] = [turn]
+        for k in range(1, self.config.issue_latency + 1):
+            before = Signal(self.config.schedulers, name=f"expect_turn_{units[0].name}_{k}",
+                            init=sum(1 << part[0] for part in among))
+            self.m.d.sync += before.eq(turns[-1])
+            turns.append(before)
+        return _Group(name, units, among, turns)
 
     def _lemma(self, p: Partition, text: str, holds: Value) -> None:
         if self._with_lemmas:
@@ -109,13 +155,15 @@ class TurnsModel(Claims):
                 self._lemma(p, f"the unit of the head of warp {w} is known",
                             nops[w] | (now.unit.as_value() == p.front.selection.heads[w].unit.as_value()))
         for w in range(self.config.partition.warps):
-            needs = _shared(p.front.selection.heads[w].unit) & ~nops[w]
-            self._claim(p, f"if the next instruction of warp {w} needs what is shared, it is ready only in its turn",
-                        ~needs | ~p.front.selection.ready[w] | p.turn)
+            for group in self._groups:
+                needs = _of(group.units, p.front.selection.heads[w].unit) & ~nops[w]
+                self._claim(p, f"if the next instruction of warp {w} needs {group.name}, it is ready only in its turn",
+                            ~needs | ~p.front.selection.ready[w] | group.turns[0][p.number])
         self._claim(p, "in its turn, what is shared is free, the LSU if it takes more",
                     ~p.turn | free[Unit.SIMT.value] & free[Unit.CSR.value] & (
                         free[Unit.LSU.value] == self.machine.lsu.ready))
-        own = [free[unit.value] for unit in Unit if unit not in (*_SHARED, *UNPIPELINED)]
+        shared = {unit for group in self._groups for unit in group.units}
+        own = [free[unit.value] for unit in Unit if unit not in {*shared, *UNPIPELINED}]
         self._claim(p, "its pipelined units are free in every cycle", Cat(own).all())
 
     def _selects(self, p: Partition) -> None:
@@ -127,8 +175,9 @@ class TurnsModel(Claims):
         self._lemma(p, "the policy remembers one warp", one(state.last))
         self._lemma(p, "at most one warp is selected", (selection.select & (selection.select - 1)) == 0)
         issues = selection.select.any() & ~selection.nop
-        self._claim(p, "it selects an instruction that needs what is shared only in its turn",
-                    ~(issues & _shared(selection.info.unit)) | p.turn)
+        for group in self._groups:
+            self._claim(p, f"it selects an instruction that needs {group.name} only in its turn",
+                        ~(issues & _of(group.units, selection.info.unit)) | group.turns[0][p.number])
         self._claim(p, "it tells the LSU of each load or store that it selects",
                     p.issue.lsu_take == (issues & (selection.info.unit == Unit.LSU)))
         self._claim(p, "the LSU takes it", ~p.issue.lsu_take | lsu.take & (
@@ -145,12 +194,14 @@ class TurnsModel(Claims):
         reading = self.machine.inside.signal(operands, "reading")
         read, x = self.machine.inside.component(operands).read, p.issue.operands
         self._lemma(p, "R: an instruction was selected", reading == issued)
-        self._lemma(p, "R: what needs a shared unit was selected in its turn",
-                    ~(issued & _shared(info.unit)) | self._turns[1][number])
-        self._lemma(p, "t+2: what needs a shared unit was selected in its turn",
-                    ~(read.valid & _shared(read.entry.decoded.info.unit)) | self._turns[2][number])
-        self._lemma(p, "X: what needs a shared unit was selected in its turn",
-                    ~(x.valid & _shared(x.entry.decoded.info.unit)) | self._turns[-1][number])
+        for group in self._groups:
+            for stage, valid, unit, turns in (
+                ("R", issued, info.unit, group.turns[1]),
+                ("t+2", read.valid, read.entry.decoded.info.unit, group.turns[2]),
+                ("X", x.valid, x.entry.decoded.info.unit, group.turns[-1]),
+            ):
+                self._lemma(p, f"{stage}: what needs {group.name} was selected in its turn",
+                            ~(valid & _of(group.units, unit)) | turns[number])
         warp = p.global_warp(x.warp)
         self._lemma(p, "X: the masks were looked up for its warp, if it was its turn",
                     ~(x.valid & self._turns[-1][number]) | (self._asked_before == warp))
