@@ -9,11 +9,13 @@ from ..config_checks import MOST_SLOTS
 from .latencies import unit_latencies
 from .ops import ROUNDED_UNITS, Unit
 
-__all__ = ["DIVISION_WINDOW", "TurnGroup", "partitions_of_a_port", "partitions_of_an_alu", "reserves",
+__all__ = ["DIVISION_WINDOW", "PARTITIONS", "TurnGroup", "partitions_of_a_port", "partitions_of_an_alu", "reserves",
            "shares_units", "turn_groups"]
 
 #: With fixed turns in one set of units, so many cycles belong to the divisions of one partition. They end in these.
 DIVISION_WINDOW = MOST_SLOTS // 4
+#: The fields of SmConfig that are about partitions.
+PARTITIONS = ("schedulers", "units", "turns", "alu_ports", "writeback_ports")
 
 
 class TurnGroup(NamedTuple):
@@ -27,11 +29,11 @@ class TurnGroup(NamedTuple):
 
 
 #: The groups that exist with every value of ``units``.
-_ALWAYS = (TurnGroup((Unit.LSU,), 0), TurnGroup((Unit.SIMT, Unit.CSR), 0))
+_ALWAYS = (TurnGroup((Unit.LSU,), 0), TurnGroup((Unit.SIMT, Unit.CSR), 1))
 #: The additional groups with one set of units. FMA, FCVT and FDIV use the same rounder. The phases differ, so that a
 #: partition has the turn of some unit in most cycles.
 _SHARED = (
-    TurnGroup((Unit.MUL,), 1, True), TurnGroup(ROUNDED_UNITS, 3, True), TurnGroup((Unit.DIV,), 2),
+    TurnGroup((Unit.MUL,), 2, True), TurnGroup(ROUNDED_UNITS, 3, True), TurnGroup((Unit.DIV,), 2),
     TurnGroup((Unit.FMISC,), 2, True),
 )
 

@@ -116,9 +116,10 @@ class Sharing(Component):
         # Of the selection whose result could come in the next cycle at the earliest.
         before: Value = turns.fixed
         for stage in range(config.issue_latency + least - 1):
-            later = Signal.like(turns.fixed, name=f"port_turn_{stage}")
             # A launch begins a period, as if there had been one before.
-            m.d.sync += later.eq(Mux(self.start, (SLOTS_OF_TURNS - 1 - stage) % config.schedulers, before))
+            first = (SLOTS_OF_TURNS - 1 - stage) % config.schedulers
+            later = Signal.like(turns.fixed, name=f"port_turn_{stage}", init=first)
+            m.d.sync += later.eq(Mux(self.start, first, before))
             before = later
         for p, partition in enumerate(self._partitions):
             own = {

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from metronome.hdl.config import Coordination, Prediction
+from metronome.hdl.isa.sharing import PARTITIONS
 from metronome.hdl.presets import PIPELINES
 from metronome.sim.machine.conditions import without_effect
 from metronome.sim.machine.policies.files import loaded
@@ -33,9 +34,9 @@ __all__ = ["prove"]
 #: A warp number of SmConfig; a single warp has no other to be scheduled against.
 _MIN_WARPS, _MAX_WARPS = 2, 64
 #: The fields of SmConfig that are parameters of policies, the one by which programs change them, the sizes of the
-#: predictors, and the number of partitions.
+#: predictors, and those of several partitions.
 _PARAMETERS = ("group_warps", "rates", "locality_base", "locality_throttle", "policy_csr", "return_stack",
-               "jump_targets", "branch_runs", "two_bit", "schedulers")
+               "jump_targets", "branch_runs", "two_bit", *PARTITIONS)
 _TAKEN = f"{', '.join(_PARAMETERS[:-1])} and {_PARAMETERS[-1]}"
 
 
@@ -184,8 +185,8 @@ def _cases(asked: CaseOptions) -> list[Case]:
         if missing := [name for name in names or () if name not in proved]:
             raise UsageError(f"{option} {','.join(missing)}: there is nothing to prove with the other options: P6 is a "
                              "property of --policy lrr, P8 of --prediction private, P9 of --policy lrr with "
-                             "--set schedulers=2 or 4, P10 of those schedulers, and all but P2, P3 and P10 of "
-                             "--scheme swas (P4 also of others, with --prediction private)")
+                             "--set schedulers=2 or 4, P10 of those schedulers with turns=alternate, and all but P2, "
+                             "P3 and P10 of --scheme swas (P4 also of others, with --prediction private)")
     for text in asked.settings or ():
         if needs := without_effect(text.partition("=")[0], [case.config() for case in found]):
             raise UsageError(f"--set {text}: it has no effect without {needs}")

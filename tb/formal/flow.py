@@ -22,7 +22,7 @@ from typing import Any
 
 from amaranth.back import rtlil  # type: ignore[attr-defined]  # the stubs lack this module
 
-from metronome.hdl.config import Coordination, Prediction, SmConfig
+from metronome.hdl.config import Coordination, Prediction, SmConfig, Turns
 from metronome.hdl.lib.collector import collector_paused
 from metronome.sim.build import cache
 from metronome.sim.build.processes import own_folder, run, tool_environment
@@ -70,7 +70,7 @@ def schemes_of(name: str) -> tuple[str, ...]:
 class Case:
     """A property and the configuration for which it is proved.
 
-    ``parameters``: values of the fields that policies and predictors read, of ``schedulers`` and of the pipeline.
+    ``parameters``: values of the fields that policies and predictors read, of those of partitions and of the pipeline.
     ``partition``: the one whose separation from the others P10 is about. P1 to P8 are proved of any one partition.
 
     Raises
@@ -101,6 +101,8 @@ class Case:
             raise ValueError(f"policy must be lrr for {self.property}, not {self.policy!r}")
         if self.property in OF_PARTITIONS and self.schedulers() == 1:
             raise ValueError(f"schedulers must be 2 or 4 for {self.property}, not 1")
+        if self.property == SEPARATION and dict(self.parameters).get("turns") is Turns.OLDER:
+            raise ValueError("turns must be alternate for P10, not older: computed turns depend on all partitions")
         if self.property == PRIVACY and not private:
             raise ValueError(f"prediction must be private for P8, not {self.prediction!r}")
 

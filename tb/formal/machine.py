@@ -46,7 +46,7 @@ class Partition:
     """A partition of a :class:`Machine`: ``front``, ``issue`` and ``unit`` (of control) are its components.
 
     ``own``: its components that are cut out, by name. ``memories``: the ports of its memories, which are cut out too.
-    ``turn``: whether it is its turn.
+    ``turn``: whether it has the turn of the LSU.
     """
 
     def __init__(self, machine: Machine, number: int) -> None:
@@ -55,7 +55,6 @@ class Partition:
         self._paths = {"front end": named("frontend", number), "issue stage": named("issue", number),
                        "control unit": f"control.{named('unit', number)}"}
         self.front, self.issue, self.unit = (inside.component(path) for path in self._paths.values())
-        # Of the LSU, and alike of masks and CSRs: turns are fixed, and these have one phase.
         self.turn = self.issue.share.turn[Unit.LSU.value]
         front, issue = named("frontend", number), named("issue", number)
         paths = {"I-cache": f"{front}.fetch.store", "registers": f"{issue}.operands.registers"}

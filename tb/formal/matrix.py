@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 
-from metronome.hdl.config import Coordination, Prediction, SmConfig
+from metronome.hdl.config import Coordination, Prediction, SmConfig, Turns
+from metronome.hdl.isa.sharing import PARTITIONS
 from metronome.hdl.policies import POLICIES
 from metronome.hdl.presets import PIPELINES
 
@@ -26,7 +27,7 @@ _STATIC = [Prediction.NOT_TAKEN.value, Prediction.BTFN.value]
 #: The sizes of the predictors for P8: the defaults, and the same with counters.
 _COUNTERS: _Parameters = (("two_bit", 4),)
 #: Fields that have nothing to do with the sizes of the predictors.
-_OTHERS = {"schedulers", *(field for fields in PIPELINES.values() for field in fields)}
+_OTHERS = {*PARTITIONS, *(field for fields in PIPELINES.values() for field in fields)}
 
 
 def _policies_of(name: str, scheme: str, asked: Sequence[str] | None) -> Sequence[str]:
@@ -70,13 +71,14 @@ def cases(
 
     P3 is proved for every policy (of ``swas``), P6 is a property of ``lrr``. The rest do not depend on the policy, but
     P1 is also proved for one whose pick depends on the lookup. P8 is a property of ``private``, with and without
-    counters. ``parameters``: fields that policies and predictors read, and ``schedulers``; with several, P9 is proved
-    of the SM, and P10 of each partition.
+    counters. ``parameters``: fields that policies and predictors read, and those of partitions; with several, P9 is
+    proved of the SM, and P10 of each partition if its turns are fixed.
     """
     schedulers = int((parameters or {}).get("schedulers", 1))  # type: ignore[arg-type]  # not one of the tuples
+    computed = (parameters or {}).get("turns") is Turns.OLDER
     def found() -> Iterator[Case]:
         for name in properties or PROPERTIES:
-            if name in OF_PARTITIONS and schedulers == 1:
+            if (name in OF_PARTITIONS and schedulers == 1) or (name == SEPARATION and computed):
                 continue
             its_schemes = [scheme for scheme in schemes or schemes_of(name) if scheme in schemes_of(name)]
             for scheme in its_schemes:

@@ -1,7 +1,8 @@
-"""What P9 (docs/proof.md) claims of one set of units with fixed turns: no two partitions ever meet in them.
+"""What P9 (docs/proof.md) claims of one set of units: no two partitions ever meet in them.
 
-All that a partition may use depends on the number of turns in this period. So each result that is under way tells which
-turns there were: the lemmas state this for every cycle in which one can be due.
+With fixed turns, all that a partition may use depends on the number of turns in this period. So each result that is
+under way tells which turns there were: the lemmas state this for every cycle in which one can be due. With computed
+turns, each cycle in which a result is due is reserved, and the lemmas state that at most one partition has reserved it.
 """
 
 from __future__ import annotations
@@ -39,6 +40,11 @@ class _Resource(NamedTuple):
     among: Sequence[Partition]
 
 
+def _at_most_one(conditions: Sequence[Value]) -> Value:
+    vector = Cat(conditions)
+    return (vector & (vector - 1)) == 0
+
+
 class SharedUnitsClaims:
     """Adds the claims to P9's: ``claim`` and, for what only the induction needs, ``lemma``."""
 
@@ -48,17 +54,20 @@ class SharedUnitsClaims:
         self._turns = machine.inside.component("sharing.turns")
         self._number: Value = self._turns.number
         self._latencies = unit_latencies(self._config)
+        self._fixed = self._config.divides_time
         # The SM is reset before a launch, so nothing is in flight.
         divisions = [self._left(p, unit).any() for p in machine.partitions for unit in UNPIPELINED]
-        m.d.comb += Assume(~machine.sm.start | ~machine.sm.busy & ~Cat(divisions).any())
-        lemma("turns go by their number", self._turns.fixed == self._number[:len(self._turns.fixed)])
-        lemma("the number of turns is that of a period", self._number < SLOTS_OF_TURNS)
+        in_flight = Cat(machine.sm.busy, machine.lsu.wb.valid, *divisions).any()
+        m.d.comb += Assume(~machine.sm.start | ~in_flight)
         self._issued = {p.number: self._selected_before(p) for p in machine.partitions}
         self._due = {p.number: self._under_way(p, "result", tuple(self._latencies)) for p in machine.partitions}
         self._rounded = {p.number: self._under_way(p, "rounded", ROUNDED_UNITS) for p in machine.partitions}
         for p in machine.partitions:
             self._reserves(p)
-            self._divides(p)
+        if self._fixed:
+            self._in_own_cycles()
+        else:
+            self._in_reserved_cycles()
         self._never_meet()
         for p in machine.partitions:
             self._starts(p)
@@ -96,15 +105,19 @@ class SharedUnitsClaims:
             for unit in self._latencies:
                 self._lemma(f"partition {number}: it is known that {unit.name} was selected",
                             schedule.reserve[unit.value] == (issued & takes_slot(info) & (info.unit == unit)))
-            taken: list[Value] = [Const(0, 1)] * len(reserved)
-            for unit, latency in self._latencies.items():
-                place = self._config.issue_latency + latency - 1
-                taken[place] = taken[place] | schedule.reserve[unit.value]
-            reserved = reserved | Cat(taken)
+            reserved = self._with_last(reserved, tuple(self._latencies), schedule.reserve)
         due = self._due[number]
         self._lemma(f"partition {number}: its schedule knows each result", reserved == due)
         self._lemma(f"partition {number}: results of the rounder are results",
                     (self._rounded[number] & ~due[:len(self._rounded[number])]) == 0)
+
+    def _with_last(self, reserved: Signal, units: Sequence[Unit], begins: Value) -> Value:
+        """The cycles reserved, with an operand register also by the instruction that was selected in the last one."""
+        taken: list[Value] = [Const(0, 1)] * len(reserved)
+        for unit in units:
+            place = self._config.issue_latency + self._latencies[unit] - 1
+            taken[place] = taken[place] | begins[unit.value]
+        return reserved | Cat(taken)
 
     def _belongs(self, resource: _Resource, cycles: int, p: Partition) -> Value:
         """Whether the resource is the partition's in so many ``cycles``."""
@@ -121,51 +134,96 @@ class SharedUnitsClaims:
         return Mux(self._number >= -turns, of(self._number + turns % len(resource.among)),
                    of(self._number + (turns + SLOTS_OF_TURNS) % len(resource.among)))
 
-    def _never_meet(self) -> None:
-        """At most one partition has a result in the rounder, and at most one writes at a port."""
-        parts, groups = self._machine.partitions, turn_groups(self._config)
-        phase = next(group.phase for group in groups if Unit.FMA in group.units)
-        rounder = _Resource("rounder", min(self._latencies[unit] for unit in ROUNDED_UNITS), phase, parts)
-        self._one_a_cycle(rounder, self._rounded)
-        count = partitions_of_a_port(self._config)
-        for first in range(0, len(parts), count) if count > 1 else ():
-            port = _Resource(f"port {first // count}", min(self._latencies.values()), 0, parts[first:first + count])
-            self._one_a_cycle(port, self._due)
-            loads = []
-            for p in port.among:
-                load = self._machine.inside.signal(f"{named('issue', p.number)}.writeback", "load_valid")
+    def _ports(self) -> list[Sequence[Partition]]:
+        """The partitions of each writeback port that several share."""
+        parts, count = self._machine.partitions, partitions_of_a_port(self._config)
+        return [parts[first:first + count] for first in range(0, len(parts), count)] if count > 1 else []
+
+    def _in_own_cycles(self) -> None:
+        """With fixed turns, a result is due in a cycle of its partition, and a division ends in its window."""
+        self._lemma("turns go by their number", self._turns.fixed == self._number[:len(self._turns.fixed)])
+        self._lemma("the number of turns is that of a period", self._number < SLOTS_OF_TURNS)
+        phase = next(group.phase for group in turn_groups(self._config) if Unit.FMA in group.units)
+        least = min(self._latencies[unit] for unit in ROUNDED_UNITS)
+        self._own(_Resource("rounder", least, phase, self._machine.partitions), self._rounded)
+        for number, among in enumerate(self._ports()):
+            port = _Resource(f"port {number}", min(self._latencies.values()), 0, among)
+            self._own(port, self._due)
+            for p in among:
                 self._lemma(f"partition {p.number}: a loaded value is written in its turn",
-                            ~load | self._belongs(port, 0, p))
-                loads.append(load | self._due[p.number][0])
+                            ~self._loaded(p) | self._belongs(port, 0, p))
             for stage in range(self._config.issue_latency):
                 turn = self._machine.inside.signal("sharing", f"port_turn_{stage}")
                 cycles = self._config.issue_latency + port.least - stage - 1
                 self._lemma(f"the turn {stage + 1} cycles ago is known", Cat(
-                    ((turn % count) == place) == self._belongs(port, cycles, p) for place, p in enumerate(port.among)
+                    ((turn % len(among)) == place) == self._belongs(port, cycles, p) for place, p in enumerate(among)
                 ).all())
-            self._exclusive(f"writes at the {port.name}", loads)
-        for unit in UNPIPELINED:
-            self._exclusive(f"has a division in {unit.name}", [self._divisions(p, unit) for p in parts])
+        for p in self._machine.partitions:
+            self._divides(p)
 
-    def _one_a_cycle(self, resource: _Resource, results: dict[int, Signal]) -> None:
+    def _own(self, resource: _Resource, results: dict[int, Signal]) -> None:
         for p in resource.among:
             for cycles in range(len(results[p.number])):
                 self._lemma(f"partition {p.number}: the {resource.name} is its own in {cycles} cycles",
                             ~results[p.number][cycles] | self._belongs(resource, cycles, p))
-        self._exclusive(f"has a result in the {resource.name}", [results[p.number][0] for p in resource.among])
+
+    def _in_reserved_cycles(self) -> None:
+        """With computed turns, at most one partition has reserved a cycle; all others know it, and so do loads."""
+        for among in self._ports():
+            for cycles in range(len(self._due[0])):
+                self._lemma(f"one partition writes at the port of {among[0].number} in {cycles} cycles",
+                            _at_most_one([self._due[p.number][cycles] for p in among]))
+            for p in among:
+                others = [self._due[q.number][0] for q in among if q is not p]
+                self._lemma(f"partition {p.number}: nobody else has a result when a loaded value is written",
+                            ~self._loaded(p) | ~Cat(others).any())
+            self._lemma(f"one partition writes a loaded value at the port of {among[0].number}",
+                        _at_most_one([self._loaded(p) for p in among]))
+        rounded = list(self._rounded.values())
+        for cycles in range(len(rounded[0])):
+            self._lemma(f"one partition has a result in the rounder in {cycles} cycles",
+                        _at_most_one([its[cycles] for its in rounded]))
+        reserved = self._machine.inside.signal("sharing.units", "reserved")
+        if self._config.operand_register:
+            begins = or_all(self._machine.inside.component("sharing.units").begins)
+            reserved = self._with_last(reserved, ROUNDED_UNITS, begins)
+            for unit in (*ROUNDED_UNITS, Unit.DIV):
+                its = [issued & (info.unit == unit) for issued, info in self._issued.values()]
+                self._lemma(f"it is known that {unit.name} was selected", begins[unit.value] == Cat(its).any())
+        self._lemma("the rounder's cycles are reserved", reserved == or_all(rounded))
+
+    def _never_meet(self) -> None:
+        """At most one partition has a result in the rounder, writes at a port, or has a division in progress."""
+        parts = self._machine.partitions
+        self._exclusive("has a result in the rounder", [self._rounded[p.number][0] for p in parts])
+        for number, among in enumerate(self._ports()):
+            self._exclusive(f"writes at port {number}", [self._loaded(p) | self._due[p.number][0] for p in among])
+        for unit in UNPIPELINED:
+            if self._fixed:
+                self._exclusive(f"has a division in {unit.name}", [self._divisions(p, unit) for p in parts])
+                continue
+            for p in parts:
+                selects = p.front.selection.select.any() & ~p.front.selection.nop
+                self._claim(f"partition {p.number}: a division in {unit.name} begins when the last one is over",
+                            ~(selects & (p.front.selection.info.unit == unit)) | ~self._divisions(p, unit))
+
+    def _loaded(self, p: Partition) -> Value:
+        """Whether a loaded value of the partition is written in this cycle, if it has no result."""
+        return self._machine.inside.signal(f"{named('issue', p.number)}.writeback", "load_valid")
 
     def _exclusive(self, what: str, conditions: Sequence[Value]) -> None:
-        vector = Cat(conditions)
-        self._claim(f"at most one partition {what}", (vector & (vector - 1)) == 0)
+        self._claim(f"at most one partition {what}", _at_most_one(conditions))
 
     def _left(self, p: Partition, unit: Unit) -> Value:
-        return self._machine.inside.signal(named("issue", p.number), f"{unit.name.lower()}_left")
+        """The cycles left of a division: with fixed turns each partition counts its own."""
+        return self._machine.inside.signal(named("issue", p.number) if self._fixed else "sharing.units",
+                                           f"{unit.name.lower()}_left")
 
     def _divisions(self, p: Partition, unit: Unit) -> Value:
-        """Whether a division of the partition is in progress."""
-        issued, info = self._issued[p.number]
-        began = issued & (info.unit == unit) if self._config.operand_register else Const(0, 1)
-        return (self._left(p, unit) != 0) | began
+        """Whether a division is in progress, with fixed turns one of the partition."""
+        began = [issued & (info.unit == unit) for number, (issued, info) in self._issued.items()
+                 if number == p.number or not self._fixed]
+        return (self._left(p, unit) != 0) | (Cat(began).any() if self._config.operand_register else Const(0, 1))
 
     def _divides(self, p: Partition) -> None:
         """A division that is in progress ends in the window in which it began."""
@@ -177,8 +235,11 @@ class SharedUnitsClaims:
                 owner & (number < SLOTS_OF_TURNS - 1) & (number % DIVISION_WINDOW + left <= DIVISION_WINDOW)))
             if self._config.operand_register:
                 issued, info = self._issued[p.number]
-                before = number - 1
-                latency = self._latencies[unit]
+                before, latency = number - 1, self._latencies[unit]
+                missed, if_missed, if_hit = (self._machine.inside.signal(named("issue", p.number), name) for name in (
+                    "missed_before", "began_if_missed", "began_if_hit"))
+                self._lemma(f"{what} began in the last cycle if it was selected then",
+                            Mux(missed, if_missed, if_hit)[unit.value] == (issued & (info.unit == unit)))
                 self._lemma(f"{what} begins in its window", ~(issued & (info.unit == unit)) | (
                     (number > 0) & ((before // DIVISION_WINDOW) % self._config.schedulers == p.number)
                     & (before % DIVISION_WINDOW + latency <= DIVISION_WINDOW)))

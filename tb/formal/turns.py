@@ -9,7 +9,7 @@ from amaranth.hdl import Assume, Cat, ClockDomain, Module, Signal, Value
 
 from metronome.hdl.config import SmConfig
 from metronome.hdl.isa.ops import Unit
-from metronome.hdl.isa.sharing import DIVISION_WINDOW, partitions_of_an_alu, turn_groups
+from metronome.hdl.isa.sharing import DIVISION_WINDOW, partitions_of_an_alu, shares_units, turn_groups
 from metronome.hdl.issue.scoreboard import head_layout
 from metronome.hdl.issue.writeback import UNPIPELINED
 from metronome.hdl.layouts.decoded import IssueInfo
@@ -22,10 +22,6 @@ from .machine import Machine, Partition
 from .shared_units import SharedUnitsClaims
 
 __all__ = ["TurnsModel"]
-
-#: Units that all partitions share in every machine; their turns have one phase.
-_SHARED = (Unit.LSU, Unit.SIMT, Unit.CSR)
-
 
 class _Group(NamedTuple):
     """Units of which one partition of each of ``among`` may select an instruction in a cycle.
@@ -68,16 +64,14 @@ class TurnsModel(Claims):
         self.partitions = machine.partitions
         self._show()
         self._groups = [self._group(*each) for each in self._what_has_turns()]
-        self._turns = self._groups[0].turns
+        self._turns = next(group.turns for group in self._groups if Unit.SIMT in group.units)
         self._asked_before = Signal.like(machine.simt.peek_warp, name="expect_peek")
         m.d.sync += self._asked_before.eq(machine.simt.peek_warp)
-        for k, turns in enumerate(self._turns):
-            self.claim(f"one partition had its turn {k} cycles ago", one(turns))
-        for group in self._groups[1:]:
+        for group in self._groups:
             for k, turns in enumerate(group.turns):
                 for among in group.among:
-                    self.claim(f"at most one partition had the turn of {group.name} {k} cycles ago",
-                               _at_most_one([turns[p] for p in among]))
+                    self.claim(f"one partition had the turn of {group.name} {k} cycles ago",
+                               one(Cat(turns[p] for p in among)))
         if lemmas:
             for k in range(1, config.issue_latency):
                 said = machine.inside.signal("sharing", f"turn_{k}")
@@ -95,7 +89,7 @@ class TurnsModel(Claims):
         ):
             self.claim(f"at most one partition {name}", _at_most_one(valid))
 
-        if config.divides_time:
+        if shares_units(config):
             SharedUnitsClaims(m, machine, self.claim, self.claim if lemmas else lambda text, holds: None)
 
     def ports(self) -> list[Value]:
@@ -106,16 +100,15 @@ class TurnsModel(Claims):
     def _what_has_turns(self) -> Iterator[tuple[str, tuple[Unit, ...], Sequence[Sequence[int]], Value]]:
         """Yield names, units, the partitions that share each of them, and by partition whether it has its turn."""
         config, every = self.config, range(self.config.schedulers)
-        yield "what is always shared", _SHARED, [every], Cat(p.turn for p in self.partitions)
-        if not config.divides_time:
-            return
         turns = self.machine.inside.component("sharing.turns")
         for number, group in enumerate(turn_groups(config)):
-            if not set(group.units) & set(_SHARED):
-                yield "/".join(u.name for u in group.units), group.units, [every], Cat(
-                    turns.turn[number] == p for p in every)
-        window = turns.number // DIVISION_WINDOW
-        yield "DIV", (Unit.DIV,), [every], Cat((window % config.schedulers) == p for p in every)
+            name = "/".join(unit.name for unit in group.units)
+            yield name, group.units, [every], Cat(turns.turn[number] == p for p in every)
+        if not shares_units(config):
+            return
+        if config.divides_time:
+            window = turns.number // DIVISION_WINDOW
+            yield "DIV", (Unit.DIV,), [every], Cat((window % config.schedulers) == p for p in every)
         count = partitions_of_an_alu(config)
         alus = [every[first:first + count] for first in range(0, len(every), count)]
         yield "ALU", (Unit.ALU,), alus, Cat((turns.fixed % count) == p % count for p in every)
@@ -159,9 +152,10 @@ class TurnsModel(Claims):
                 needs = _of(group.units, p.front.selection.heads[w].unit) & ~nops[w]
                 self._claim(p, f"if the next instruction of warp {w} needs {group.name}, it is ready only in its turn",
                             ~needs | ~p.front.selection.ready[w] | group.turns[0][p.number])
-        self._claim(p, "in its turn, what is shared is free, the LSU if it takes more",
-                    ~p.turn | free[Unit.SIMT.value] & free[Unit.CSR.value] & (
-                        free[Unit.LSU.value] == self.machine.lsu.ready))
+        self._claim(p, "in its turn, the SIMT unit and the CSRs are free",
+                    ~self._turns[0][p.number] | free[Unit.SIMT.value] & free[Unit.CSR.value])
+        self._claim(p, "in its turn, the LSU is free if it takes more",
+                    ~p.turn | (free[Unit.LSU.value] == self.machine.lsu.ready))
         shared = {unit for group in self._groups for unit in group.units}
         own = [free[unit.value] for unit in Unit if unit not in {*shared, *UNPIPELINED}]
         self._claim(p, "its pipelined units are free in every cycle", Cat(own).all())
