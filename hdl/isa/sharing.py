@@ -62,15 +62,12 @@ def turn_groups(config: SmConfig) -> tuple[TurnGroup, ...]:
     """The groups of a machine; none with one scheduler."""
     if config.schedulers == 1:
         return ()
-    if not shares_units(config):
-        return _ALWAYS
     # The turn of a group and that of a writeback port have to meet in every partition.
     step, count = partitions_of_a_port(config), config.schedulers
-    if not config.divides_time:
-        return _ALWAYS + tuple(group._replace(phase=group.phase * step % count) for group in _SHARED)
-    # The port's turn counts in the cycle of the write. Divisions have windows in place of turns.
-    latencies = unit_latencies(config)
-    return _ALWAYS + tuple(
-        group._replace(phase=(group.phase * step + (latencies[group.units[0]] - 1) % step) % count)
-        for group in _SHARED if group.units != (Unit.DIV,)
+    # With fixed turns, the port's turn counts in the cycle of the write. Divisions have windows in place of turns.
+    latencies = unit_latencies(config) if config.divides_time else {}
+    groups = _ALWAYS + (_SHARED if shares_units(config) else ())
+    return tuple(
+        group._replace(phase=(group.phase * step + (latencies.get(group.units[0], 1) - 1) % step) % count)
+        for group in groups if group.units != (Unit.DIV,) or not config.divides_time
     )
