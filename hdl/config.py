@@ -243,14 +243,13 @@ class SmConfig:
         """The configuration of each partition: of the machine itself if it has one scheduler."""
         if self.schedulers == 1:
             return self
-        latencies = {name: getattr(self, name) for name in ("latency_fcvt", "latency_fdiv")}
-        if self.divides_time:
-            # One rounder gives its results to each partition in the turns of this partition.
-            latencies = {name: its + (self.latency_fma - its) % self.schedulers for name, its in latencies.items()}
+        # With fixed turns, one rounder gives its results to each partition in the turns of this partition.
+        turns = self.schedulers if self.divides_time else 1
+        fcvt, fdiv = (its + (self.latency_fma - its) % turns for its in (self.latency_fcvt, self.latency_fdiv))
         # Its stacks are where those of the whole SM are.
         return replace(
             self, schedulers=1, warps=self.warps // self.schedulers, cores=self.cores * self.schedulers, core_id=0,
-            alu_ports=0, writeback_ports=0, **latencies,
+            alu_ports=0, writeback_ports=0, latency_fcvt=fcvt, latency_fdiv=fdiv,
         )
 
     @property

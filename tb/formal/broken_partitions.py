@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from .defect import Defect
+from metronome.hdl.config import Turns, Units
+
+from .defect import Defect, Parameters
 
 __all__ = ["BROKEN_PARTITIONS"]
 
@@ -11,17 +13,22 @@ _ARBITER = "metronome.hdl.memory.arbiter:MemoryArbiter._fetches"
 _ISSUE = "metronome.hdl.issue.issue:IssueStage._share"
 _SHARING = "metronome.hdl.issue.sharing:Sharing"
 _START = "sharing.start.eq(self.start)"
+_UNITS = "metronome.hdl.execute.shared_units:SharedUnits"
 _CHIP = (("issue_latency", 3), ("lookup_latency", 2))
+#: One set of units, with fixed and computed turns, and the same with one writeback port.
+_SHARED: Parameters = (("units", Units.SHARED),)
+_OLDER: Parameters = (*_SHARED, ("turns", Turns.OLDER))
+_PORT: Parameters = (("writeback_ports", 1),)
 
 
 def _of_turns(
-    name: str, method: str, old: str, new: str, claim: str = "", fields: tuple[tuple[str, int], ...] = (),
+    name: str, method: str, old: str, new: str, claim: str = "", fields: Parameters = (),
 ) -> Defect:
     return Defect(name, "P9", method, old, new, parameters=(("schedulers", 2), *fields), claim=claim)
 
 
-def _of_separation(name: str, method: str, old: str, new: str) -> Defect:
-    return Defect(name, "P10", method, old, new, parameters=(("schedulers", 2),))
+def _of_separation(name: str, method: str, old: str, new: str, fields: Parameters = ()) -> Defect:
+    return Defect(name, "P10", method, old, new, parameters=(("schedulers", 2), *fields))
 
 
 BROKEN_PARTITIONS = (
@@ -42,6 +49,34 @@ BROKEN_PARTITIONS = (
     _of_turns("a SIMT instruction of the first partition loses its operand", "metronome.hdl.execute.controls:Controls"
               "._request", "chosen(valid, [getattr(each, name) for each in requests])",
               "getattr(requests[-1], name)"),
+    _of_turns("with one set of units, a multiplication needs no turn", _ISSUE,
+              "free & share.turn", "free & (share.turn | 1 << Unit.MUL.value)", fields=_SHARED),
+    _of_turns("divisions of all partitions begin in all windows", f"{_SHARING}._divide",
+              "self._fixed(window, p, self._config.schedulers)", "Const(1, 1)",
+              "at most one partition has a division in DIV", _SHARED),
+    _of_turns("a port has the turn of the selection, not that of the write", f"{_SHARING}._divide_ports",
+              "turns.fixed + (latency - least)", "turns.fixed", "at most one partition writes at port 0",
+              (*_SHARED, *_PORT)),
+    _of_turns("loaded values are written in all turns of a port", f"{_SHARING}._divide_ports",
+              "partition.load_slot.eq(self._fixed(before, p, count))", "partition.load_slot.eq(1)",
+              "at most one partition writes at port 0", (*_SHARED, *_PORT)),
+    _of_turns("a shared unit has the thread mask of the first partition", f"{_UNITS}._start",
+              "unit.mask.eq(of(lambda x: x.mask))", "unit.mask.eq(operands[0].mask)", "", _SHARED),
+    _of_turns("results of the first ALU are written by all partitions", f"{_UNITS}._write",
+              "alus[p // partitions_of_an_alu(config)]", "alus[0]", "partition 1: it gets the result of ALU", _SHARED),
+    _of_turns("with computed turns, nobody sees the results of others at a port", _ISSUE,
+              "slots & share.slots", "slots", "at most one partition writes at port 0", (*_OLDER, *_PORT)),
+    _of_turns("with computed turns, loads do not see the results of others at a port", f"{_SHARING}._share_ports",
+              "partition.load_slot.eq(~or_all(~other.load_free for other in others))", "partition.load_slot.eq(1)",
+              "at most one partition writes at port 0", (*_OLDER, *_PORT)),
+    _of_turns("with computed turns, a conversion does not see the results of the rounder",
+              "metronome.hdl.issue.reservations:UnitSchedule.elaborate",
+              "unit: ~known[config.issue_latency + latency] for", "unit: ~known[0] for",
+              "at most one partition has a result in the rounder", _OLDER),
+    _of_separation("loaded values wait for the results of the second partition", f"{_SHARING}._divide_ports",
+                   "partition.load_slot.eq(self._fixed(before, p, count))",
+                   "partition.load_slot.eq(self._fixed(before, p, count) & ~self._partitions[1].due)",
+                   (*_SHARED, *_PORT)),
     _of_separation("turns begin again when the second partition selects an instruction", f"{_SM}._share",
                    _START, "sharing.start.eq(self.start | self._fronts[1].selection.select.any())"),
     _of_separation("turns begin again when the second partition writes a register", f"{_SM}._share",

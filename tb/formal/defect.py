@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from metronome.hdl.config import Turns, Units
+
 from .flow import Case
 
-__all__ = ["Defect"]
+__all__ = ["Defect", "Parameters"]
+
+#: Fields of SmConfig and their values: numbers, or names of partitions' shapes and turns.
+Parameters = tuple[tuple[str, int | Units | Turns], ...]
 
 
 @dataclass(frozen=True)
@@ -25,11 +30,11 @@ class Defect:
     scheme: str = "swas"
     icache: bool = True
     policy: str = "lrr"
-    parameters: tuple[tuple[str, int], ...] = ()
+    parameters: Parameters = ()
     claim: str = ""
 
     def case(self) -> Case:
         """Return the smallest configuration: two warps for each scheduler."""
-        warps = 2 * dict(self.parameters).get("schedulers", 1)
+        warps = 2 * int(dict(self.parameters).get("schedulers", 1))
         return Case(self.property, self.scheme, self.policy, self.prediction, warps=warps, icache=self.icache,
                     parameters=self.parameters)

@@ -5,6 +5,7 @@ from amaranth.hdl import Elaboratable, Module, Signal
 from amaranth.hdl._ast import SignalDict
 from amaranth.sim import Simulator
 
+from metronome.hdl.config import Turns, Units
 from metronome.hdl.presets import PIPELINES
 from metronome.tb.formal.flow import Case, as_problem, bounded_check, prove
 from metronome.tb.formal.inside import Internals
@@ -16,6 +17,10 @@ from tests.support.tiers import some_long
 
 TWO = (("schedulers", 2),)
 CHIP = tuple(PIPELINES["fpga"].items())
+#: One set of units, with as many and with fewer writeback ports than partitions.
+SHARED = (*TWO, ("units", Units.SHARED))
+PORT = (*SHARED, ("alu_ports", 1), ("writeback_ports", 1))
+OLDER = ("turns", Turns.OLDER)
 
 
 class Indexed(Elaboratable):
@@ -52,17 +57,22 @@ def test_a_design_reads_the_signals_of_another():
 #: P10 of the second partition: the first has the first turn, and its number is all zeros.
 FIRST = [
     Case("P9", warps=4, parameters=TWO), Case("P10", warps=4, parameters=TWO, partition=1),
+    Case("P9", warps=4, parameters=PORT), Case("P10", warps=4, parameters=PORT, partition=1),
     Case("P9", warps=4, parameters=(*TWO, *CHIP)), Case("P10", warps=4, parameters=(*TWO, *CHIP), partition=1),
+    *(Case("P9", warps=4, parameters=its) for its in (SHARED, (*SHARED, *CHIP), (*PORT, *CHIP), (*TWO, OLDER),
+                                                      (*PORT, OLDER), (*PORT, OLDER, *CHIP))),
+    *(Case("P10", warps=4, parameters=its, partition=1) for its in (SHARED, (*PORT, *CHIP))),
     *(Case("P10", scheme, warps=4, parameters=TWO, prediction="private") for scheme in ("swas", "baseline", "vortex")),
 ]
 
 
 def name(case):
-    return f"{case.property}-{case.scheme}-{case.prediction}-{case.warps}-{len(case.parameters)}-{case.partition}"
+    fields = "-".join(f"{value}" for _, value in case.parameters)
+    return f"{case.property}-{case.scheme}-{case.prediction}-{case.warps}-{fields}-{case.partition}"
 
 
 @pytest.mark.more
-@pytest.mark.parametrize("case", some_long(FIRST, 2), ids=name)
+@pytest.mark.parametrize("case", some_long(FIRST, 4), ids=name)
 def test_partitions(case):
     proof = prove(case)
     assert (proof.result, proof.method, proof.depth) == ("pass", "induction", 1), proof.counterexample
@@ -71,8 +81,9 @@ def test_partitions(case):
 @pytest.mark.long
 @pytest.mark.parametrize("case", [
     case for schedulers in (2, 4) for chip in ({}, dict(CHIP))
-    for case in cases(schemes=["swas"], policies=["lrr"], predictions=["btfn"], warps=[8, 32],
-                      parameters={"schedulers": schedulers, **chip})
+    for shape in ({}, {"units": Units.SHARED}, {"units": Units.SHARED, "turns": Turns.OLDER})
+    for case in cases(None if not shape else ["P9", "P10"], schemes=["swas"], policies=["lrr"], predictions=["btfn"],
+                      warps=[8, 32], parameters={"schedulers": schedulers, **shape, **chip})
 ], ids=name)
 def test_large(case):
     test_partitions(case)
@@ -110,6 +121,11 @@ def test_nothing_is_assumed_away(event):
     found = bounded_check(as_problem(event, model), 12)
     assert found is not None, f"cannot happen: {event}"
     assert event in found.violated
+
+
+def test_computed_turns_separate_nothing():
+    with pytest.raises(ValueError, match="turns must be alternate for P10, not older"):
+        Case("P10", warps=4, parameters=(*TWO, OLDER))
 
 
 @pytest.mark.long
