@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from metronome.hdl.config import Turns, Units
 
-from .defect import Defect, Parameters
+from .defect import Defect
+from .flow import Parameters
 
 __all__ = ["BROKEN_PARTITIONS"]
 
@@ -52,11 +53,10 @@ BROKEN_PARTITIONS = (
     _of_turns("with one set of units, a multiplication needs no turn", _ISSUE,
               "free & share.turn", "free & (share.turn | 1 << Unit.MUL.value)", fields=_SHARED),
     _of_turns("divisions of all partitions begin in all windows", f"{_SHARING}._divide",
-              "self._fixed(window, p, self._config.schedulers)", "Const(1, 1)",
-              "at most one partition has a division in DIV", _SHARED),
-    _of_turns("a port has the turn of the selection, not that of the write", f"{_SHARING}._divide_ports",
-              "turns.fixed + (latency - least)", "turns.fixed", "at most one partition writes at port 0",
-              (*_SHARED, *_PORT)),
+              "self._fixed(window, p, self._config.schedulers)", "Const(1, 1)", fields=_SHARED),
+    _of_turns("a jump writes its register in all turns of a port", f"{_SHARING}._divide_ports",
+              "for unit, latency in latencies.items()\n",
+              "for unit, latency in latencies.items() if unit is not Unit.BRANCH\n", fields=(*_SHARED, *_PORT)),
     _of_turns("loaded values are written in all turns of a port", f"{_SHARING}._divide_ports",
               "partition.load_slot.eq(self._fixed(before, p, count))", "partition.load_slot.eq(1)",
               "at most one partition writes at port 0", (*_SHARED, *_PORT)),
@@ -65,7 +65,7 @@ BROKEN_PARTITIONS = (
     _of_turns("results of the first ALU are written by all partitions", f"{_UNITS}._write",
               "alus[p // partitions_of_an_alu(config)]", "alus[0]", "partition 1: it gets the result of ALU", _SHARED),
     _of_turns("with computed turns, nobody sees the results of others at a port", _ISSUE,
-              "slots & share.slots", "slots", "at most one partition writes at port 0", (*_OLDER, *_PORT)),
+              "slots & share.slots", "slots", fields=(*_OLDER, *_PORT)),
     _of_turns("with computed turns, loads do not see the results of others at a port", f"{_SHARING}._share_ports",
               "partition.load_slot.eq(~or_all(~other.load_free for other in others))", "partition.load_slot.eq(1)",
               "at most one partition writes at port 0", (*_OLDER, *_PORT)),

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from metronome.hdl.config import Turns, Units
+from .flow import Case, Parameters
 
-from .flow import Case
-
-__all__ = ["Defect", "Parameters"]
-
-#: Fields of SmConfig and their values: numbers, or names of partitions' shapes and turns.
-Parameters = tuple[tuple[str, int | Units | Turns], ...]
+__all__ = ["Defect"]
 
 
 @dataclass(frozen=True)
@@ -35,6 +30,6 @@ class Defect:
 
     def case(self) -> Case:
         """Return the smallest configuration: two warps for each scheduler."""
-        warps = 2 * int(dict(self.parameters).get("schedulers", 1))
+        warps = 2 * dict(self.parameters).get("schedulers", 1)
         return Case(self.property, self.scheme, self.policy, self.prediction, warps=warps, icache=self.icache,
                     parameters=self.parameters)

@@ -37,8 +37,11 @@ from .tables import NoReference
 from .turns import TurnsModel
 from .witness import Counterexample, make_table, read_trace
 
-__all__ = ["Case", "Problem", "Proof", "ProofError", "as_problem", "bounded_check", "problem", "prove", "prove_problem",
+__all__ = ["Case", "Parameters", "Problem", "Proof", "ProofError", "as_problem", "bounded_check", "problem", "prove", "prove_problem",
            "schemes_of"]
+
+#: Fields of SmConfig and their values.
+Parameters = tuple[tuple[str, Any], ...]
 
 #: Limits of the counterexample search after a failed induction step: cycles from reset, and seconds.
 SEARCH, SEARCH_SECONDS = 24, 15
@@ -85,7 +88,7 @@ class Case:
     prediction: str = "not_taken"
     warps: int = 4
     icache: bool = True
-    parameters: tuple[tuple[str, int | tuple[int, ...]], ...] = ()
+    parameters: Parameters = ()
     partition: int = 0
 
     def __post_init__(self) -> None:

@@ -10,14 +10,13 @@ from metronome.hdl.isa.sharing import PARTITIONS
 from metronome.hdl.policies import POLICIES
 from metronome.hdl.presets import PIPELINES
 
-from .flow import Case, schemes_of
+from .flow import Case, Parameters, schemes_of
 from .picks import ORDERS
 from .properties import FRONT_END, OF_PARTITIONS, PRIVACY, PROPERTIES, SEPARATION, TURNS
 from .tables import fits
 
 __all__ = ["USUAL_POLICY", "USUAL_WARPS", "cases", "quick_cases"]
 
-_Parameters = tuple[tuple[str, int | tuple[int, ...]], ...]
 #: The default policy for properties that do not depend on it, and the default numbers of warps.
 USUAL_POLICY, USUAL_WARPS = "lrr", (2, 4, 8)
 #: A policy whose pick depends on whether the lookup hits: lrr picks a warp twice in a row only if it is alone.
@@ -25,7 +24,7 @@ GREEDY_POLICY = "gtlrr"
 _PREDICTIONS = tuple(its.value for its in Prediction)
 _STATIC = [Prediction.NOT_TAKEN.value, Prediction.BTFN.value]
 #: The sizes of the predictors for P8: the defaults, and the same with counters.
-_COUNTERS: _Parameters = (("two_bit", 4),)
+_COUNTERS: Parameters = (("two_bit", 4),)
 #: Fields that have nothing to do with the sizes of the predictors.
 _OTHERS = {*PARTITIONS, *(field for fields in PIPELINES.values() for field in fields)}
 
@@ -54,7 +53,7 @@ def _usual_warps(name: str, policy: str, schedulers: int) -> list[int]:
             if name != "P3" or policy in ORDERS or fits(SmConfig(warps=warps), policy)]
 
 
-def _parameters_of(name: str, asked: Mapping[str, int | tuple[int, ...]] | None) -> list[_Parameters]:
+def _parameters_of(name: str, asked: Mapping[str, int | tuple[int, ...]] | None) -> list[Parameters]:
     parameters = tuple((asked or {}).items())
     if name != PRIVACY or not set(asked or ()) <= _OTHERS:
         return [parameters]
