@@ -37,8 +37,8 @@ from .tables import NoReference
 from .turns import TurnsModel
 from .witness import Counterexample, make_table, read_trace
 
-__all__ = ["Case", "Parameters", "Problem", "Proof", "ProofError", "as_problem", "bounded_check", "problem", "prove", "prove_problem",
-           "schemes_of"]
+__all__ = ["Case", "Parameters", "Problem", "Proof", "ProofError", "as_problem", "bounded_check", "problem", "prove",
+           "prove_problem", "schemes_of"]
 
 #: Fields of SmConfig and their values.
 Parameters = tuple[tuple[str, Any], ...]
@@ -111,14 +111,14 @@ class Case:
 
     def schedulers(self) -> int:
         """Return the number of partitions."""
-        return dict(self.parameters).get("schedulers", 1)  # type: ignore[return-value]  # not one of the tuples
+        return dict(self.parameters).get("schedulers", 1)
 
     def config(self) -> SmConfig:
         """Return the default configuration with the changes that the case names."""
         scheme = Coordination(self.scheme)
         config = SmConfig(
             warps=self.warps, policies=(self.policy,), coordination=scheme, prediction=Prediction(self.prediction),
-            fetch_policies=() if scheme is Coordination.SWAS else ("lrr",), **dict(self.parameters),  # type: ignore[arg-type]  # any field's
+            fetch_policies=() if scheme is Coordination.SWAS else ("lrr",), **dict(self.parameters),
         )
         return config if self.icache else dataclasses.replace(config, icache_bytes=0)
 
