@@ -22,7 +22,7 @@ class Turns(Component):
     With ``computed`` turns, the turn of the next cycle goes to a partition that ``asks`` for it: to the one whose last
     chance in this group is the longest ago. A partition has had its chance when it ``uses`` its turn, or when it was
     ``ready`` to use it in two cycles and has not: its policy chose others. If none asks, the turn goes to the next
-    partition. After every ``period`` cycles it stays for a cycle.
+    partition. After every ``period`` cycles it stays for a cycle, which counts as no chance.
 
     All outputs depend on registers only. Reset: undefined until the launch.
 
@@ -70,8 +70,10 @@ class Turns(Component):
         later = lru_touch(order, chance, ways)
         oldest = encode(lru_oldest(later, asks, ways))
         following = Signal(range(ways), name=f"following_{group}")
-        m.d.comb += following.eq(Mux(last, turn, Mux(asks.any(), oldest, turn + 1)))
-        m.d.sync += [
-            order.eq(Mux(self.start, 0, later)), turn.eq(Mux(self.start, phase, following)),
-            passed.eq(Mux(self.start, 0, (passed | ready) & ~chance)),
-        ]
+        m.d.comb += following.eq(Mux(asks.any(), oldest, turn + 1))
+        with m.If(self.start):
+            m.d.sync += [order.eq(0), turn.eq(phase), passed.eq(0)]
+        # The cycle in which all stays shifts what follows. If it counted as a chance, the next turn would be shorter, and
+        # a policy of fixed slots could miss its turns for ever.
+        with m.Elif(~last):
+            m.d.sync += [order.eq(later), turn.eq(following), passed.eq((passed | ready) & ~chance)]

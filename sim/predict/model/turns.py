@@ -99,7 +99,12 @@ def tick(m, cycle):
 
 @inlined
 def _compute(m, cycle, group, stays):
-    """Find the turn of a group: it goes to the partition that asks and whose last chance is the longest ago."""
+    """Find the turn of a group: it goes to the partition that asks and whose last chance is the longest ago.
+
+    If it ``stays``, this cycle is no chance either.
+    """
+    if stays:
+        return
     config, whole = m.config[0], m.whole[0]
     turn = whole.turn[group]
     uses = m.front[turn].issues and config.group[m.code[m.front[turn].selected_code].unit] == group
@@ -115,5 +120,4 @@ def _compute(m, cycle, group, stays):
             asks = 0
         if asks and (oldest == NONE or whole.chance[group, p] < whole.chance[group, oldest]):
             oldest = p
-    if not stays:
-        whole.turn[group] = oldest if oldest != NONE else (turn + 1) % config.schedulers
+    whole.turn[group] = oldest if oldest != NONE else (turn + 1) % config.schedulers

@@ -26,15 +26,16 @@ class Reference:
         """The next turn; ``asks``: a set of partitions; the other two are of the one that has the turn."""
         stays = self.number == PERIOD - 1
         self.number = 0 if stays else self.number + 1
+        self.now += 1
+        if stays:
+            return
         before = self.turn
         self.passed[before] += ready
         if uses or self.passed[before] == 2:
             self.last[before], self.passed[before] = self.now, 0
-        self.now += 1
-        if not stays:
-            self.fixed = (self.fixed + 1) % self.partitions
-            # The lowest of several that never had a chance.
-            self.turn = min(asks, key=lambda p: self.last[p]) if asks else (self.turn + 1) % self.partitions
+        self.fixed = (self.fixed + 1) % self.partitions
+        # The lowest of several that never had a chance.
+        self.turn = min(asks, key=lambda p: self.last[p]) if asks else (self.turn + 1) % self.partitions
 
 
 def turns(partitions, phases, *, computed):
@@ -118,3 +119,25 @@ async def test_nobody_starves(ctx, dut, partitions):
         if ready and turn == 0:
             waits, others = False, [0] * partitions
     assert longest >= 2
+
+
+@pytest.mark.parametrize("partitions", [2, 4])
+@pytest.mark.parametrize("slots", [2, 4, 8, 12, 16])
+@simulated(lambda partitions: turns(partitions, (0,), computed=True))
+async def test_fixed_slots_meet_their_turns(ctx, dut, partitions, slots):
+    """Each partition has one warp that waits for the unit, and a policy that selects it in one of so many cycles."""
+    for own in range(0, slots, max(1, slots // 4)):
+        await launch(ctx, dut)
+        for p in range(partitions):
+            ctx.set(dut.asks[p][0], 1)
+        waits = set(range(partitions))
+        for cycle in range((slots + 2) * partitions * PERIOD):
+            turn = ctx.get(dut.turn[0])
+            uses = turn in waits and cycle % slots == (own + turn) % slots
+            ctx.set(dut.ready[turn][0], 1)
+            ctx.set(dut.uses[turn][0], uses)
+            waits -= {turn} if uses else set()
+            await ctx.tick()
+            ctx.set(dut.ready[turn][0], 0)
+            ctx.set(dut.uses[turn][0], 0)
+        assert not waits, f"slot {own} of {slots}: {waits} never had the turn"
