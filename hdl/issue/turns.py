@@ -73,7 +73,7 @@ class Turns(Component):
         m.d.comb += following.eq(Mux(asks.any(), oldest, turn + 1))
         with m.If(self.start):
             m.d.sync += [order.eq(0), turn.eq(phase), passed.eq(0)]
-        # The cycle in which all stays shifts what follows. If it counted as a chance, the next turn would be shorter, and
-        # a policy of fixed slots could miss its turns for ever.
+        # The cycle in which all turns stay shifts those that follow. If it counted as a chance, the next turn would be
+        # shorter, and a policy of fixed slots could miss its turns for ever.
         with m.Elif(~last):
             m.d.sync += [order.eq(later), turn.eq(following), passed.eq((passed | ready) & ~chance)]
