@@ -113,7 +113,7 @@ class IssueStage(Component):
         unit_free: Value = Cat(free.get(unit, 1) for unit in Unit)
         slot_free: Value = schedule.slot_free
         if self._shared:
-            unit_free, slot_free = self._share(m, issued, scoreboard, schedule, unit_free, Value.cast(begins))
+            unit_free, slot_free = self._share(m, scoreboard, schedule, unit_free, Value.cast(begins))
         m.d.comb += [
             scoreboard.heads.eq(self.selection.heads),
             scoreboard.unit_free.eq(unit_free),
@@ -126,7 +126,7 @@ class IssueStage(Component):
             self.lsu_take.eq(takes),
         ]
 
-    def _share(self, m: Module, issued: Signal, scoreboard: Scoreboard, schedule: WritebackSchedule, free: Value,
+    def _share(self, m: Module, scoreboard: Scoreboard, schedule: WritebackSchedule, free: Value,
                begins: Value) -> tuple[Value, Value]:
         """Return which units and slots this partition may use, by Unit; ``free``: its own units."""
         share, slots = self.share, Value.cast(schedule.slot_free)
@@ -144,10 +144,10 @@ class IssueStage(Component):
                 share.slot_free.eq(schedule.slot_free), share.load_free.eq(schedule.out.load_free),
             ]
         if "asks" in self._shared:
-            self._ask(m, issued, scoreboard.asks & self.may_issue, units, turn)
+            self._ask(m, scoreboard.asks & self.may_issue, units, turn)
         return units, slots
 
-    def _ask(self, m: Module, issued: Signal, asking: Value, units: Value, turn: Value) -> None:
+    def _ask(self, m: Module, asking: Value, units: Value, turn: Value) -> None:
         """Ask for turns. ``units``: those that can take an instruction; ``turn``: those whose slot has its turn."""
         share, heads = self.share, [self.selection.heads[w] for w in range(self._config.warps)]
         ready = asking & Cat(
@@ -159,7 +159,6 @@ class IssueStage(Component):
             m.d.comb += [
                 share.asks[unit.value].eq((asking & of_unit).any()),
                 share.ready[unit.value].eq((ready & of_unit).any()),
-                share.uses[unit.value].eq(issued & (self.selection.info.unit == unit)),
             ]
 
     def _of_each_head(self, m: Module) -> tuple[Value, Value, Value, Value, Value]:

@@ -105,7 +105,6 @@ class Sharing(Component):
                 m.d.comb += [
                     turns.asks[p][g].eq(asks & port if group.with_port else asks),
                     turns.ready[p][g].eq(or_all(partition.ready[n] for n in numbers)),
-                    turns.uses[p][g].eq(or_all(partition.uses[n] for n in numbers)),
                 ]
 
     def _divide_ports(self, m: Module, turns: Turns) -> None:

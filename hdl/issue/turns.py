@@ -20,9 +20,9 @@ class Turns(Component):
     policy of fixed slots, a warp could otherwise have all of its slots in turns of others, and never issue a load.
 
     With ``computed`` turns, the turn of the next cycle goes to a partition that ``asks`` for it: to the one whose last
-    chance in this group is the longest ago. A partition has had its chance when it ``uses`` its turn, or when it was
-    ``ready`` to use it in two cycles and has not: its policy chose others. If none asks, the turn goes to the next
-    partition. After every ``period`` cycles it stays for a cycle, which counts as no chance.
+    chance in this group is the longest ago. A partition has had its chance when it was ``ready`` to use its turn, even if
+    its policy chose another warp. If none asks, the turn goes to the next partition. After every ``period`` cycles it
+    stays for a cycle, which counts as no chance.
 
     All outputs depend on registers only. Reset: undefined until the launch.
 
@@ -36,7 +36,6 @@ class Turns(Component):
         if computed:
             inputs["asks"] = In(of_groups)  # in t: by partition, the groups whose turn in t+1 it asks for
             inputs["ready"] = In(of_groups)  # in t: the groups in which it has the turn, and an instruction is ready
-            inputs["uses"] = In(of_groups)  # in t: the group of the instruction that it selects
         super().__init__({
             **inputs,
             "start": In(1),  # launch, one cycle: the turns begin in the next one
@@ -64,16 +63,15 @@ class Turns(Component):
     def _compute(self, m: Module, group: int, phase: int, last: Value) -> None:
         """Compute the turn of a group; ``last``: it stays for a cycle."""
         ways, turn = self._partitions, self.turn[group]
-        order, passed = Signal(lru_bits(ways), name=f"order_{group}"), Signal(ways, name=f"passed_{group}")
-        asks, ready, uses = (Cat(mask[group] for mask in masks) for masks in (self.asks, self.ready, self.uses))
-        chance = uses | (ready & passed)
-        later = lru_touch(order, chance, ways)
+        order = Signal(lru_bits(ways), name=f"order_{group}")
+        asks, ready = (Cat(mask[group] for mask in masks) for masks in (self.asks, self.ready))
+        later = lru_touch(order, ready, ways)
         oldest = encode(lru_oldest(later, asks, ways))
         following = Signal(range(ways), name=f"following_{group}")
         m.d.comb += following.eq(Mux(asks.any(), oldest, turn + 1))
         with m.If(self.start):
-            m.d.sync += [order.eq(0), turn.eq(phase), passed.eq(0)]
-        # The cycle in which all turns stay shifts those that follow. If it counted as a chance, the next turn would be
-        # shorter, and a policy of fixed slots could miss its turns for ever.
+            m.d.sync += [order.eq(0), turn.eq(phase)]
+        # The cycle in which all turns stay shifts those that follow. If it counted as a chance, a policy of fixed slots
+        # could miss its turns for ever.
         with m.Elif(~last):
-            m.d.sync += [order.eq(later), turn.eq(following), passed.eq((passed | ready) & ~chance)]
+            m.d.sync += [order.eq(later), turn.eq(following)]

@@ -88,7 +88,6 @@ def sharing_signature(config: SmConfig) -> wiring.Signature:
     if config.turns is Turns.OLDER:
         members["asks"] = Out(units)  # in t: a head waits for one of these units, and for nothing but unit and slot
         members["ready"] = Out(units)  # in t: a head of one of these units could be selected, but for its slot
-        members["uses"] = Out(units)  # in t: the unit of the instruction that is selected
     if reserves(config):
         members["free"] = In(units)  # in t: these units can take an instruction that is selected now
         #: The unit of the instruction that is selected in t; in t, with an operand register in t+1.

@@ -167,10 +167,10 @@ WHOLE = _fields(
     " fault_cause fault_warp fault_pc fault_address fault_replaceable"
     # The partition for which the caller has something to do.
     " asks"
-    # Turns: how many since one partition last had two; the partition that has the fixed one, and each group's; whether
-    # a partition has passed over it since its last chance, and the cycle of that chance.
+    # Turns: how many since one partition last had two; the partition that has the fixed one, and each group's; the
+    # cycle of each partition's last chance to use it.
     " number fixed",
-    arrived=WARPS, turn=GROUPS, passed=(GROUPS, PARTITIONS), chance=(GROUPS, PARTITIONS),
+    arrived=WARPS, turn=GROUPS, chance=(GROUPS, PARTITIONS),
 )
 
 LSU = _fields(

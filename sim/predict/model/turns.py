@@ -107,12 +107,8 @@ def _compute(m, cycle, group, stays):
         return
     config, whole = m.config[0], m.whole[0]
     turn = whole.turn[group]
-    uses = m.front[turn].issues and config.group[m.code[m.front[turn].selected_code].unit] == group
-    could = m.front[turn].could >> group & 1
-    if uses or (could and whole.passed[group, turn]):
-        whole.chance[group, turn], whole.passed[group, turn] = cycle, 0
-    elif could:
-        whole.passed[group, turn] = 1
+    if m.front[turn].could >> group & 1:
+        whole.chance[group, turn] = cycle
     oldest = NONE
     for p in range(config.schedulers):
         asks = m.front[p].asks >> group & 1
