@@ -20,9 +20,9 @@ class Turns(Component):
     policy of fixed slots, a warp could otherwise have all of its slots in turns of others, and never issue a load.
 
     With ``computed`` turns, the turn of the next cycle goes to a partition that ``asks`` for it: to the one whose last
-    chance in this group is the longest ago. A partition has had its chance when it was ``ready`` to use its turn, even if
-    its policy chose another warp. If none asks, the turn goes to the next partition. After every ``period`` cycles it
-    stays for a cycle, which counts as no chance.
+    chance in this group is the longest ago. A partition has had its chance when it was ``ready`` to use its turn, even
+    if its policy chose another warp. If none asks, the turn goes to the next partition. After every ``period`` cycles
+    it stays for a cycle, which counts as no chance.
 
     All outputs depend on registers only. Reset: undefined until the launch.
 
