@@ -17,6 +17,7 @@ from .isa.ops import Unit
 from .isa.sharing import partitions_of_a_port, shares_units
 from .issue.issue import IssueStage
 from .issue.sharing import Sharing
+from .layouts.barrier import arrival_signature
 from .layouts.counters import COUNTER_BITS, counter_places, counters_layout
 from .layouts.execute import fault_layout
 from .layouts.memory import memory_request_layout, memory_response_layout
@@ -37,10 +38,19 @@ class Sm(Component):
 
     A pulse of ``start`` after reset starts a program. Each scheduler issues at most one instruction per cycle.
     ``assertions`` reports conditions that may never occur.
+
+    Parameters
+    ----------
+    config
+        The machine.
+    in_gpu
+        Whether it shares memory with other SMs (:mod:`hdl.gpu`): its number comes through a port, a fence also
+        orders later loads, and there is a port for barriers between SMs.
     """
 
-    def __init__(self, config: SmConfig) -> None:
+    def __init__(self, config: SmConfig, *, in_gpu: bool = False) -> None:
         self.config = config
+        self._in_gpu = in_gpu
         members = {
             "start": In(1),  # launch: high for one cycle; starts warp 0
             "start_pc": In(32),  # with ``start``: the start address
@@ -63,6 +73,11 @@ class Sm(Component):
             "counter_value": Out(COUNTER_BITS),
             "counter_valid": Out(1),  # 0 in any cycle in which the program reads a CSR
         }
+        if in_gpu:
+            members["core_id"] = In(range(config.cores))  # its number, for the CSRs; constant
+            members["halt"] = In(1)  # another SM has stopped by a fault: this one stops, too; stays high until reset
+            #: The barrier of all SMs: it is ``arrived`` when all accesses of the SM to memory are done, too.
+            members["barrier"] = Out(arrival_signature(config))
         if config.all_counters:
             members["counters"] = Out(counters_layout())  # all counters, registered
         if len(config.policies) > 1:
@@ -87,7 +102,8 @@ class Sm(Component):
         self._fronts = [FrontEnd(part, asks=self._asks) for _ in partitions]
         self._issues = [IssueStage(part, share=share) for _ in partitions]
         self._computes = [SharedUnits(config)] if shares_units(config) else [ComputeUnits(part) for _ in partitions]
-        self._controls, self._lsu = Controls(config), Lsu(config)
+        self._controls = Controls(config, in_gpu=self._in_gpu)
+        self._lsu = Lsu(config, fences=self._in_gpu)
         for p in partitions:
             m.submodules[named("frontend", p)] = self._fronts[p]
             m.submodules[named("issue", p)] = self._issues[p]
@@ -95,27 +111,43 @@ class Sm(Component):
             m.submodules[named("compute", p)] = units
         m.submodules.control, m.submodules.lsu = self._controls, self._lsu
         m.submodules.faults = faults = FaultLatch(config)
+        #: A fault has stopped the SM, or another one.
+        self._halts: Value = faults.valid | self.halt if self._in_gpu else faults.valid
         m.submodules.observer = observer = Observer(config)
         if share:
             self._share(m)
         for p in partitions:
             self._issue(m, p)
             self._execute(m, p)
-            self._control_flow(m, p, faults)
+            self._control_flow(m, p)
         self._fault(m, faults)
         self._take(m)
         self._memory(m)
         self._observe(m, observer)
+        if self._in_gpu:
+            self._join_gpu(m)
         m.d.comb += [
             self._controls.start.eq(self.start),
             self._controls.start_pc.eq(self.start_pc),
             self._controls.argument.eq(self.arg),
             self.busy.eq(
-                (or_all(self._control("flow", p).active.any() for p in partitions) & ~faults.valid)
+                (or_all(self._control("flow", p).active.any() for p in partitions) & ~self._halts)
                 | or_all(issue.busy for issue in self._issues) | ~self._lsu.idle
             ),
         ]
         return m
+
+    def _join_gpu(self, m: Module) -> None:
+        """Connect the ports of a GPU. The end of a barrier between SMs orders accesses as a fence does."""
+        control, lsu = self._controls, self._lsu
+        m.d.comb += [
+            control.core_id.eq(self.core_id),
+            lsu.fence.eq(control.fence | self.barrier.release),
+            control.barrier.release.eq(self.barrier.release),
+            self.barrier.arrived.eq(control.barrier.arrived & lsu.idle),
+            self.barrier.id.eq(control.barrier.id),
+            self.barrier.count.eq(control.barrier.count),
+        ]
 
     def _control(self, name: str, partition: int) -> Any:
         """A port of the control units for a partition."""
@@ -145,7 +177,7 @@ class Sm(Component):
             issue.lsu_ready.eq(self._lsu.ready),
             issue.stores_pending.eq(owned(self.config, self._lsu.stores_pending, p)),
             issue.kill.eq(self._control("fault_valid", p)),
-            issue.halt.eq(self.fault_valid),
+            issue.halt.eq(self._halts if self._in_gpu else self.fault_valid),
         ]
         if self.config.ordered:
             m.d.comb += [
@@ -189,7 +221,7 @@ class Sm(Component):
         if partitions_of_a_port(self.config) > 1:
             m.d.comb += self._compute("due", p).eq(issue.share.due)
 
-    def _control_flow(self, m: Module, p: int, faults: FaultLatch) -> None:
+    def _control_flow(self, m: Module, p: int) -> None:
         frontend = self._fronts[p]
         connect(m, self._control("flow", p), frontend.flow, self._issues[p].flow)
         if self.config.schedulers > 1:
@@ -200,7 +232,7 @@ class Sm(Component):
             m.d.comb += frontend.policy.eq(self.policy)
         if len(self.config.fetch_policies) > 1:
             m.d.comb += frontend.fetch_policy.eq(self.fetch_policy)
-        m.d.comb += frontend.halt.eq(faults.valid)
+        m.d.comb += frontend.halt.eq(self._halts)
 
     def _fault(self, m: Module, faults: FaultLatch) -> None:
         """The fault of stage X; of several partitions in one cycle the first one's counts."""
@@ -280,7 +312,7 @@ class Sm(Component):
         m.d.comb += [
             observer.start.eq(self.start),
             observer.running.eq(self.busy),
-            observer.halt.eq(self.fault_valid),
+            observer.halt.eq(self._halts if self._in_gpu else self.fault_valid),
             observer.store.eq(lsu.store_event),
             observer.lookup.eq(lsu.lookup_event),
             observer.overflow.eq(lsu.overflow),

@@ -10,15 +10,18 @@ from .bus.flat import Flat, FlatPort
 from .bus.wishbone_sm import WishboneSm
 from .config import SmConfig
 from .layouts.counters import StallReason
+from .gpu.config import GpuConfig
+from .gpu.gpu import Gpu
 from .lib.collector import collector_paused
 from .lib.component import Component
 from .lib.shared import SharedModules, to_verilog
 from .sm import Sm
 
-__all__ = ["BUSES", "TOP", "FlatVerilog", "convert", "flat_top", "generate", "generate_flat"]
+__all__ = ["BUSES", "GPU_TOP", "TOP", "FlatVerilog", "convert", "flat_top", "generate", "generate_flat",
+           "generate_gpu"]
 
-#: The name of the top-level module.
-TOP = "metronome_sm"
+#: The names of the top-level modules: of an SM, and of a GPU.
+TOP, GPU_TOP = "metronome_sm", "metronome_gpu"
 
 #: The memory interfaces of an SM with flat ports: the component inside, which takes the configuration.
 BUSES: dict[str, type[Component]] = {"line": Sm, "axi": AxiSm, "wishbone": WishboneSm}
@@ -75,6 +78,11 @@ def generate(config: SmConfig, sharing: type[SharedModules] = SharedModules) -> 
     of the lanes.
     """
     return _sm_text(Sm(config), sharing)
+
+
+def generate_gpu(config: GpuConfig, sharing: type[SharedModules] = SharedModules) -> str:
+    """The Verilog of a GPU, module :data:`GPU_TOP`, with packed ports. Its SMs are instances of one module."""
+    return convert(Gpu(config), name=GPU_TOP, prefix=TOP.removesuffix("_sm"), sharing=sharing)
 
 
 def flat_top(config: SmConfig, bus: str = "line", **sizes: int) -> Flat:

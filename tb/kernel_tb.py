@@ -39,11 +39,11 @@ from .mailbox import Mailbox
 from .statistics import read_statistics
 
 #: How often the number of cycles so far is reported.
-_TELL_SECONDS = 1.0
+TELL_SECONDS = 1.0
 _NO_RECORDS, _EVENT_RECORDS, _ALL_RECORDS = range(3)
 
 
-def _counters(status: np.void) -> dict[str, Any]:
+def counters_of(status: np.void) -> dict[str, Any]:
     values = {counter.name: status["counters"][counter.name].tolist() for counter in COUNTERS}
     for counter in COUNTERS:
         if counter.by_reason:
@@ -51,14 +51,14 @@ def _counters(status: np.void) -> dict[str, Any]:
     return values
 
 
-def _fault(status: np.void) -> Fault | None:
+def fault_of(status: np.void) -> Fault | None:
     if not status["fault_valid"]:
         return None
     fault = status["fault"]
     return Fault(FaultCause(int(fault["cause"])), int(fault["warp"]), int(fault["pc"]), int(fault["address"]))
 
 
-def _hang(job: Job, memory: SparseMemory, status: np.void, waits: dict[int, str]) -> list[WarpState]:
+def hang_of(job: Job, memory: SparseMemory, status: np.void, waits: dict[int, str]) -> list[WarpState]:
     config = job.config
     policies = {"issue": config.policies[job.policy]}
     if config.fetch_policies:
@@ -74,7 +74,7 @@ def _verdict(job: Job, memory: SparseMemory, status: np.void, waits: dict[int, s
     """Return the RunResult fields that the SM's final status decides; ``waits``: the golden model's data on waits."""
     raised = int(status["assertions"])
     assertions = [text for bit, text in enumerate(ASSERTIONS) if raised >> bit & 1]
-    fault = _fault(status)
+    fault = fault_of(status)
     if assertions:
         name = "assertion"
     elif fault is not None:
@@ -82,8 +82,8 @@ def _verdict(job: Job, memory: SparseMemory, status: np.void, waits: dict[int, s
     else:
         name = "ended" if status["ended"] else "deadlock" if status["deadlock"] else "hang"
     return {
-        "status": name, "assertions": assertions, "fault": fault, "counters": _counters(status),
-        "hang": [] if name == "ended" else _hang(job, memory, status, waits),
+        "status": name, "assertions": assertions, "fault": fault, "counters": counters_of(status),
+        "hang": [] if name == "ended" else hang_of(job, memory, status, waits),
     }
 
 
@@ -148,7 +148,7 @@ async def _run(
         box.serve(model)
         observer.take(box)
         now = time.perf_counter()
-        if now > reported + _TELL_SECONDS:
+        if now > reported + TELL_SECONDS:
             reported = now
             tell(box.cycle, now - started)
     seconds = time.perf_counter() - started

@@ -45,7 +45,7 @@ class _Fields(ctypes.Structure):
 class Mailbox:
     """The mailbox of the simulation in this process."""
 
-    def __init__(self, config: SmConfig) -> None:
+    def __init__(self, config: SmConfig, *, records_a_cycle: int = 1) -> None:
         program = ctypes.CDLL(None)
         program.mailbox_bytes.restype = ctypes.c_uint64
         program.mailbox_address.restype = ctypes.c_void_p
@@ -55,9 +55,11 @@ class Mailbox:
         self._requests = memoryview(self.fields.requests)
         self._responses = memoryview(self.fields.responses)
         words = record_words(config)
-        self._records = np.zeros((MAX_RECORD_BYTES // (4 * words), words), np.uint32)
+        capacity = MAX_RECORD_BYTES // (4 * words)
+        # It is compared with the count at the end of a cycle.
+        self._records = np.zeros((capacity + records_a_cycle - 1, words), np.uint32)
         self.fields.records = self._records.ctypes.data
-        self.fields.record_capacity = len(self._records)
+        self.fields.record_capacity = capacity
         self.fields.record_words = words
 
     def launch(self, model: MemoryModel, *, start_pc: int, arg: int, policy: int, fetch_policy: int, max_cycles: int,

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Array, Module, Mux, Signal
+from amaranth.hdl import Array, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ..config import SmConfig
+from ..isa.ops import SystemOp, Unit
+from ..layouts.barrier import arrival_signature
 from ..layouts.counters import COUNTER_BITS, counter_places
 from ..layouts.execute import operands_layout, order_layout
 from ..lib.component import Component
@@ -37,9 +39,15 @@ class Controls(Component):
     says which.
     """
 
-    def __init__(self, config: SmConfig) -> None:
-        self._config, part = config, config.partition
+    def __init__(self, config: SmConfig, *, in_gpu: bool = False) -> None:
+        self._config, self._in_gpu, part = config, in_gpu, config.partition
         optional: dict[str, wiring.Member] = {}
+        if in_gpu:
+            optional |= {
+                "core_id": In(range(config.cores)),  # the number of the SM; constant
+                "fence": Out(1),  # in X, combinational: a fence or fence.i
+                "barrier": Out(arrival_signature(config)),  # the barrier between SMs
+            }
         if config.ordered:
             optional["order"] = Out(order_layout())  # in X: a list of accesses begins or ends
         if config.schedulers > 1:
@@ -67,8 +75,8 @@ class Controls(Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         self._units = [ControlUnit(self._config.partition) for _ in range(self._config.schedulers)]
-        m.submodules.simt = simt = SimtControl(self._config)
-        m.submodules.csr = csr = CsrUnit(self._config)
+        m.submodules.simt = simt = SimtControl(self._config, between_sms=self._in_gpu)
+        m.submodules.csr = csr = CsrUnit(self._config, core_port=self._in_gpu)
         for p, unit in enumerate(self._units):
             m.submodules[named("unit", p)] = unit
             connect(m, unit.flow, flipped(self._of("flow", p)))
@@ -78,7 +86,18 @@ class Controls(Component):
             ]
         self._connect_masks(m, simt)
         self._connect_csrs(m, csr)
+        if self._in_gpu:
+            connect(m, simt.barrier, flipped(self.barrier))
+            m.d.comb += [csr.core_id.eq(self.core_id), self.fence.eq(self._fences())]
         return m
+
+    def _fences(self) -> Value:
+        """Whether a fence of any kind is in stage X."""
+        operands = [self._of("x", p) for p in range(self._config.schedulers)]
+        return or_all(
+            x.valid & (x.entry.decoded.info.unit == Unit.SYSTEM)
+            & x.entry.decoded.op.matches(SystemOp.FENCE, SystemOp.FENCE_I)
+            for x in operands)
 
     def _of(self, name: str, partition: int) -> Any:
         return getattr(self, named(name, partition))

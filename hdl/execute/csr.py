@@ -36,9 +36,11 @@ class CsrUnit(Component):
     mpolicy and mscratch are 0 after reset.
     """
 
-    def __init__(self, config: SmConfig) -> None:
-        self._config = config
+    def __init__(self, config: SmConfig, *, core_port: bool = False) -> None:
+        self._config, self._core_port = config, core_port
         optional: dict[str, wiring.Member] = {}
+        if core_port:
+            optional["core_id"] = In(range(config.cores))  # the number of the core; constant
         if config.ordered:
             optional["order"] = Out(order_layout())  # in X: mregion begins or ends a list of accesses
         if config.policy_csr:
@@ -150,7 +152,9 @@ class CsrUnit(Component):
     ) -> list[tuple[list[int], Value]]:
         """Every CSR that exists: its numbers and the value that it reads as."""
         config = self._config
-        hart_base = config.core_id * config.harts
+        core: Value = self.core_id if self._core_port else Const(config.core_id, 32)
+        # Constant unless the number comes through the port: `core` is narrow, and harts may be no power of two.
+        hart_base: Value | int = core * config.harts if self._core_port else config.core_id * config.harts
         rows: list[tuple[list[int], Value]] = [
             *self._writable(fcsr, scratch),
             ([Csr.MISA], Const(misa(config), 32)),
@@ -159,7 +163,7 @@ class CsrUnit(Component):
             ([Csr.MINSTRET], retired[:32]),
             ([Csr.MINSTRETH], retired[32:]),
             ([Csr.WARP_ID], self.warp),
-            ([Csr.CORE_ID], Const(config.core_id, 32)),
+            ([Csr.CORE_ID], core),
             ([Csr.ACTIVE_WARPS], self.active),
             ([Csr.ACTIVE_THREADS], self.mask),
             ([Csr.MHARTID], hart_base + config.threads * self.warp),

@@ -12,7 +12,7 @@ from amaranth.back import verilog
 from amaranth.hdl import ClockSignal, Instance, Module, ResetSignal, Value
 from amaranth.lib import wiring
 
-__all__ = ["SharedModules", "own_yosys", "share_lanes", "to_verilog"]
+__all__ = ["SharedModules", "own_yosys", "share_lanes", "share_module", "to_verilog"]
 
 #: Where Amaranth looks for the program that writes its Verilog.
 _YOSYS = "AMARANTH_USE_YOSYS"
@@ -70,6 +70,12 @@ class SharedModules:
 
     def lanes(self, m: Module, part: type[wiring.Component], count: int, arguments: dict[str, Any]) -> list[Any]:
         """Add the instances ``lane0``.. of ``part(**arguments)`` to ``m``; return interfaces with their ports."""
+        return self.instances(m, part, count, "lane", arguments)
+
+    def instances(
+        self, m: Module, part: type[wiring.Component], count: int, name: str, arguments: dict[str, Any]
+    ) -> list[Any]:
+        """Add ``count`` instances of one module to ``m``, ``name`` followed by their number; return their ports."""
         key = (part, *sorted(arguments.items()))
         if key not in self._modules:
             self._modules[key] = self._make(part, arguments)
@@ -77,12 +83,12 @@ class SharedModules:
         domain = {"clk": ClockSignal(), "rst": ResetSignal()}
         interfaces = []
         for i in range(count):
-            interface = signature.create(path=(f"lane{i}",))
+            interface = signature.create(path=(f"{name}{i}",))
             ports = [("i", port, domain[port]) for port in domain if port in names]
             for path, member, value in signature.flatten(interface):
                 is_input = member.flow is wiring.In  # type: ignore[attr-defined]  # the stubs take a member for its flow
                 ports.append(("i" if is_input else "o", "__".join(map(str, path)), Value.cast(value)))
-            m.submodules[f"lane{i}"] = Instance(module, *ports)
+            m.submodules[f"{name}{i}"] = Instance(module, *ports)
             interfaces.append(interface)
         return interfaces
 
@@ -118,3 +124,19 @@ def share_lanes(
     for i, lane in enumerate(lanes):
         m.submodules[f"lane{i}"] = lane
     return lanes
+
+
+def share_module(
+    m: Module, platform: object, part: type[wiring.Component], count: int, *, name: str, **arguments: Any
+) -> list[Any]:
+    """Add ``count`` parts as :func:`share_lanes` does, as submodules ``name`` followed by their number.
+
+    Each stays a part of its own with every :class:`SharedModules`, also where lanes become a loop: for parts that are
+    too large for that.
+    """
+    if isinstance(platform, SharedModules):
+        return platform.instances(m, part, count, name, arguments)
+    parts = [part(**arguments) for _ in range(count)]
+    for i, each in enumerate(parts):
+        m.submodules[f"{name}{i}"] = each
+    return parts

@@ -64,9 +64,14 @@ class Lsu(Component):
     keeps its contents.
     """
 
-    def __init__(self, config: SmConfig) -> None:
+    def __init__(self, config: SmConfig, *, fences: bool = False) -> None:
         self.config = config
+        self._fences = fences
         members: dict[str, Member] = {}
+        if fences:
+            #: A fence, or the end of a barrier between SMs: the accesses whose requests come later are made when all
+            #: earlier ones are done, and read no line that the data cache has now (docs/memory.md, "Several SMs").
+            members["fence"] = In(1)
         if config.ordered:
             members |= {
                 #: Begins or ends a list (:class:`OrderUnit`); only if ``idle`` at its selection. From stage X.
@@ -113,15 +118,20 @@ class Lsu(Component):
         config = self.config
         #: The coalescer took a store in the previous cycle. Also without a probe: ``idle`` must not depend on it.
         self._stored = Signal()
-        m.submodules.entrance = self._entrance = entrance = Entrance(config, depth=QUEUE_DEPTH)
+        m.submodules.entrance = self._entrance = entrance = Entrance(
+            config, depth=QUEUE_DEPTH, fences=self._fences)
         m.submodules.coalescer = coalescer = Coalescer(config)
-        m.submodules.l1 = l1 = L1(config)
+        m.submodules.l1 = l1 = L1(config, invalidates=self._fences)
         m.submodules.responses = responses = ResponseStage(config)
         m.submodules.accesses = accesses = LineAccesses(config)
         wiring.connect(m, coalescer.access, accesses.chosen)
         self._leaves = coalescer.pop
         stores_behind, busy_behind = self._seam(m, accesses, l1)
         stores_behind, busy_behind = stores_behind | accesses.stores, busy_behind | accesses.busy
+        if self._fences:
+            m.d.comb += [entrance.fence.eq(self.fence), entrance.drained.eq(~busy_behind)]
+            if config.dcache_bytes:
+                m.d.comb += l1.invalidate.eq(entrance.invalidate)
         wiring.connect(m, l1.answers, responses.answers)
         if config.watches_locality:
             m.d.comb += self.lost.eq(l1.lost)

@@ -27,7 +27,17 @@
 #define CONTEXT_BLOCK_Z    40
 #define CONTEXT_BLOCK_SIZE 44 /* threads in a block */
 #define CONTEXT_WARPS      48 /* warps in a group */
+/* In a program for several SMs (METRONOME_SMS, docs/memory.md), which all have this record: */
+#define CONTEXT_MODE       52 /* what the SMs run now: one of SMS_... */
+#define CONTEXT_REGION     56 /* the measured region is open on SM 0 */
+#define CONTEXT_SM_WARPS   60 /* threads mode: warps of each SM that run, except perhaps on the last SMs */
 #define CONTEXT_BYTES      64 /* one memory line */
+
+#define SMS_NOTHING 0
+#define SMS_THREADS 1
+#define SMS_GROUPS  2
+/* The barrier between SMs: bit 31 of the id. */
+#define SMS_BARRIER 0x80000000
 
 /* CSR numbers (isa.md). */
 #define CSR_MSCRATCH       0x340

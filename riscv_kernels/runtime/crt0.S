@@ -15,6 +15,10 @@ _start:
     la     t1, 1f
     j      init_lanes
 1:  /* All lanes clear .bss, a row of words at a time; link.ld makes it a whole number of 32-lane rows. */
+#ifdef METRONOME_SMS
+    csrr   t0, CSR_CORE_ID
+    bnez   t0, 3f                /* SM 0 does it */
+#endif
     csrr   t0, CSR_THREAD_ID
     csrr   t1, CSR_NUM_THREADS
     slli   t0, t0, 2
@@ -29,6 +33,13 @@ _start:
 3:  li     t0, 1
     TMC(t0)
     WSPAWN(t0, a1)               /* wait until the other warps have ended */
+#ifdef METRONOME_SMS
+    csrr   t0, CSR_CORE_ID
+    beqz   t0, 4f
+    call   __sm_main             /* the others help SM 0 until it ends */
+    TMC(zero)
+4:
+#endif
     call   main
     /* fall through: main's result is the exit code */
     .size _start, . - _start
@@ -43,6 +54,20 @@ exit:
     sw     a0, 0(t0)
 #endif
     fence
+#ifdef METRONOME_SMS
+    /* If main ends, tell the other SMs; not if a thread of spawn_threads() ends itself here. */
+    csrr   t0, CSR_CORE_ID
+    csrr   t1, CSR_WARP_ID
+    or     t0, t0, t1
+    la     t1, __spawn_context
+    lw     t1, CONTEXT_MODE(t1)
+    or     t0, t0, t1
+    bnez   t0, 5f
+    li     t0, SMS_BARRIER
+    csrr   t1, CSR_NUM_CORES
+    BAR(t0, t1)
+5:
+#endif
     TMC(zero)
     .size exit, . - exit
 

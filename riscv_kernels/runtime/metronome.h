@@ -246,6 +246,9 @@ typedef struct {
     uint32_t __total, __step, __dimension;
     dim3_t __grid_dim, __block_dim;
     uint32_t __block_size, __group_warps;
+#ifdef METRONOME_SMS
+    uint32_t __mode, __region, __sm_warps;
+#endif
 } __attribute__((__aligned__(CONTEXT_BYTES))) __spawn_context_t;
 
 extern __spawn_context_t __spawn_context;

@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #include "library/names.h"
+#include "sms.h"
 
 __spawn_context_t __spawn_context;
 
@@ -22,9 +23,11 @@ _Static_assert(offsetof(__spawn_context_t, __block_size) == CONTEXT_BLOCK_SIZE, 
 _Static_assert(offsetof(__spawn_context_t, __group_warps) == CONTEXT_WARPS, "context.h");
 _Static_assert(sizeof(__spawn_context_t) == CONTEXT_BYTES, "context.h");
 
-/* spawn.S */
-void __spawn_threads(uint32_t warps);
-void __spawn_groups(uint32_t warps);
+#ifdef METRONOME_SMS
+_Static_assert(offsetof(__spawn_context_t, __mode) == CONTEXT_MODE, "context.h");
+_Static_assert(offsetof(__spawn_context_t, __region) == CONTEXT_REGION, "context.h");
+_Static_assert(offsetof(__spawn_context_t, __sm_warps) == CONTEXT_SM_WARPS, "context.h");
+#endif
 
 static dim3_t sizes(uint32_t dimension, const uint32_t *values)
 {
@@ -46,6 +49,7 @@ WEAK int spawn_threads(uint32_t dimension, const uint32_t *grid, const uint32_t 
 {
     const uint32_t threads = simt_num_threads();
     const uint32_t warps = simt_num_warps();
+    const uint32_t sms = sms_of_launch();
     __spawn_context_t *context = &__spawn_context;
     context->__function = function;
     context->__argument = argument;
@@ -57,21 +61,38 @@ WEAK int spawn_threads(uint32_t dimension, const uint32_t *grid, const uint32_t 
     if (context->__total == 0 || context->__block_size == 0)
         return 0;
     if (context->__block_size == 1) {
-        const uint32_t used = smaller(warps, (context->__total - 1) / threads + 1);
+        const uint32_t used = smaller(warps * sms, (context->__total - 1) / threads + 1);
         context->__group_warps = 1;
         context->__step = used * threads;
-        __spawn_threads(used);
+        run_threads(used, sms);
         return 0;
     }
     const uint32_t group_warps = (context->__block_size - 1) / threads + 1;
     if (group_warps > warps)
         return -1;
-    const uint32_t groups = smaller(warps / group_warps, context->__total);
+    const uint32_t groups = smaller(warps / group_warps * sms, context->__total);
     context->__group_warps = group_warps;
     context->__step = groups;
-    __spawn_groups(groups * group_warps);
+    run_groups(groups, group_warps);
     return 0;
 }
+
+#ifdef METRONOME_SMS
+/* What the SMs other than 0 do: their share of each launch, until main has ended. One lane of warp 0. */
+void __sm_main(void);
+void __sm_main(void)
+{
+    for (;;) {
+        sms_meet();
+        if (__spawn_context.__mode == SMS_NOTHING)
+            return;
+        SIMT_CSR_WRITE(CSR_MREGION, __spawn_context.__region);
+        sm_runs();
+        SIMT_CSR_WRITE(CSR_MREGION, 0);
+        sms_meet();
+    }
+}
+#endif
 
 WEAK void console_puts(const char *text)
 {

@@ -75,6 +75,13 @@ __threads_worker:
     li     s7, 0
     csrr   s8, CSR_THREAD_ID
     li     s9, 1
+#ifdef METRONOME_SMS
+    /* Behind the warps of the SMs before this one. */
+    csrr   t2, CSR_CORE_ID
+    lw     t3, CONTEXT_SM_WARPS(tp)
+    mul    t2, t2, t3
+    add    t0, t0, t2
+#endif
     mul    s10, t0, t1
     add    s8, s8, s10
 1:  lw     t2, CONTEXT_TOTAL(tp)
@@ -118,6 +125,13 @@ __groups_worker:
     add    s5, s5, t3
     split_linear s5, s6, s7, CONTEXT_BLOCK_X, CONTEXT_BLOCK_Y
     mv     s10, s8
+#ifdef METRONOME_SMS
+    /* Block i is on SM i modulo their number. */
+    csrr   t0, CSR_CORE_ID
+    csrr   t1, CSR_NUM_CORES
+    mul    s10, s10, t1
+    add    s10, s10, t0
+#endif
 1:  mv     s2, s10
     split_linear s2, s3, s4, CONTEXT_GRID_X, CONTEXT_GRID_Y
     lw     t0, CONTEXT_FUNCTION(tp)

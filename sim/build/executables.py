@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -56,9 +57,9 @@ def describe(folder: Path, **facts: object) -> None:
     (folder / "build.json").write_text(json.dumps({**facts, "executable_bytes": size}, indent=1) + "\n")
 
 
-def key_of(design: Design, waves: bool) -> str:
+def key_of(design: Design, waves: bool, testbench: Sequence[Path] = TB_SOURCES) -> str:
     """The key of the design's executable: the testbench's sources, tool versions and flags are part of it."""
-    sources = [(path.name, path.read_text()) for path in (*TB_SOURCES, *([WAVES_MAIN] if waves else []))]
+    sources = [(path.name, path.read_text()) for path in (*testbench, *([WAVES_MAIN] if waves else []))]
     return digest(design.digest(), sources, waves, versions())
 
 
@@ -75,10 +76,10 @@ def name_by_profile(key: str) -> str:
     return f"sim-{digest(key, compilers.identity(), compilers.COUNTING)}"
 
 
-def kept(design: Design, waves: bool) -> Path | None:
+def kept(design: Design, waves: bool, testbench: Sequence[Path] = TB_SOURCES) -> Path | None:
     """The design's executable in the cache, as far as it can be found without elaborating the design."""
     if design.known() is None:
         return None
-    key = key_of(design, waves)
+    key = key_of(design, waves, testbench)
     names = [usual_name(key)] if waves else [name_by_profile(key), usual_name(key)]
     return next((place / EXECUTABLE for place in map(found, names) if is_whole(place)), None)

@@ -7,6 +7,7 @@ import io
 import re
 import tarfile
 import zlib
+from collections.abc import Sequence
 from pathlib import Path
 
 from .executables import TB_SOURCES
@@ -25,12 +26,12 @@ def cocotb_library() -> str:
     return f"-L{plain(Path(cocotb_config.libs_dir))} -lcocotbvpi_verilator"
 
 
-def testbench_sources() -> list[Path]:
+def testbench_sources(testbench: Sequence[Path] = TB_SOURCES) -> list[Path]:
     """cocotb's main program, and the sources of the testbench."""
     import cocotb_tools.config as cocotb_config
 
     main = plain(Path(cocotb_config.share_dir)) / "lib" / "verilator" / "verilator.cpp"
-    return [main, *(plain(path.parent) / path.name for path in TB_SOURCES)]
+    return [main, *(plain(path.parent) / path.name for path in testbench)]
 
 
 def pack(folder: Path) -> None:

@@ -20,11 +20,15 @@ _OF_PARTITIONS = (
 )
 
 
-def layout_header(config: SmConfig) -> str:
-    """layout.svh: the position and width of every field that tb/top.sv touches, from the layouts themselves."""
+def layout_header(config: SmConfig, *, tag_bits: int | None = None) -> str:
+    """layout.svh: the position and width of every field that tb/top.sv touches, from the layouts themselves.
+
+    ``tag_bits``: of the memory port, if it is not the SM's own.
+    """
     record = record_layout(config)
     groups = {
-        "REQ": memory_request_layout(config), "RESP": memory_response_layout(config),
+        "REQ": memory_request_layout(config, tag_bits=tag_bits),
+        "RESP": memory_response_layout(config, tag_bits=tag_bits),
         "PROBE": probe_layout(config), "STATUS": status_layout(config),
     }
     lines = []

@@ -152,16 +152,27 @@ class Design:
         if self._verilog is None:
             self._progress("elaborate")
             started = time.perf_counter()
-            self._verilog = (elaborate if self._all_signals else elaborate_for_simulation)(self.config)
+            self._verilog = self._text()
             self.elaborate_seconds = time.perf_counter() - started
         return self._verilog
 
+    def _text(self) -> str:
+        return (elaborate if self._all_signals else elaborate_for_simulation)(self.config)
+
+    def header(self) -> str:
+        """The header of the testbench."""
+        return _header(self.config)
+
     def _own_digest(self) -> str:
-        return _hash(self.verilog, _header(self.config))
+        return _hash(self.verilog, self.header())
+
+    def _machine(self) -> object:
+        """All that the Verilog depends on besides the sources."""
+        return self.config
 
     def _entry(self, content: dict[str, bytes] | dict[str, str]) -> str:
         tools = [sys.version, *map(version, _PACKAGES)]
-        return f"design-{_hash(content, self.config, self._all_signals, tools)[:16]}"
+        return f"design-{_hash(content, self._machine(), self._all_signals, tools)[:16]}"
 
     def known(self) -> str | None:
         """The digest if the text was given or the cache has it; nothing is elaborated."""

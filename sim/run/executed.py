@@ -8,7 +8,7 @@ import numpy as np
 
 from ..machine.golden import Fault
 
-__all__ = ["ExecutedInstruction", "describe", "register_name"]
+__all__ = ["ExecutedInstruction", "describe", "describe_store", "register_name"]
 
 
 class ExecutedInstruction(NamedTuple):
@@ -47,3 +47,8 @@ def describe(done: ExecutedInstruction) -> str:
     if done.values is not None:
         text += f" {register_name(done.rd)} = [{' '.join(f'{value:x}' for value in done.lanes.tolist())}]"
     return text
+
+
+def describe_store(pc: int, size: int, mask: int) -> str:
+    """Return a store in a report."""
+    return f"pc {pc:#010x}, {size} bytes, mask {mask:#x}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -12,12 +13,12 @@ from ..build.records import FieldReader
 from ..machine.golden import Fault, Iss, IssError
 from ..machine.golden.records import FaultError
 from ..machine.memory.store import SparseMemory
-from .executed import ExecutedInstruction, describe, register_name
+from .executed import ExecutedInstruction, describe, describe_store, register_name
 from .memcheck import DeclaredAreas, MemCheck
 from .memcheck.checker import ORDERING, STACK_POINTER
 from .partitions import one_after_another, path_of
 
-__all__ = ["LockStep", "Mismatch"]
+__all__ = ["LockStep", "Mismatch", "memory_mismatch"]
 
 #: Fields read from each record of the probe, the lanes last, and those read from records with a store.
 _EVENTS = (
@@ -97,15 +98,19 @@ class LockStep:
         stores = records[records["store"]["valid"] != 0]
         events = [[_column(records, path) for path in paths] for paths in self._paths]
         cycles, fields = one_after_another(_EVENTS, records["cycle"], events)
-        self._compare_all(cycles, fields, [_column(stores, path) for path in _STORES])
+        deque(self._compare_all(cycles, fields, [_column(stores, path) for path in _STORES]), maxlen=0)
 
     def feed_words(self, words: np.ndarray) -> None:
         """Compare records as the simulation writes them, not yet decoded; otherwise like :meth:`feed`."""
+        deque(self.steps(words), maxlen=0)
+
+    def steps(self, words: np.ndarray) -> Iterator[int]:
+        """Compare records as :meth:`feed_words` does, one event at a time: yields its cycle before it is compared."""
         events = [reader.read(words) for reader in self._events]
         stores = self._store_events.read(words[events[0][_EVENTS.index("store.valid")] != 0])
-        self._compare_all(*one_after_another(_EVENTS, FieldReader.cycles(words), events), stores)
+        yield from self._compare_all(*one_after_another(_EVENTS, FieldReader.cycles(words), events), stores)
 
-    def _compare_all(self, cycles: np.ndarray, events: list[np.ndarray], stores: list[np.ndarray]) -> None:
+    def _compare_all(self, cycles: np.ndarray, events: list[np.ndarray], stores: list[np.ndarray]) -> Iterator[int]:
         """Compare records; ``events`` holds their _EVENTS fields, and ``stores`` their _STORES fields."""
         *fields, data = events
         raw, size = data.tobytes(), data.shape[1] * data.itemsize
@@ -113,6 +118,7 @@ class LockStep:
         rows = zip(range(0, len(raw), size), cycles.tolist(), *(values.tolist() for values in fields), strict=True)
         writes, missing = self._writes, self._missing
         for (at, cycle, has_wb, wb_warp, rd, wb_mask, last, has_issue, warp, pc, instruction, mask, has_store) in rows:
+            yield cycle
             if has_wb:
                 key = wb_warp << _KEY_SHIFT | rd
                 owed = writes.get(key)
@@ -167,9 +173,11 @@ class LockStep:
         if not self._iss.ended:
             warp = self._iss.active.index(True)
             raise self._mismatch(None, warp, "the end", f"warp {warp} active at pc {self._iss.pc[warp]:#010x}", "ended")
+        self._compare_memory(memory)
+
+    def _compare_memory(self, memory: SparseMemory) -> None:
         for address, mine, theirs in self._iss.memory.differences(memory, 1):
-            place = f"memory at the end, byte {address:#010x}"
-            raise Mismatch(f"lock step: {place}: expected {mine:#04x}, got {theirs:#04x}")
+            raise memory_mismatch(address, mine, theirs)
 
     def _issue(self, cycle: int, warp: int, pc: int, instruction: int, mask: int) -> None:
         if warp in self._faults:
@@ -296,7 +304,7 @@ class LockStep:
         done, (expected_addresses, expected_data, expected_size, expected_mask) = self._stores[warp].popleft()
         expected, got = (done.pc, expected_size, expected_mask), (pc, 1 << log_size, mask)
         if got != expected:
-            raise self._mismatch(cycle, warp, "store", _describe_store(*expected), _describe_store(*got), done)
+            raise self._mismatch(cycle, warp, "store", describe_store(*expected), describe_store(*got), done)
         self._compare(cycle, done, "store address", mask, expected_addresses, addresses)
         kept = np.uint32(_ALL_BITS >> 32 - 8 * expected_size)
         self._compare(cycle, done, "store data", mask, expected_data, data & kept)
@@ -332,12 +340,13 @@ class LockStep:
         return Mismatch("\n".join(lines))
 
 
+def memory_mismatch(address: int, expected: int, got: int) -> Mismatch:
+    """Return the report of a byte that differs at the end."""
+    return Mismatch(f"lock step: memory at the end, byte {address:#010x}: expected {expected:#04x}, got {got:#04x}")
+
+
 def _column(records: np.ndarray, path: str) -> np.ndarray:
     """Return the field ``path`` of decoded records."""
     for name in path.split("."):
         records = records[name]
     return records
-
-
-def _describe_store(pc: int, size: int, mask: int) -> str:
-    return f"pc {pc:#010x}, {size} bytes, mask {mask:#x}"

@@ -150,8 +150,11 @@ class Simulation:
 @contextlib.contextmanager
 def simulation(
     executable: Path, waves: Waves | None = None, profile: Path | None = None,
+    testbench: str = "metronome.tb.kernel_tb",
 ) -> Iterator[Simulation]:
     """Start a simulation that ends with the block at the latest. ``profile``: the file for its counts, if it counts.
+
+    ``testbench``: the module that runs in it.
 
     Raises
     ------
@@ -164,7 +167,7 @@ def simulation(
         results_end, results_fd = os.pipe()
         results = stack.enter_context(os.fdopen(results_end, "rb"))
         command = [str(executable), *(["--trace", "--trace-file", str(waves.path)] if waves else [])]
-        environ = started_sooner(environment("metronome.tb.kernel_tb", str(folder / "results.xml")), folder) | {
+        environ = started_sooner(environment(testbench, str(folder / "results.xml")), folder) | {
             "METRONOME_JOBS_FD": str(jobs_fd), "METRONOME_RESULTS_FD": str(results_fd),
             **_wanted(waves),
         }

@@ -45,7 +45,7 @@ def _silent(step: str) -> None:
     """Ignore progress."""
 
 
-def _with_source(report: str, source: Callable[[int], str | None]) -> str:
+def with_source(report: str, source: Callable[[int], str | None]) -> str:
     """Return the lock-step report with the source line after each pc that has one."""
 
     def place(match: re.Match[str]) -> str:
@@ -63,7 +63,7 @@ def _result(
     source = request.launch.image.source_line if isinstance(request.launch, Launch) else lambda pc: None
     if "counters" in fields:
         fields["counters"] = present(config, fields["counters"])
-    fields["mismatches"] = [_with_source(text, source) for text in fields["mismatches"]]
+    fields["mismatches"] = [with_source(text, source) for text in fields["mismatches"]]
     return RunResult(
         memory=memory, console="".join(console), build_seconds=built.build_seconds,
         elaborate_seconds=built.elaborate_seconds, events=events, **fields,

@@ -1,11 +1,12 @@
 """SIMT control: thread masks, split and join, predicates, spawning and ending of warps, barriers."""
 
 from amaranth.hdl import Const, Module, Mux, Signal, Value
-from amaranth.lib import data
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...config import FaultCause, SmConfig
 from ...isa.ops import OP_BITS, SimtOp
+from ...layouts.barrier import arrival_signature
 from ...layouts.control import activation_layout
 from ...lib.component import Component
 from ...lib.onehot import one_hot
@@ -23,9 +24,14 @@ class SimtControl(Component):
     mask 1 and an empty stack. Reset: no warp is active.
     """
 
-    def __init__(self, config: SmConfig) -> None:
-        self._config = config
+    def __init__(self, config: SmConfig, *, between_sms: bool = False) -> None:
+        self._config, self._between_sms = config, between_sms
+        optional: dict[str, wiring.Member] = {}
+        if between_sms:
+            #: The barrier of all SMs, at which a bar with bit 31 of its id waits. From registers.
+            optional["barrier"] = Out(arrival_signature(config))
         super().__init__({
+            **optional,
             "start": In(1),  # launch: warp 0 starts in this cycle
             "start_pc": In(32),  # the start address; with `start`
             "peek_warp": In(config.warp_bits),  # the warp of the instruction that is in stage X in the next cycle
@@ -61,6 +67,10 @@ class SimtControl(Component):
         m.d.comb += [stack.peek_warp.eq(self.peek_warp), self.result.eq(stack.pointer)]
         mask = Signal(config.threads)
         m.d.comb += mask.eq(self.mask)
+        if self._between_sms:
+            #: A warp arrives at the barrier between SMs; the warps that wait there.
+            self._arrives, self._outside = Signal(), Signal(config.warps)
+            self._wait_outside(m)
         with m.If(self.valid):
             with m.Switch(self.op):
                 with m.Case(SimtOp.TMC):
@@ -78,10 +88,11 @@ class SimtControl(Component):
             m.d.comb += [self.ended.eq(1), self.redirect.eq(1)]
         spawned = self._spawn(m)
         self._update(m, mask=mask, spawned=spawned, stack=stack)
-        m.d.comb += [
-            self.release.eq(barriers.released | spawned),
-            self.waiting.eq(barriers.waiting | self._spawning),
-        ]
+        release, waiting = barriers.released | spawned, barriers.waiting | self._spawning
+        if self._between_sms:
+            release |= Mux(self.barrier.release, self._outside, 0)
+            waiting |= self._outside
+        m.d.comb += [self.release.eq(release), self.waiting.eq(waiting)]
         return m
 
     def _holds(self) -> Value:
@@ -125,7 +136,14 @@ class SimtControl(Component):
                 ]
 
     def _bar(self, m: Module, barriers: Barriers) -> None:
-        with m.If(self.leader_rs2 != 1):
+        inside: Value = self.leader_rs2 != 1
+        if self._between_sms:
+            outside = self.leader_rs1[31] & inside
+            inside &= ~self.leader_rs1[31]
+            m.d.comb += self._arrives.eq(outside)
+            with m.If(outside):
+                m.d.comb += self.waits.eq(1)
+        with m.If(inside):
             m.d.comb += [
                 barriers.arrive.eq(1),
                 barriers.warp.eq(self.warp),
@@ -133,6 +151,18 @@ class SimtControl(Component):
                 barriers.count.eq(self.leader_rs2),
                 self.waits.eq(~barriers.released.any()),
             ]
+
+    def _wait_outside(self, m: Module) -> None:
+        """Collect the warps that wait at the barrier between SMs; it has the SM when no other warp is active."""
+        barrier = self.barrier
+        m.d.comb += barrier.arrived.eq(self._outside.any() & ~(self.active & ~self._outside).any())
+        with m.If(self._arrives):
+            m.d.sync += [
+                self._outside.eq(self._outside | one_hot(self.warp, self._config.warps)),
+                barrier.id.eq(self.leader_rs1 & (self._config.barriers - 1)), barrier.count.eq(self.leader_rs2),
+            ]
+        with m.Elif(barrier.release):
+            m.d.sync += self._outside.eq(0)
 
     def _spawn(self, m: Module) -> Signal:
         """Make wspawn wait until its warp is the only active one; in that cycle start the others and release it."""

@@ -27,18 +27,19 @@ class DataCache(Component):
     gets a place although it is already here.
     """
 
-    def __init__(self, config: SmConfig) -> None:
+    def __init__(self, config: SmConfig, *, invalidates: bool = False) -> None:
         self._ways = config.dcache_ways
         self._sets = config.dcache_bytes // config.line_bytes // config.dcache_ways
         self._line_bytes = config.line_bytes
         self._ordered = config.ordered
         self._ahead = config.lookup_latency > 1
+        self._invalidates = invalidates or config.ordered
         members: dict[str, Member] = {}
+        if self._invalidates:
+            members["invalidate"] = In(1)  # the cache is empty from the next cycle on; only while nothing comes
         if self._ordered:
             bits = (self._sets * self._ways - 1).bit_length()
-            members = {
-                #: The cache is empty from the next cycle on. Only while nothing comes.
-                "invalidate": In(1),
+            members |= {
                 #: The place of the least recently used line of the set, which the access takes if it gets one.
                 #: Combinational.
                 "victim": Out(bits),
@@ -87,12 +88,14 @@ class DataCache(Component):
             comes, taken = lookup.place, line
             filled: Value = self.fill_place
             m.d.comb += [
-                tags.invalidate.eq(self.invalidate), self.recent.eq(tags.recent),
+                self.recent.eq(tags.recent),
                 self.victim.eq(Cat(looked_up, encode(tags.victim))),
             ]
         else:
             comes, taken = fill.install, fill.line
             filled = Cat(tags.fill_set, encode(tags.victim))
+        if self._invalidates:
+            m.d.comb += tags.invalidate.eq(self.invalidate)
         m.d.comb += [
             tags.fill.eq(comes), tags.fill_tag.eq(taken[bits:]),
             tags.fill_set.eq(fill.set if self._ahead and not self._ordered else set_of(taken, bits)),

@@ -33,10 +33,11 @@ class L1(Component):
     store two. Reset: empty.
     """
 
-    def __init__(self, config: SmConfig) -> None:
+    def __init__(self, config: SmConfig, *, invalidates: bool = False) -> None:
         self.config = config
+        self._invalidates = config.ordered or (invalidates and config.dcache_bytes > 0)
         members: dict[str, Member] = {}
-        if config.ordered:
+        if self._invalidates:
             #: The cache is empty from the next cycle on. Only while not ``busy``.
             members["invalidate"] = In(1)
         if config.watches_locality:
@@ -113,11 +114,13 @@ class L1(Component):
         return m
 
     def _cache(self, m: Module, lookup: LookupStage, fill: FillStage) -> DataCache:
-        m.submodules.cache = cache = DataCache(self.config)
+        m.submodules.cache = cache = DataCache(self.config, invalidates=self._invalidates)
         connect(m, lookup.out, cache.lookup)
         connect(m, fill.out, cache.fill)
         if not self.config.ordered:
             m.d.comb += lookup.hit.eq(cache.hit)
+            if self._invalidates:
+                m.d.comb += cache.invalidate.eq(self.invalidate)
         return cache
 
     def _places(self, m: Module, cache: DataCache, lookup: LookupStage, mshrs: Mshrs, fill: FillStage) -> None:

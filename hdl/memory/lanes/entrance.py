@@ -14,7 +14,7 @@ from ...lib.component import Component
 from ...lib.stacks import same_line, to_bus
 from .records import entry_layout, pair_bits
 
-__all__ = ["Entrance", "take_ports"]
+__all__ = ["Entrance", "fence_ports", "take_ports"]
 
 
 def take_ports(config: SmConfig) -> dict[str, wiring.Member]:
@@ -37,6 +37,22 @@ def take_ports(config: SmConfig) -> dict[str, wiring.Member]:
     }
 
 
+def fence_ports() -> dict[str, wiring.Member]:
+    """The ports with which requests wait at fences.
+
+    The first request after a fence waits at the head until all that was before it is done. Then the cache is emptied,
+    in one cycle, and the request goes on in the next.
+    """
+    return {
+        #: A fence: of the requests from the next cycle on, the first one waits.
+        "fence": In(1),
+        #: Nothing that has left the queue is under way: no access, no line of a load or a store.
+        "drained": In(1),
+        #: The data cache is empty from the next cycle on. Only while ``drained``.
+        "invalidate": Out(1),
+    }
+
+
 class Entrance(Component):
     """Accepts loads and stores, computes their addresses and passes them on in order.
 
@@ -49,15 +65,19 @@ class Entrance(Component):
     depth
         Slots; at least ``issue_latency`` + 1 (the cycles between take and request, one in the queue) for one
         instruction a cycle.
+    fences
+        Whether requests wait at fences (:func:`fence_ports`).
     """
 
-    def __init__(self, config: SmConfig, *, depth: int) -> None:
+    def __init__(self, config: SmConfig, *, depth: int, fences: bool = False) -> None:
         if depth <= config.issue_latency:
             raise ValueError(f"depth must be at least {config.issue_latency + 1}, not {depth!r}")
         self.config = config
         self.depth = depth
+        self._fences = fences
         super().__init__({
             **take_ports(config),
+            **(fence_ports() if fences else {}),
             #: With ``cancel``: the cancelled instruction is a store.
             "cancelled_store": Out(1),
             #: With ``cancel``: the warp of the cancelled instruction.
@@ -120,7 +140,7 @@ class Entrance(Component):
             m.d.comb += [
                 queue.w_data.eq(self._entry(m).as_value()),
                 queue.w_en.eq(self.request_valid),
-                self.head_valid.eq(queue.r_rdy),
+                self.head_valid.eq(self._leaves(m, queue.r_rdy)),
                 self.head.as_value().eq(queue.r_data),
                 queue.r_en.eq(self.pop),
             ]
@@ -144,6 +164,21 @@ class Entrance(Component):
         ]
         return m
 
+    def _leaves(self, m: Module, there: Value) -> Value:
+        """Whether the head may leave: it is ``there``, and no fence is in front of it that is not over."""
+        if not self._fences:
+            return there
+        fence, over, waits = Signal(name="fence_before_next"), Signal(name="fence_over"), Signal(name="head_waits")
+        m.submodules.marks = marks = SyncFIFO(width=1, depth=self.depth)
+        m.d.sync += fence.eq(self.fence | (fence & ~self.request_valid))
+        m.d.comb += [
+            marks.w_data.eq(fence), marks.w_en.eq(self.request_valid), marks.r_en.eq(self.pop),
+            waits.eq(marks.r_data & ~over),
+            self.invalidate.eq(there & waits & self.drained),
+        ]
+        m.d.sync += over.eq((self.invalidate | over) & ~self.pop)
+        return there & ~waits
+
     def _registered_queue(self, m: Module) -> Value:
         """The queue with its head in a register; a request that finds nothing before it goes there at once.
 
@@ -158,7 +193,7 @@ class Entrance(Component):
         put = self.request_valid & (waits | ~moves)
         m.d.comb += [
             moves.eq(self.pop | ~there),
-            self.head_valid.eq(there),
+            self.head_valid.eq(self._leaves(m, there)),
             # A request that bypasses the queue is written, too, because the bypass is decided late.
             write.addr.eq(free), write.data.eq(entry), write.en.eq(self.request_valid),
             read.addr.eq(first),

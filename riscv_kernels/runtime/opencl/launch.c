@@ -4,10 +4,9 @@
 #include <stddef.h>
 
 #include "metronome.h"
+#include "sms.h"
 
-/* spawn.S, entry.S */
-void __spawn_threads(uint32_t warps);
-void __spawn_groups(uint32_t warps);
+/* entry.S */
 extern const thread_function __opencl_entries[2];
 
 opencl_range __opencl_range;
@@ -26,6 +25,7 @@ static int spawn(const opencl_launch *launch)
 {
     const uint32_t threads = simt_num_threads();
     const uint32_t warps = simt_num_warps();
+    const uint32_t sms = sms_of_launch();
     __spawn_context_t *context = &__spawn_context;
     __opencl_range = launch->range;
     context->__function = __opencl_entries[launch->range.local_bytes != 0];
@@ -36,19 +36,19 @@ static int spawn(const opencl_launch *launch)
     context->__total = context->__grid_dim.x * context->__grid_dim.y * context->__grid_dim.z;
     context->__block_size = context->__block_dim.x * context->__block_dim.y * context->__block_dim.z;
     if (launch->single) {
-        const uint32_t used = smaller(warps, (context->__total - 1) / threads + 1);
+        const uint32_t used = smaller(warps * sms, (context->__total - 1) / threads + 1);
         context->__group_warps = 1;
         context->__step = used * threads;
-        __spawn_threads(used);
+        run_threads(used, sms);
         return 0;
     }
     const uint32_t group_warps = (context->__block_size - 1) / threads + 1;
     if (group_warps > warps)
         return -1;
-    const uint32_t groups = smaller(smaller(warps / group_warps, launch->resident), context->__total);
+    const uint32_t groups = smaller(smaller(warps / group_warps, launch->resident) * sms, context->__total);
     context->__group_warps = group_warps;
     context->__step = groups;
-    __spawn_groups(groups * group_warps);
+    run_groups(groups, group_warps);
     return 0;
 }
 

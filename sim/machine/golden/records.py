@@ -103,8 +103,12 @@ class Wait:
     barriers: int = 0
     count: int = 0
     spawn: tuple[int, int] | None = None
+    #: The barrier is one between SMs, and ``count`` counts these.
+    between_sms: bool = False
 
     def __str__(self) -> str:
+        if self.between_sms:
+            return f"barrier {self.barrier} between SMs: until all warps of {self.count} SMs have arrived"
         if self.spawn is not None:
             return f"wspawn({self.spawn[0]}, {self.spawn[1]:#010x}): until it is the only active warp"
         until = f"until {self.count} warps have arrived"

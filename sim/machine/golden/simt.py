@@ -130,6 +130,8 @@ def bar(rs1: int, rs2: int) -> Callable[[State, View, int], Next]:
             state.recorder.arguments(warp, asked, count)
         if count == 1:
             return after
+        if state.between_sms is not None and asked >> 31:
+            return state.between_sms.arrive(state, warp, after, barrier, count)
         arrived = state.arrived[barrier]
         if len(arrived) + 1 != count:
             arrived.append(warp)

@@ -7,6 +7,7 @@ import numpy as np
 from metronome.hdl.config import SmConfig
 
 from ..memory.store import SparseMemory
+from .between_sms import BetweenSms
 from .local import LocalMemory
 from .records import Arrival, Wait
 from .view import DISCARD, View
@@ -40,6 +41,7 @@ class State:
     - ``no_code``: the addresses in memory from which no instruction can be fetched.
     - ``watch``: observer of accesses and synchronisation while the machine is stepped.
     - ``recorder``: observer of every operation of a run.
+    - ``between_sms``: the barriers between SMs; None if there are no others.
     - ``arrival``: data that comes into memory from outside, once; None if there is none or it has arrived.
     - ``mcycle`` (instructions executed, unless the caller sets it) and ``minstret`` (active lanes summed).
     """
@@ -52,6 +54,7 @@ class State:
         self.watch: Watch | None = None
         self.recorder: Recorder | None = None
         self.arrival: Arrival | None = None
+        self.between_sms: BetweenSms | None = None
         self.local = LocalMemory(config.memory_map.local, config.local_bytes)
         # The register is the first index, so that one register of all warps is contiguous; DISCARD takes writes to x0.
         self._registers = np.zeros((DISCARD + 1, warps, threads), np.uint32)
@@ -139,6 +142,8 @@ class State:
     def _end(self, warp: int) -> None:
         self.active[warp] = False
         self.active_mask &= ~(1 << warp)
+        if self.between_sms is not None:
+            self.between_sms.check(self)
         if self.active_mask.bit_count() == 1:
             last = self.active_mask.bit_length() - 1
             wait = self.waiting[last]

@@ -48,6 +48,8 @@ class Compiling:
     soft_float: bool = False
     #: Mark branches whose static prediction is mostly wrong (:mod:`sim.program.hints`).
     hints: bool = False
+    #: For a GPU of several SMs (riscv_kernels/runtime/sms.h).
+    several_sms: bool = False
 
     def given(self) -> str | None:
         """An option that was given, if there is one: a program that is not compiled takes none."""

@@ -1,0 +1,1 @@
+"""A GPU: several SMs that share one memory port."""

@@ -1,0 +1,102 @@
+"""The GPU: instantiates its SMs and connects them."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from ..config import SmConfig
+from ..layouts.counters import counters_layout
+from ..layouts.execute import fault_layout
+from ..layouts.memory import memory_request_layout, memory_response_layout
+from ..layouts.probe import ASSERTIONS, passed_over_layout, probe_layout
+from ..lib.component import Component
+from ..lib.onehot import or_all
+from ..lib.shared import share_module
+from ..sm import Sm
+from .barrier import GpuBarrier
+from .config import GpuConfig
+from .interconnect import MemoryInterconnect
+
+__all__ = ["Gpu", "sm_outputs"]
+
+
+def sm_outputs(config: SmConfig) -> dict[str, wiring.Member]:
+    """What each SM of a GPU shows to the outside; as the ports of the same names of :class:`hdl.sm.Sm`."""
+    outputs = {
+        "busy": Out(1),  # a warp is active, or something is in flight
+        "fault_valid": Out(1),  # a fault of this SM has stopped the GPU
+        "fault": Out(fault_layout(config)),  # with ``fault_valid``
+    }
+    if config.all_counters:
+        outputs["counters"] = Out(counters_layout())  # all counters, registered
+    if config.assertions:
+        outputs["assertions"] = Out(len(ASSERTIONS))  # may never be 1
+    if config.probe:
+        outputs |= {
+            "probe": Out(probe_layout(config)),  # the events of this cycle
+            "hang_pc": Out(data.ArrayLayout(32, config.warps)),  # the pc of each warp's last issue
+            "passed_over": Out(passed_over_layout(config)),  # the warps starved by each scheduler
+        }
+    return outputs
+
+
+class Gpu(Component):
+    """Several SMs with one memory port (docs/memory.md, "Several SMs").
+
+    A pulse of ``start`` after reset starts warp 0 of each SM, at the same address and with the same argument. A fault of
+    an SM stops all of them, from the cycle after next on.
+    """
+
+    def __init__(self, config: GpuConfig) -> None:
+        self.config = config
+        tag_bits = config.mem_tag_bits
+        members = {
+            "start": In(1),  # launch: high for one cycle; starts warp 0 of each SM
+            "start_pc": In(32),  # with ``start``: the start address
+            "arg": In(32),  # with ``start``: the initial value of mscratch
+            #: The memory port, as that of an SM. A tag is the number of the SM above the SM's own tag.
+            "mem": Out(wiring.Signature({
+                #: A request to memory.
+                "req": Out(stream.Signature(memory_request_layout(config.sm, tag_bits=tag_bits))),
+                #: A response from memory.
+                "resp": In(stream.Signature(memory_response_layout(config.sm, tag_bits=tag_bits))),
+            })),
+            "busy": Out(1),  # an SM is busy
+            #: What each SM shows, by its number.
+            "sms": Out(wiring.Signature({
+                f"sm_{i}": Out(wiring.Signature(sm_outputs(config.sm_of(0)))) for i in range(config.sms)
+            })),
+        }
+        if len(config.sm.policies) > 1:
+            members["policy"] = In(range(len(config.sm.policies)))  # the issue policy of all SMs, as for one SM
+        if len(config.sm.fetch_policies) > 1:
+            members["fetch_policy"] = In(range(len(config.sm.fetch_policies)))  # the fetch policy, likewise
+        super().__init__(members)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        config = self.config
+        m.submodules.interconnect = interconnect = MemoryInterconnect(config)
+        m.submodules.barrier = barrier = GpuBarrier(config)
+        sms = share_module(m, platform, Sm, config.sms, name="sm", config=config.sm_of(0), in_gpu=True)
+        outputs = sm_outputs(config.sm_of(0))
+        faults = or_all(sm.fault_valid for sm in sms)
+        for i, sm in enumerate(sms):
+            port = getattr(interconnect.sms, f"sm_{i}")
+            connect(m, sm.mem.req, port.request)
+            connect(m, port.response, sm.mem.resp)
+            connect(m, sm.barrier, getattr(barrier.sms, f"sm_{i}"))
+            m.d.sync += sm.halt.eq(faults)
+            m.d.comb += [
+                sm.start.eq(self.start), sm.start_pc.eq(self.start_pc), sm.arg.eq(self.arg), sm.core_id.eq(i),
+                sm.counter_index.eq(0),
+                *(getattr(getattr(self.sms, f"sm_{i}"), name).eq(getattr(sm, name)) for name in outputs),
+                *(getattr(sm, name).eq(getattr(self, name)) for name in ("policy", "fetch_policy")
+                  if name in self.signature.members),
+            ]
+        connect(m, interconnect.port.request, flipped(self.mem.req))
+        connect(m, flipped(self.mem.resp), interconnect.port.response)
+        m.d.comb += self.busy.eq(or_all(sm.busy for sm in sms))
+        return m

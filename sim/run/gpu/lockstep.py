@@ -1,0 +1,197 @@
+"""Lock-step check of a GPU: each SM against a golden model of its own, on one memory."""
+
+from __future__ import annotations
+
+import heapq
+
+import numpy as np
+
+from metronome.hdl.gpu.config import GpuConfig
+
+from ...machine.golden import Fault
+from ...machine.golden.between_sms import BetweenSms
+from ...machine.golden.state import State
+from ...machine.golden.view import View
+from ...machine.memory.store import SparseMemory
+from ..lockstep import LockStep, Mismatch, memory_mismatch
+from .history import Reader, StoreHistory
+
+__all__ = ["GpuLockStep"]
+
+_KEY_SHIFT = 6
+#: The opcodes of fences and of float loads, and the bit of a load's function that means zero extension.
+_FENCE, _FLOAT_LOAD, _UNSIGNED = 0x0F, 0x07, 0x4000
+#: Where the number of the SM is in the second word of a record (tb/gpu_top.sv).
+_SM_SHIFT = 24
+#: Differences of memory at the end that are examined.
+_MOST_DIFFERENCES = 10_000
+
+
+class _SmLockStep(LockStep):
+    """The check of one SM. A load may return what another SM has stored, or not yet, as the history allows."""
+
+    def __init__(self, gpu: GpuConfig, number: int) -> None:
+        self.number = number
+        super().__init__(gpu.sm_of(number))
+
+    def begin(
+        self, memory: SparseMemory, start_pc: int, arg: int, history: StoreHistory, between_sms: BetweenSms
+    ) -> None:
+        """Start a program."""
+        self.launch(memory, start_pc, arg)
+        self._history_of_stores = history
+        self._iss.between_sms, self._iss.watch = between_sms, self
+        #: The cycle of the event that is compared.
+        self.cycle = 0
+        #: By key of a register write: the load's lanes, addresses and size.
+        self._loads: dict[int, tuple[np.ndarray, np.ndarray, int]] = {}
+        self._accessed: tuple[np.ndarray, np.ndarray, int] | None = None
+
+    @property
+    def state(self) -> State:
+        """The golden model's state."""
+        return self._iss
+
+    # The golden model's observer (sim.machine.golden.watch).
+
+    def before(self, view: View, pc: int, word: int) -> None:
+        """See :class:`sim.machine.golden.watch.Watch`."""
+        if word & 0x7F == _FENCE:
+            self._history_of_stores.order(self.number, view.warps[0], self.cycle)
+
+    def access(
+        self, warp: int, pc: int, lanes: np.ndarray, addresses: np.ndarray, size: int, data: np.ndarray | None
+    ) -> None:
+        """See :class:`sim.machine.golden.watch.Watch`."""
+        if data is None:
+            self._accessed = lanes.copy(), addresses.copy(), size
+            return
+        local = self._iss.local
+        outside = (addresses < local.base) | (addresses >= local.end)
+        if outside.any():
+            self._history_of_stores.store(
+                self.number, warp, self.cycle, addresses[outside], data[outside], size)
+
+    def barrier(self, warps: list[int]) -> None:
+        """See :class:`sim.machine.golden.watch.Watch`."""
+
+    def spawn(self, issuer: int, mask: int, warps: list[int]) -> None:
+        """See :class:`sim.machine.golden.watch.Watch`."""
+
+    # The comparison.
+
+    def _issue(self, cycle: int, warp: int, pc: int, instruction: int, mask: int) -> None:
+        self.cycle, self._accessed = cycle, None
+        super()._issue(cycle, warp, pc, instruction, mask)
+        if self._accessed is not None:
+            number = instruction >> 7 & 0x1F | (32 if instruction & 0x7F == _FLOAT_LOAD else 0)
+            self._loads[warp << _KEY_SHIFT | number] = self._accessed
+
+    def _writeback(self, cycle: int, fields: tuple[int, ...], data: np.ndarray) -> None:
+        warp, rd, mask, _ = fields
+        key = warp << _KEY_SHIFT | rd
+        done, load = self._writes.get(key), self._loads.get(key)
+        if done is not None and load is not None and done.values is not None:
+            lanes, addresses, size = load
+            values = done.lanes.copy()
+            reader = Reader(self.number, warp, done.cycle)
+            signed = size < 4 and not done.instr & _UNSIGNED
+            for lane, address in zip(lanes.tolist(), np.broadcast_to(addresses, lanes.shape).tolist(), strict=True):
+                got = int(data[lane])
+                if mask >> lane & 1 and got != values[lane] and self._may_be(address, got, size, signed, reader):
+                    values[lane] = got
+            if (values != done.lanes).any():
+                self._iss.poke(warp, rd, mask, values)
+                self._writes[key] = done._replace(values=values.tobytes())
+        super()._writeback(cycle, fields, data)
+
+    def _may_be(self, address: int, value: int, size: int, signed: bool, reader: Reader) -> bool:
+        """Whether a load of ``size`` bytes may return ``value``; each byte is judged by itself."""
+        if self._iss.local.base <= address < self._iss.local.end:
+            return False
+        low = value & (1 << 8 * size) - 1
+        extended = low - (1 << 8 * size) & 0xFFFF_FFFF if signed and low >> 8 * size - 1 else low
+        return value == extended and all(
+            self._history_of_stores.may_be(address + byte, low >> 8 * byte & 0xFF, reader) for byte in range(size))
+
+    def _compare_memory(self, memory: SparseMemory) -> None:
+        """Memory is compared once for all SMs."""
+
+
+class GpuLockStep:
+    """Compare one program after another on a GPU; as :class:`sim.run.lockstep.LockStep` for an SM."""
+
+    def __init__(self, gpu: GpuConfig) -> None:
+        self._sms = [_SmLockStep(gpu, number) for number in range(gpu.sms)]
+
+    def launch(self, memory: SparseMemory, start_pc: int, arg: int) -> None:
+        """Start a program on all SMs; ``memory`` belongs to the checker and already holds the program."""
+        self._memory, first = memory, memory.copy()
+        self._history = StoreHistory(lambda address: first.read(address, 1)[0])
+        between_sms = BetweenSms(self._released)
+        for sm in self._sms:
+            sm.begin(memory, start_pc, arg, self._history, between_sms)
+
+    def _released(self, states: list[State]) -> None:
+        """A barrier orders the accesses of all warps of these SMs, in the cycle of the last arrival."""
+        sms = [sm for sm in self._sms if sm.state in states]
+        cycle = max(sm.cycle for sm in sms)
+        for sm in sms:
+            for warp in range(sm.config.warps):
+                self._history.order(sm.number, warp, cycle)
+
+    def feed_words(self, words: np.ndarray) -> None:
+        """Compare records as the simulation writes them, those of all SMs in the order of their cycles.
+
+        Raises
+        ------
+        Mismatch
+            At the first difference; the text names the SM.
+        """
+        numbers = words[:, 1] >> np.uint32(_SM_SHIFT)
+        plain = words.copy()
+        plain[:, 1] &= np.uint32((1 << _SM_SHIFT) - 1)
+        steps = [sm.steps(plain[numbers == sm.number]) for sm in self._sms]
+        waiting = [(cycle, number) for number, each in enumerate(steps) for cycle in [next(each, None)]
+                   if cycle is not None]
+        heapq.heapify(waiting)
+        while waiting:
+            cycle, number = waiting[0]
+            self._sms[number].cycle = cycle
+            try:
+                following = next(steps[number], None)
+            except Mismatch as mismatch:
+                raise Mismatch(f"SM {number}: {mismatch}") from None
+            if following is None:
+                heapq.heappop(waiting)
+            else:
+                heapq.heapreplace(waiting, (following, number))
+
+    def waits(self, number: int) -> dict[int, str]:
+        """For each warp of an SM that waits at a barrier or in wspawn, what it waits for, in words."""
+        return self._sms[number].waits()
+
+    def finish(self, memory: SparseMemory, faults: list[Fault | None], ended: bool) -> None:
+        """Compare the final states; ``memory`` is the GPU's, ``faults`` those of the SMs.
+
+        A fault stops the other SMs midway: then only the faults are compared. Of several SMs' stores to one byte that
+        nothing orders, any may be the last one.
+
+        Raises
+        ------
+        Mismatch
+            At the first difference.
+        """
+        faulted = any(fault is not None for fault in faults)
+        for sm, fault in zip(self._sms, faults, strict=True):
+            if faulted and fault is None:
+                continue
+            try:
+                sm.finish(memory, fault, ended)
+            except Mismatch as mismatch:
+                raise Mismatch(f"SM {sm.number}: {mismatch}") from None
+        if faulted or not ended:
+            return
+        for address, mine, theirs in self._memory.differences(memory, _MOST_DIFFERENCES):
+            if not self._history.may_be(address, theirs, Reader(-1, -1, 1 << 62)):
+                raise memory_mismatch(address, mine, theirs)

@@ -1,0 +1,124 @@
+"""Run programs on a simulated GPU: build cache, simulation process, results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from metronome.hdl.gpu.config import GpuConfig
+from metronome.hdl.layouts.counters import COUNTERS, TOTAL
+
+from ...build.gpu import build_gpu
+from ...build.simulator import Build, Progress
+from ...program.kernels import Launch
+from ..errors import SimulationError
+from ..jobs import job_of
+from ..process import simulation
+from ..runner import ConsoleCallback, with_source
+from ..types import RunRequest, no_counts, present, unpack_memory
+from .types import GpuJob, GpuRunResult
+
+__all__ = ["GpuRefusedError", "run_gpu", "run_many_gpu"]
+
+_TESTBENCH = "metronome.tb.gpu_tb"
+#: Counters of time: the SMs count it at once.
+_TIMES = ("cycles", TOTAL)
+
+
+class GpuRefusedError(ValueError):
+    """A request that a GPU of several SMs cannot serve; the text is one line."""
+
+
+def run_gpu(
+    gpu: GpuConfig, request: RunRequest, *, on_console: ConsoleCallback | None = None, progress: Progress | None = None,
+) -> GpuRunResult:
+    """Run one program; see :func:`run_many_gpu`."""
+    return run_many_gpu(gpu, [request], on_console=on_console, progress=progress)[0]
+
+
+def run_many_gpu(
+    gpu: GpuConfig, requests: Sequence[RunRequest], *, on_console: ConsoleCallback | None = None,
+    progress: Progress | None = None,
+) -> list[GpuRunResult]:
+    """Run programs on all SMs of a GPU, with a reset between them; as :func:`sim.run.runner.run_many`.
+
+    Raises
+    ------
+    GpuRefusedError
+        If a request asks for a trace, the memory checker, waves, or one that ``gpu`` cannot run.
+    BuildError, SimulationError
+        If the simulation cannot be built, or fails itself.
+    """
+    jobs = [_job_of(gpu, request) for request in requests]
+    built = build_gpu(gpu, progress=progress)
+    report = progress or (lambda step: None)
+    report("simulate")
+    results: dict[int, GpuRunResult] = {}
+    for check in (False, True):
+        waiting = [position for position, job in enumerate(jobs) if job.job.check == check]
+        while waiting:
+            ended = _process(gpu, [(at, requests[at], jobs[at]) for at in waiting], built, results, on_console, report)
+            built = Build(built.executable)  # its seconds count once
+            if ended == 0:
+                raise SimulationError("the simulation process ended without a result")
+            waiting = waiting[ended:]
+    return [results[position] for position in range(len(requests))]
+
+
+def _job_of(gpu: GpuConfig, request: RunRequest) -> GpuJob:
+    for asked, what in ((request.trace, "a trace"), (request.memcheck, "memcheck"), (request.waves, "waves")):
+        if asked:
+            raise GpuRefusedError(f"{what} is for one SM: leave it out with {gpu.sms} SMs")
+    job = job_of(gpu.sm_of(0), request)
+    if job.arrival is not None:
+        raise ValueError("a run of the hardware cannot set variables when main is entered")
+    return GpuJob(gpu=gpu, job=job)
+
+
+def _process(
+    gpu: GpuConfig, batch: Sequence[tuple[int, RunRequest, GpuJob]], built: Build, results: dict[int, GpuRunResult],
+    on_console: ConsoleCallback | None, report: Callable[[str], None],
+) -> int:
+    """Run one simulation process, and add the results; return how many programs have ended."""
+    lines: list[str] = []
+    ended = 0
+    with simulation(built.executable, testbench=_TESTBENCH) as process:
+        for kind, index, content, *more in process.messages([job for _, _, job in batch]):
+            position, request, _ = batch[index]
+            if kind == "cycles":
+                report(f"simulate ({content} cycles, {content / more[0]:.0f} cycles/s)")
+            elif kind == "console":
+                lines.append(content)
+                if on_console is not None:
+                    on_console(position, content)
+            else:
+                seconds = built if ended == 0 else Build(built.executable)
+                results[position] = _result(gpu, request, content, lines, seconds)
+                ended, lines = ended + 1, []
+    return ended
+
+
+def _result(
+    gpu: GpuConfig, request: RunRequest, fields: dict[str, Any], console: list[str], built: Build,
+) -> GpuRunResult:
+    memory = unpack_memory(gpu.sm_of(0), fields.pop("pages"))
+    source = request.launch.image.source_line if isinstance(request.launch, Launch) else lambda pc: None
+    counters = fields.pop("sm_counters", [no_counts() for _ in range(gpu.sms)])
+    fields["mismatches"] = [with_source(text, source) for text in fields["mismatches"]]
+    return GpuRunResult(
+        memory=memory, console="".join(console), build_seconds=built.build_seconds,
+        elaborate_seconds=built.elaborate_seconds, counters=present(gpu.sm, summed(counters)),
+        sm_counters=[present(gpu.sm, each) for each in counters], **fields,
+    )
+
+
+def summed(counters: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The counters of all SMs together: sums, and the largest of those that count time."""
+    sums: dict[str, Any] = {}
+    for counter in COUNTERS:
+        values = [each[counter.name] for each in counters]
+        if counter.by_reason:
+            sums[counter.name] = {reason: sum(each[reason] for each in values) for reason in values[0]}
+        else:
+            sums[counter.name] = max(values) if counter.name in _TIMES else sum(values)
+    return sums

@@ -1,0 +1,36 @@
+"""Inputs and outputs of a simulation of a GPU."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from metronome.hdl.gpu.config import GpuConfig
+
+from ..types import Job, RunResult, WarpState
+
+__all__ = ["GpuJob", "GpuRunResult"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class GpuJob:
+    """A run request as sent to the simulation process; ``job`` has the configuration of SM 0."""
+
+    gpu: GpuConfig
+    job: Job
+
+
+@dataclass(kw_only=True)
+class GpuRunResult(RunResult):
+    """How a program ended on a GPU: as :class:`sim.run.types.RunResult`, with the SMs one by one.
+
+    ``counters`` are the sums over all SMs, but ``cycles`` and ``total_cycles`` the largest of them. ``hang`` is empty:
+    ``sm_hang`` has the warps of each SM. ``region`` and ``memcheck`` are None.
+    """
+
+    #: The SM of ``fault``; None without a fault.
+    fault_sm: int | None = None
+    #: The counters of each SM.
+    sm_counters: list[dict[str, Any]] = field(default_factory=list)
+    #: The warps of each SM, if the program was cut off.
+    sm_hang: list[list[WarpState]] = field(default_factory=list)

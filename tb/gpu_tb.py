@@ -1,0 +1,165 @@
+"""Kernel testbench of a GPU: run a list of programs and report each when it ends.
+
+Started as tb/kernel_tb.py, with a pickled list of :class:`sim.run.gpu.types.GpuJob`; its messages are the same, except
+that there are no records.
+"""
+
+import ctypes
+import os
+import pickle
+import time
+import traceback
+from collections.abc import Callable
+from functools import partial
+from typing import Any, BinaryIO
+
+import cocotb
+import numpy as np
+from cocotb.triggers import ValueChange
+
+from metronome.hdl.config import LINE_BYTES
+from metronome.hdl.gpu.config import MOST_SMS, GpuConfig
+from metronome.hdl.layouts.probe import ASSERTIONS
+from metronome.sim.build.records import decode_words, status_layout
+from metronome.sim.machine.memory.model import Console
+from metronome.sim.machine.memory.registry import create_model
+from metronome.sim.machine.memory.stacks import interleave, restore
+from metronome.sim.machine.memory.store import SparseMemory
+from metronome.sim.run.gpu.lockstep import GpuLockStep
+from metronome.sim.run.gpu.types import GpuJob
+from metronome.sim.run.lockstep import Mismatch
+from metronome.sim.run.types import pack_memory, unpack_memory
+
+from .kernel_tb import TELL_SECONDS, counters_of, fault_of, hang_of
+from .mailbox import Mailbox
+
+_NO_RECORDS, _EVENT_RECORDS = range(2)
+_STATUS_WORDS = 512
+
+
+def _statuses(gpu: GpuConfig) -> list[np.void]:
+    """The status of each SM (tb/gpu_status.cpp)."""
+    program = ctypes.CDLL(None)
+    program.gpu_status_address.restype = ctypes.c_void_p
+    program.gpu_status_bytes.restype = ctypes.c_uint64
+    words = ctypes.c_uint32 * (MOST_SMS * _STATUS_WORDS)
+    if program.gpu_status_bytes() != ctypes.sizeof(words):
+        raise RuntimeError("tb/gpu_tb.py and tb/gpu_status.cpp disagree about the statuses")
+    layout = status_layout(gpu.sm_of(0))
+    rows = np.array(words.from_address(program.gpu_status_address()), np.uint32).reshape(MOST_SMS, _STATUS_WORDS)
+    return list(decode_words(rows[: gpu.sms, : (layout.size + 31) // 32], layout))
+
+
+def _verdict(job: GpuJob, memory: SparseMemory, checker: GpuLockStep | None) -> tuple[dict[str, Any], list[Any]]:
+    """Return the GpuRunResult fields that the final statuses decide, and the fault of each SM or None."""
+    statuses = _statuses(job.gpu)
+    faults = [fault_of(status) for status in statuses]
+    assertions = [
+        f"SM {number}: {text}" for number, status in enumerate(statuses)
+        for bit, text in enumerate(ASSERTIONS) if int(status["assertions"]) >> bit & 1
+    ]
+    first = next((number for number, fault in enumerate(faults) if fault is not None), None)
+    if assertions:
+        name = "assertion"
+    elif first is not None:
+        name = "fault"
+    else:
+        name = "ended" if statuses[0]["ended"] else "deadlock" if statuses[0]["deadlock"] else "hang"
+    counters = [counters_of(status) for status in statuses]
+    return {
+        "status": name, "assertions": assertions, "fault_sm": first, "fault": None if first is None else faults[first],
+        "sm_counters": counters,
+        "sm_hang": [] if name == "ended" else [
+            hang_of(job.job, memory, status, {} if checker is None else checker.waits(number))
+            for number, status in enumerate(statuses)
+        ],
+    }, faults
+
+
+async def _run(
+    dut: Any, box: Mailbox, job: GpuJob, checker: GpuLockStep | None, console: Console,
+    tell: Callable[[int, float], None],
+) -> dict[str, Any]:
+    """Run one program; return the fields of its GpuRunResult. ``tell`` is called with cycles and seconds so far."""
+    asked = job.job
+    memory = unpack_memory(asked.config, asked.pages)
+    if checker is not None:
+        checker.launch(memory.copy(), asked.start_pc, asked.arg)
+    interleave(asked.config, memory)
+    model = create_model(
+        asked.memory, memory, console, latency=asked.latency, seed=asked.seed, options=asked.memory_options,
+        tags=1 << job.gpu.mem_tag_bits,
+    )
+    if asked.without_argument:
+        model.unwritten = asked.arg // LINE_BYTES
+    mismatches: list[str] = []
+    changed = ValueChange(dut.wake)
+    started = reported = time.perf_counter()
+    box.launch(
+        model, start_pc=asked.start_pc, arg=asked.arg, policy=asked.policy, fetch_policy=asked.fetch_policy,
+        max_cycles=asked.max_cycles, record_level=_NO_RECORDS if checker is None else _EVENT_RECORDS,
+    )
+    while not box.finished and not mismatches:
+        await changed
+        box.serve(model)
+        if checker is not None and box.records_due:
+            try:
+                checker.feed_words(box.take_records())
+            except Mismatch as mismatch:
+                mismatches.append(str(mismatch))
+        now = time.perf_counter()
+        if now > reported + TELL_SECONDS:
+            reported = now
+            tell(box.cycle, now - started)
+    seconds = time.perf_counter() - started
+    console.flush()
+    restore(asked.config, memory)
+    fields: dict[str, Any] = {"status": "mismatch", "total_cycles": box.cycle}
+    if box.finished:
+        verdict, faults = _verdict(job, memory, checker)
+        fields |= verdict
+        if checker is not None and not mismatches and not verdict["assertions"]:
+            try:
+                checker.finish(memory, faults, verdict["status"] == "ended")
+            except Mismatch as mismatch:
+                mismatches.append(str(mismatch))
+        if mismatches:
+            fields["status"] = "mismatch"
+    return fields | {
+        "exit_code": memory.read_word(asked.config.memory_map.exit_code), "pages": pack_memory(memory),
+        "mismatches": mismatches, "checked": checker is not None, "argument_missing": model.read_unwritten,
+        "sim_seconds": seconds, "python_seconds": min(seconds, box.python_seconds),
+        "memory_statistics": model.statistics(box.cycle),
+    }
+
+
+async def _run_all(dut: Any, out: BinaryIO) -> None:
+    with os.fdopen(int(os.environ["METRONOME_JOBS_FD"]), "rb") as source:
+        jobs: list[GpuJob] = pickle.load(source)
+
+    def send(*message: object) -> None:
+        pickle.dump(message, out, pickle.HIGHEST_PROTOCOL)
+        out.flush()
+
+    try:
+        gpu = jobs[0].gpu
+        box = Mailbox(gpu.sm_of(0), records_a_cycle=gpu.sms)
+        checker = GpuLockStep(gpu) if jobs[0].job.check else None
+        for index, job in enumerate(jobs):
+            console = Console(job.job.config.memory_map, partial(send, "console", index))
+            fields = await _run(dut, box, job, checker, console, partial(send, "cycles", index))
+            send("result", index, fields)
+            if fields["status"] != "ended":
+                break
+    except Exception:
+        send("error", traceback.format_exc())
+    send("done")
+
+
+@cocotb.test()
+async def run_gpu_jobs(dut: Any) -> None:
+    """Run the programs of the job list one after the other."""
+    with os.fdopen(int(os.environ["METRONOME_RESULTS_FD"]), "wb") as out:
+        await _run_all(dut, out)
+    # As in tb/kernel_tb.py.
+    os._exit(0)
