@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ from metronome.sim.machine.user_paths import user_path
 from ..options.common import json_target
 from ..options.compiling import compiling_of, print_warnings
 from ..options.dumps import Dump, DumpRequest, parse_dumps
+from ..options.gpu import GpuOptions, asked_gpu
 from ..options.loads import Load, parse_loads
 from ..options.machine import Machine, MachineOptions, machine_of
 from ..options.program import Program, ProgramOptions, find_program
@@ -33,11 +35,13 @@ from ..output.profiling import Counted, ProfileOption, print_profile
 from ..process.backend import backend_of
 from ..process.errors import UsageError
 from ..process.progress import Report
+from .gpu import GpuOutcome, of_program, refuse_with_sms
 from .result import Outcome, print_outcome
 from .wcet_lines import refusal
 
 if TYPE_CHECKING:
     from metronome.hdl.config import SmConfig
+    from metronome.hdl.gpu.config import GpuConfig
     from metronome.sim.analysis.access_order.records import Listing
     from metronome.sim.program.kernels import Launch
     from metronome.sim.run.types import RunRequest, RunResult
@@ -102,6 +106,8 @@ class RunOptions:
     max_cycles: int = MAX_CYCLES
     watch: WatchOptions = WatchOptions()
     shown: ShownOptions = ShownOptions()
+    #: None for a command that knows only one SM.
+    gpu: GpuOptions | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,10 +124,13 @@ class AskedRun:
     per_warp: bool
     #: The source of the program's access list, with ordered channels.
     listing: Listing | None = None
+    #: The GPU of several SMs; ``config`` is then its SM 0.
+    gpu: GpuConfig | None = None
 
     def outcome(self, result: RunResult, engine: Engine = Engine.RTL) -> Outcome:
         """Return the result together with the request."""
-        return Outcome(
+        kind = Outcome if self.gpu is None else functools.partial(GpuOutcome, gpu=self.gpu)
+        return kind(
             machine=self.machine, config=self.config, launch=self.launch, request=self.request, result=result,
             engine=engine, dumped=[(dump.address, dump.size) for dump in self.dumps],
         )
@@ -173,23 +182,31 @@ def asked_run(
     memory, dtype = check_run_options(inputs, subject.memory, options.max_cycles)
     cycles = memory_latency(memory, subject.memory.latency)
     of_memory = memory_options(memory, subject.memory)
-    asked = machine or machine_of(subject.machine)
+    asked = machine or machine_of(subject.machine, of_gpu=options.gpu is not None)
     scheme = check_scheme(asked, subject.scheme)
     config = coordinate(asked.config, scheme)
+    gpu = None if options.gpu is None else asked_gpu(asked, config, options.gpu)
+    if gpu is not None:
+        config = gpu.sm_of(0)
     if watch.check and not config.probe:
         raise UsageError("--check needs the probe: leave out --set probe=false")
-    how = compiling_of(named)
+    how = dataclasses.replace(compiling_of(named), several_sms=gpu is not None)
     program = find_program(named.kernel, named.elf, named.binary)
     files = _Files.of(options, program)
     # The table or the JSON is always on standard output.
     refuse_shared([*files.written, *outputs, *waves()], [STANDARD_OUTPUT, *files.read])
 
-    before(config)
+    if gpu is None:
+        before(config)
+    else:
+        refuse_with_sms(options, gpu, [option for option, _ in outputs])
     launch = program.prepare(
         backend_of(ctx), config, dtype=dtype, size=inputs.size, seed=inputs.seed, argument=named.argument,
         compiling=how, warn=warn,
     )
     launch, config = program.with_memory(launch, asked, config)
+    if gpu is not None:
+        gpu = of_program(gpu, launch, config.memory_map)
     launch = program.with_region(program.with_loads(launch, files.loads), named.region, config)
     symbols = {**launch.image.symbols, **{name: (place, len(data)) for name, (place, data) in launch.buffers.items()}}
     dumps = [request.resolve(symbols, config.memory_map, launch.buffers) for request in files.dumps]
@@ -198,7 +215,7 @@ def asked_run(
     request = RunRequest(
         launch=launch, policy=scheme.issue, fetch_policy=scheme.fetch, memory=memory, latency=cycles,
         seed=inputs.seed, memory_options=of_memory, check=watch.check,
-        memcheck=watch.check if watch.memcheck is None else watch.memcheck, strict_races=watch.strict_races,
+        memcheck=watch.check and gpu is None if watch.memcheck is None else watch.memcheck, strict_races=watch.strict_races,
         max_cycles=options.max_cycles,
     )
     listing = None
@@ -208,6 +225,7 @@ def asked_run(
     return AskedRun(
         machine=asked, config=config, launch=launch, request=request, dumps=dumps,
         as_json=options.json_file is not None, target=files.target, per_warp=options.shown.per_warp, listing=listing,
+        gpu=gpu,
     )
 
 

@@ -70,11 +70,11 @@ def add_counters(table: Table, outcome: Outcome, cycles: int) -> None:
     shares |= {f"nothing issued: {name}": count for name, count in outcome.stalls().items() if count}
     if config.oracles and config.coordination is not Coordination.SWAS:
         shares |= {counter.title: counters[counter.name] for counter in titled if counter.share and counter.oracle}
-    slots = cycles * config.schedulers
-    if config.schedulers > 1:
+    slots = cycles * outcome.issue_slots
+    if outcome.issue_slots > 1:
         # Each scheduler issues in each cycle.
         table.add_row("cycles", str(shares.pop("cycles")))
-        shares = {f"issue slots of {config.schedulers} schedulers": slots, **shares}
+        shares = {f"issue slots of {outcome.issue_slots} schedulers": slots, **shares}
     for title, count in shares.items():
         table.add_row(title, _NOT_PREDICTED if count is None else f"{count}  {100 * count / slots:5.1f} %")
     table.add_section()
@@ -110,7 +110,8 @@ def _program(launch: Launch) -> str:
 def _table(outcome: Outcome) -> Table:
     """Return the table of the run's figures."""
     request, config = outcome.request, outcome.config
-    title = f"{outcome.launch.name} on {outcome.machine.title} ({config.warps} warps x {config.threads} threads)"
+    several = f"{outcome.sms} SMs of " if outcome.sms > 1 else ""
+    title = f"{outcome.launch.name} on {several}{outcome.machine.title} ({config.warps} warps x {config.threads} threads)"
     table = new_table("", ">", title=escape(title))
     size = _program(outcome.launch)
     checked = "lock step with the golden model" if request.check or request.memcheck else "result only"

@@ -50,6 +50,10 @@ def simulate(
                 begun = stack.enter_context(backend.begun(config))
 
         asked = asked_run(ctx, options, [(option, file.path) for file in traces], before=before)
+        if asked.gpu is not None:
+            with show_progress() as progress:
+                on_gpu = backend.run_gpu(asked.gpu, asked.request, progress, print_console)
+            return asked.finish(on_gpu)
         seen = [file for file in traces if file not in waveforms]
         if (seen or options.shown.profile) and not asked.config.probe:
             named = option if seen else "--profile"

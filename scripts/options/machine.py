@@ -12,6 +12,7 @@ import typer
 from metronome.hdl.config import WATCHING, SmConfig
 from metronome.hdl.presets import PIPELINES, PRESETS
 from metronome.sim.build.origin import note_machine
+from metronome.sim.machine.gpu_settings import GPU_FIELDS, gpu_value
 from metronome.sim.machine.settings import ConfigError, as_text, from_toml, parse, replaced
 
 from ..process.errors import UsageError
@@ -113,6 +114,8 @@ class Machine:
     #: The fields that the file sets.
     in_file: frozenset[str] = frozenset()
     pipeline: str = _CLASSIC
+    #: The fields of a GPU (sim.machine.gpu_settings) of --set and of the file.
+    gpu: Mapping[str, int | str] = dataclasses.field(default_factory=dict)
     #: The fields of --set alone, which must have an effect (scripts.options.schemes.require_effects).
     asked: tuple[str, ...] = ()
 
@@ -156,7 +159,7 @@ def _read(file: str | None) -> dict[str, Any]:
     if file is None:
         return {}
     try:
-        return from_toml(input_file("--config", file).read_text("utf-8"))
+        return from_toml(input_file("--config", file).read_text("utf-8"), also=GPU_FIELDS)
     except UnicodeDecodeError:
         raise UsageError(f"--config {file}: not TOML: it is not text in UTF-8") from None
     except ConfigError as error:
@@ -189,8 +192,34 @@ def _pipeline(options: MachineOptions, in_file: Mapping[str, Any]) -> str:
     return name
 
 
-def machines(options: MachineOptions, *, several: bool = True) -> Iterator[Machine]:
+def _gpu_fields(in_file: dict[str, Any], file: str | None, settings: Sequence[str]) -> dict[str, int | str]:
+    """Remove the fields of a GPU from those of the file, and return them and those of ``settings``."""
+    given = [(f"--config {file}", name, in_file.pop(name)) for name in GPU_FIELDS if name in in_file]
+    set_here = [(f"--set {text}", *_split(text)) for text in settings]
+    if len({name for _, name, _ in set_here}) < len(set_here):
+        raise UsageError("--set: a field is set twice: name each once")
+    given += set_here
+    values: dict[str, int | str] = {}
+    for source, name, value in given:
+        try:
+            values[name] = gpu_value(name, value)
+        except ConfigError as error:
+            raise UsageError(f"{source}: {error}") from None
+    return values
+
+
+def _refuse_gpu(values: Mapping[str, int | str]) -> None:
+    """Raise UsageError for several SMs, which most commands do not know."""
+    if values.get("sms", 1) != 1:
+        raise UsageError(f"sms={values['sms']}: only metronome run knows several SMs: leave it out")
+    for name in values.keys() - {"sms"}:
+        raise UsageError(f"{name}: only metronome run knows several SMs: leave it out")
+
+
+def machines(options: MachineOptions, *, several: bool = True, of_gpu: bool = False) -> Iterator[Machine]:
     """Yield every machine that the options describe: one for each combination of the values of ``--set``.
+
+    ``of_gpu``: the machine may be the SM of a GPU of several.
 
     Raises
     ------
@@ -200,7 +229,11 @@ def machines(options: MachineOptions, *, several: bool = True) -> Iterator[Machi
     preset, file = choose("--preset", options.preset, PRESETS), options.config_file
     in_file = _read(file)
     pipeline = _pipeline(options, in_file)
-    lists = [_values(text, several) for text in options.settings or ()]
+    settings = {text: _split(text)[0] in GPU_FIELDS for text in options.settings or ()}
+    gpu = _gpu_fields(in_file, file, [text for text, of in settings.items() if of])
+    if not of_gpu:
+        _refuse_gpu(gpu)
+    lists = [_values(text, several) for text in options.settings or () if not settings[text]]
     if len({name for name, _ in lists}) < len(lists):
         raise UsageError("--set: a field is set twice: name each once")
     sizes = {"warps": options.warps, "threads": options.threads}
@@ -214,14 +247,14 @@ def machines(options: MachineOptions, *, several: bool = True) -> Iterator[Machi
         except ConfigError as error:
             raise UsageError(f"{_source(str(error), file, in_file, texts)}: {error}") from None
         made = Machine(preset=preset, config=config, file=file, settings=texts, in_file=frozenset(in_file),
-                       pipeline=pipeline, asked=tuple(name for name, _ in lists))
+                       pipeline=pipeline, gpu=gpu, asked=tuple(name for name, _ in lists))
         note_machine(made.title, config)
         yield made
 
 
-def machine_of(options: MachineOptions) -> Machine:
+def machine_of(options: MachineOptions, *, of_gpu: bool = False) -> Machine:
     """Return the only machine; see :func:`machines`."""
-    (only,) = machines(options, several=False)
+    (only,) = machines(options, several=False, of_gpu=of_gpu)
     return only
 
 
@@ -233,5 +266,5 @@ def one_scheduler(config: SmConfig, what: str) -> None:
 
 def axes(settings: Sequence[str] | None) -> list[str]:
     """Return the fields for which ``--set`` gives more than one value."""
-    lists = (_values(text, True) for text in settings or ())
+    lists = (_values(text, True) for text in settings or () if _split(text)[0] not in GPU_FIELDS)
     return [name for name, values in lists if len(values) > 1]

@@ -19,12 +19,14 @@ from .progress import Report
 
 if TYPE_CHECKING:
     from metronome.hdl.config import SmConfig
+    from metronome.hdl.gpu.config import GpuConfig
     from metronome.hdl.verilog import FlatVerilog
     from metronome.sim.build.simulator import Build
     from metronome.sim.fpga.synth import SynthResult
     from metronome.sim.predict.predictor import Prediction, Recordings, Watcher
     from metronome.sim.predict.verify import Verification
     from metronome.sim.program.kernels import KernelInfo, Launch, ReadableMemory
+    from metronome.sim.run.gpu.types import GpuRunResult
     from metronome.sim.run.process import Simulation
     from metronome.sim.run.types import RunRequest, RunResult
 
@@ -169,6 +171,16 @@ class Backend:
                 begun=begun, by_profile=by_profile,
             )
         except BuildError as error:
+            raise UsageError(str(error)) from error
+
+    def run_gpu(self, gpu: GpuConfig, request: RunRequest, progress: Report, console: Report) -> GpuRunResult:
+        """Build the GPU unless it is cached, and run one program on it. ``progress`` and ``console``: :meth:`run`."""
+        from metronome.sim.build.simulator import BuildError
+        from metronome.sim.run.gpu.runner import GpuRefusedError, run_gpu
+
+        try:
+            return run_gpu(gpu, request, progress=progress, on_console=lambda position, line: console(line))
+        except (BuildError, GpuRefusedError) as error:
             raise UsageError(str(error)) from error
 
     def build_by_profile(self, config: SmConfig, progress: Report) -> Build:

@@ -11,7 +11,7 @@ import enum
 import functools
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from metronome.hdl.config import Coordination, MemoryMap, SmConfig
@@ -270,8 +270,8 @@ def _twice(text: str, refusal: str) -> str | None:
     return None
 
 
-def from_toml(text: str) -> dict[str, Any]:
-    """Return a dict from field to value of a TOML file, for :func:`replaced`.
+def from_toml(text: str, *, also: Collection[str] = ()) -> dict[str, Any]:
+    """Return a dict from field to value of a TOML file, for :func:`replaced`; the file may have fields ``also``.
 
     Raises
     ------
@@ -298,5 +298,6 @@ def from_toml(text: str) -> dict[str, Any]:
         else:
             values[name] = value
     for name in values:
-        _field(name)
+        if name not in also:
+            _field(name)
     return values

@@ -158,6 +158,16 @@ class Outcome:
         """Cycles of the measured region; None if the program never opened it, or the machine does not count them."""
         return self.counters["cycles"] or None
 
+    @property
+    def sms(self) -> int:
+        """Number of SMs."""
+        return 1
+
+    @property
+    def issue_slots(self) -> int:
+        """Instructions that the machine can issue in a cycle."""
+        return self.sms * self.config.schedulers
+
     def stalls(self) -> dict[str, int]:
         """Cycles without an issue, by reason."""
         return {reason: count for reason, count in (self.counters["stalls"] or {}).items() if reason != "none"}
@@ -175,7 +185,7 @@ class Outcome:
         counters, cycles = self.counters, self.counters["cycles"]
         return {
             "ipc": _ratio(counters["committed_threads"], cycles),
-            "error_rate": _ratio(counters["errors"], cycles * self.config.schedulers) if self.config.oracles else None,
+            "error_rate": _ratio(counters["errors"], cycles * self.issue_slots) if self.config.oracles else None,
         }
 
     @property
@@ -220,7 +230,8 @@ class Outcome:
         lines = []
         fault = self.fault()
         if fault is not None:
-            what = f"fault: {fault['cause'].replace('_', ' ')}, warp {fault['warp']}"
+            sm = f"SM {fault['sm']}, " if "sm" in fault else ""
+            what = f"fault: {fault['cause'].replace('_', ' ')}, {sm}warp {fault['warp']}"
             place = self.place(fault["pc"])
             lines.append(f"{what}, pc {fault['pc']:#010x}, address {fault['address']:#010x}{place}")
         elif result.status == "hang":

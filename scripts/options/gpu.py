@@ -1,0 +1,56 @@
+"""The GPU on the command line: several SMs, and the way in which they share memory."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Annotated
+
+import typer
+
+from metronome.hdl.config import SmConfig
+from metronome.hdl.gpu.config import GpuConfig, Interconnect
+from metronome.sim.machine.gpu_settings import gpu_of, gpu_value
+from metronome.sim.machine.settings import ConfigError
+
+from ..process.errors import UsageError
+from .machine import Machine
+
+__all__ = ["GpuOptions", "asked_gpu"]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class GpuOptions:
+    """A GPU as the command line names it."""
+
+    sms: Annotated[
+        int | None, typer.Option("--sms", metavar="N", help="SMs: 1 (default), 2, 4, 8 or 16 (docs/gpu.md).")
+    ] = None
+    interconnect: Annotated[
+        str | None,
+        typer.Option(
+            "--interconnect", metavar="NAME",
+            help=f"Which SM may send a request to memory: {', '.join(Interconnect)}; default round_robin.",
+        ),
+    ] = None
+    slot_cycles: Annotated[
+        int | None, typer.Option("--slot-cycles", metavar="N", help="Cycles of a slot of tdm: 1 (default) to 64.")
+    ] = None
+
+
+def asked_gpu(machine: Machine, config: SmConfig, options: GpuOptions) -> GpuConfig | None:
+    """Return the GPU of SMs ``config``; None for one SM. Options replace the fields of the file and of --set.
+
+    Raises
+    ------
+    UsageError
+        If there is no such GPU.
+    """
+    values = dict(machine.gpu)
+    try:
+        for field in dataclasses.fields(options):
+            value = getattr(options, field.name)
+            if value is not None:
+                values[field.name] = gpu_value(field.name, value)
+        return gpu_of(config, values)
+    except ConfigError as error:
+        raise UsageError(str(error)) from None

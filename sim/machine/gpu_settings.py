@@ -1,0 +1,60 @@
+"""The fields of ``GpuConfig`` by name, as the command line and TOML files give them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from metronome.hdl.config import SmConfig
+from metronome.hdl.gpu.config import GpuConfig, Interconnect
+
+from .settings import ConfigError, one_of
+
+__all__ = ["GPU_FIELDS", "gpu_of", "gpu_value"]
+
+#: The fields that make a GPU of several SMs. One SM has none of them.
+GPU_FIELDS = ("sms", "interconnect", "slot_cycles")
+
+
+def gpu_value(name: str, value: Any) -> int | str:
+    """Return the value of a field, given as text or as TOML has it.
+
+    Raises
+    ------
+    ConfigError
+        If it is not a value of its type.
+    """
+    if name == "interconnect":
+        return one_of(name, str(value), [each.value for each in Interconnect])
+    if isinstance(value, str):
+        try:
+            return int(value, 0)
+        except ValueError:
+            raise ConfigError(f"{name} must be a whole number, not {value!r}") from None
+    if type(value) is not int:
+        raise ConfigError(f"{name} must be a whole number, not {value!r}")
+    return value
+
+
+def gpu_of(config: SmConfig, values: Mapping[str, int | str]) -> GpuConfig | None:
+    """Return the GPU with these fields; None for one SM.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such GPU, or a field has no effect.
+    """
+    sms = values.get("sms", 1)
+    interconnect = Interconnect(values.get("interconnect", Interconnect.ROUND_ROBIN))
+    if sms == 1:
+        for name in ("interconnect", "slot_cycles"):
+            if name in values:
+                raise ConfigError(f"{name}: it has no effect without sms=2 or more")
+        return None
+    if "slot_cycles" in values and interconnect is not Interconnect.TDM:
+        raise ConfigError("slot_cycles: it has no effect without interconnect=tdm")
+    try:
+        return GpuConfig(
+            sm=config, sms=int(sms), interconnect=interconnect, slot_cycles=int(values.get("slot_cycles", 1)))
+    except ValueError as error:
+        raise ConfigError(str(error).replace("2, 4, 8 or 16", "1, 2, 4, 8 or 16")) from None

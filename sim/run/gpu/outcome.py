@@ -1,0 +1,51 @@
+"""The outcome of a run on a GPU: what differs from that of one SM."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, cast
+
+from metronome.hdl.gpu.config import GpuConfig
+
+from ..outcome import Outcome
+from .types import GpuRunResult
+
+__all__ = ["GpuParts"]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class GpuParts(Outcome):
+    """A finished run on several SMs; ``config`` is that of SM 0, and ``result`` a GpuRunResult."""
+
+    gpu: GpuConfig
+
+    @property
+    def sms(self) -> int:
+        """Number of SMs."""
+        return self.gpu.sms
+
+    @property
+    def _of_gpu(self) -> GpuRunResult:
+        return cast(GpuRunResult, self.result)
+
+    def fault(self) -> dict[str, Any] | None:
+        """The reason that the machine stopped for, with the number of the SM, or None."""
+        fault = super().fault()
+        return None if fault is None else {"sm": self._of_gpu.fault_sm, **fault}
+
+    def hang(self) -> list[str] | None:
+        """A line for each warp of each SM with the reason it waits; None unless the run was cut off."""
+        if self.result.status not in ("hang", "deadlock"):
+            return None
+        return [
+            f"SM {number}, {warp.describe(self.place(warp.pc))}"
+            for number, warps in enumerate(self._of_gpu.sm_hang) for warp in warps
+        ]
+
+    def as_json(self) -> dict[str, Any]:
+        """The fields of a run on one SM; ``config`` has those of the GPU, and ``sms`` the counters of each SM."""
+        whole = super().as_json()
+        whole["config"] |= {
+            "sms": self.gpu.sms, "interconnect": self.gpu.interconnect, "slot_cycles": self.gpu.slot_cycles,
+        }
+        return whole | {"sms": self._of_gpu.sm_counters}
