@@ -9,9 +9,9 @@ from .bus.axi_sm import AxiSm
 from .bus.flat import Flat, FlatPort
 from .bus.wishbone_sm import WishboneSm
 from .config import SmConfig
-from .layouts.counters import StallReason
 from .gpu.config import GpuConfig
 from .gpu.gpu import Gpu
+from .layouts.counters import StallReason
 from .lib.collector import collector_paused
 from .lib.component import Component
 from .lib.shared import SharedModules, to_verilog

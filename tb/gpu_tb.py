@@ -21,6 +21,7 @@ from metronome.hdl.config import LINE_BYTES
 from metronome.hdl.gpu.config import MOST_SMS, GpuConfig
 from metronome.hdl.layouts.probe import ASSERTIONS
 from metronome.sim.build.records import decode_words, status_layout
+from metronome.sim.machine.golden import Fault
 from metronome.sim.machine.memory.model import Console
 from metronome.sim.machine.memory.registry import create_model
 from metronome.sim.machine.memory.stacks import interleave, restore
@@ -50,7 +51,9 @@ def _statuses(gpu: GpuConfig) -> list[np.void]:
     return list(decode_words(rows[: gpu.sms, : (layout.size + 31) // 32], layout))
 
 
-def _verdict(job: GpuJob, memory: SparseMemory, checker: GpuLockStep | None) -> tuple[dict[str, Any], list[Any]]:
+def _verdict(
+    job: GpuJob, memory: SparseMemory, checker: GpuLockStep | None
+) -> tuple[dict[str, Any], list[Fault | None]]:
     """Return the GpuRunResult fields that the final statuses decide, and the fault of each SM or None."""
     statuses = _statuses(job.gpu)
     faults = [fault_of(status) for status in statuses]
@@ -76,6 +79,29 @@ def _verdict(job: GpuJob, memory: SparseMemory, checker: GpuLockStep | None) -> 
     }, faults
 
 
+class _Mismatches:
+    """Passes the records of one program to the checker, if there is one, and keeps its report."""
+
+    def __init__(self, checker: GpuLockStep | None) -> None:
+        self._checker = checker
+        self.texts: list[str] = []
+
+    def take(self, box: Mailbox) -> None:
+        if self._checker is not None and box.records_due:
+            try:
+                self._checker.feed_words(box.take_records())
+            except Mismatch as mismatch:
+                self.texts.append(str(mismatch))
+
+    def finish(self, memory: SparseMemory, verdict: dict[str, Any], faults: list[Fault | None]) -> None:
+        if self._checker is None or self.texts or verdict["assertions"]:
+            return
+        try:
+            self._checker.finish(memory, faults, verdict["status"] == "ended")
+        except Mismatch as mismatch:
+            self.texts.append(str(mismatch))
+
+
 async def _run(
     dut: Any, box: Mailbox, job: GpuJob, checker: GpuLockStep | None, console: Console,
     tell: Callable[[int, float], None],
@@ -92,21 +118,17 @@ async def _run(
     )
     if asked.without_argument:
         model.unwritten = asked.arg // LINE_BYTES
-    mismatches: list[str] = []
+    mismatches = _Mismatches(checker)
     changed = ValueChange(dut.wake)
     started = reported = time.perf_counter()
     box.launch(
         model, start_pc=asked.start_pc, arg=asked.arg, policy=asked.policy, fetch_policy=asked.fetch_policy,
         max_cycles=asked.max_cycles, record_level=_NO_RECORDS if checker is None else _EVENT_RECORDS,
     )
-    while not box.finished and not mismatches:
+    while not box.finished and not mismatches.texts:
         await changed
         box.serve(model)
-        if checker is not None and box.records_due:
-            try:
-                checker.feed_words(box.take_records())
-            except Mismatch as mismatch:
-                mismatches.append(str(mismatch))
+        mismatches.take(box)
         now = time.perf_counter()
         if now > reported + TELL_SECONDS:
             reported = now
@@ -118,16 +140,12 @@ async def _run(
     if box.finished:
         verdict, faults = _verdict(job, memory, checker)
         fields |= verdict
-        if checker is not None and not mismatches and not verdict["assertions"]:
-            try:
-                checker.finish(memory, faults, verdict["status"] == "ended")
-            except Mismatch as mismatch:
-                mismatches.append(str(mismatch))
-        if mismatches:
+        mismatches.finish(memory, verdict, faults)
+        if mismatches.texts:
             fields["status"] = "mismatch"
     return fields | {
         "exit_code": memory.read_word(asked.config.memory_map.exit_code), "pages": pack_memory(memory),
-        "mismatches": mismatches, "checked": checker is not None, "argument_missing": model.read_unwritten,
+        "mismatches": mismatches.texts, "checked": checker is not None, "argument_missing": model.read_unwritten,
         "sim_seconds": seconds, "python_seconds": min(seconds, box.python_seconds),
         "memory_statistics": model.statistics(box.cycle),
     }

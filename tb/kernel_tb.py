@@ -44,6 +44,7 @@ _NO_RECORDS, _EVENT_RECORDS, _ALL_RECORDS = range(3)
 
 
 def counters_of(status: np.void) -> dict[str, Any]:
+    """Return all counters by name."""
     values = {counter.name: status["counters"][counter.name].tolist() for counter in COUNTERS}
     for counter in COUNTERS:
         if counter.by_reason:
@@ -52,6 +53,7 @@ def counters_of(status: np.void) -> dict[str, Any]:
 
 
 def fault_of(status: np.void) -> Fault | None:
+    """Return the fault of an SM, if it has one."""
     if not status["fault_valid"]:
         return None
     fault = status["fault"]
@@ -59,6 +61,7 @@ def fault_of(status: np.void) -> Fault | None:
 
 
 def hang_of(job: Job, memory: SparseMemory, status: np.void, waits: dict[int, str]) -> list[WarpState]:
+    """Return the state of each warp of an SM; ``waits``: the golden model's data on waits."""
     config = job.config
     policies = {"issue": config.policies[job.policy]}
     if config.fetch_policies:

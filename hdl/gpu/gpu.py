@@ -45,8 +45,8 @@ def sm_outputs(config: SmConfig) -> dict[str, wiring.Member]:
 class Gpu(Component):
     """Several SMs with one memory port (docs/memory.md, "Several SMs").
 
-    A pulse of ``start`` after reset starts warp 0 of each SM, at the same address and with the same argument. A fault of
-    an SM stops all of them, from the cycle after next on.
+    A pulse of ``start`` after reset starts warp 0 of each SM, at the same address and with the same argument. A fault
+    of an SM stops the others one cycle later.
     """
 
     def __init__(self, config: GpuConfig) -> None:

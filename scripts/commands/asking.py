@@ -199,7 +199,10 @@ def asked_run(
     if gpu is None:
         before(config)
     else:
-        refuse_with_sms(options, gpu, [option for option, _ in outputs])
+        refuse_with_sms(gpu, dict.fromkeys((option for option, _ in outputs), True) | {
+            "--memcheck": bool(watch.memcheck), "--strict-races": watch.strict_races,
+            "--per-warp": options.shown.per_warp, "--profile": options.shown.profile,
+        })
     launch = program.prepare(
         backend_of(ctx), config, dtype=dtype, size=inputs.size, seed=inputs.seed, argument=named.argument,
         compiling=how, warn=warn,
@@ -212,11 +215,12 @@ def asked_run(
     dumps = [request.resolve(symbols, config.memory_map, launch.buffers) for request in files.dumps]
     from metronome.sim.run.types import RunRequest
 
+    # Races between SMs are judged in lock step alone.
+    memcheck = watch.check and gpu is None if watch.memcheck is None else watch.memcheck
     request = RunRequest(
         launch=launch, policy=scheme.issue, fetch_policy=scheme.fetch, memory=memory, latency=cycles,
         seed=inputs.seed, memory_options=of_memory, check=watch.check,
-        memcheck=watch.check and gpu is None if watch.memcheck is None else watch.memcheck, strict_races=watch.strict_races,
-        max_cycles=options.max_cycles,
+        memcheck=memcheck, strict_races=watch.strict_races, max_cycles=options.max_cycles,
     )
     listing = None
     if config.ordered and with_list:

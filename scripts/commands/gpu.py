@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -17,8 +17,6 @@ from .result import Outcome
 if TYPE_CHECKING:
     from metronome.sim.program.kernels import Launch
 
-    from .asking import RunOptions
-
 __all__ = ["GpuOutcome", "of_program", "refuse_with_sms"]
 
 #: A function of programs that are compiled for several SMs (riscv_kernels/runtime/runtime.c).
@@ -30,13 +28,8 @@ class GpuOutcome(GpuParts, Outcome):
     """A finished run on several SMs with its request and its exit status."""
 
 
-def refuse_with_sms(options: RunOptions, gpu: GpuConfig, outputs: Sequence[str]) -> None:
-    """Raise UsageError for what only one SM has; ``outputs``: the options of traces."""
-    watch, shown = options.watch, options.shown
-    asked = {
-        **dict.fromkeys(outputs, True), "--memcheck": bool(watch.memcheck), "--strict-races": watch.strict_races,
-        "--per-warp": shown.per_warp, "--profile": shown.profile,
-    }
+def refuse_with_sms(gpu: GpuConfig, asked: Mapping[str, bool]) -> None:
+    """Raise UsageError for an option that only one SM has; ``asked``: whether each of these is given."""
     for option, given in asked.items():
         if given:
             raise UsageError(f"{option} is for one SM: leave it out with {gpu.sms} SMs")

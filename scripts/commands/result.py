@@ -110,8 +110,8 @@ def _program(launch: Launch) -> str:
 def _table(outcome: Outcome) -> Table:
     """Return the table of the run's figures."""
     request, config = outcome.request, outcome.config
-    several = f"{outcome.sms} SMs of " if outcome.sms > 1 else ""
-    title = f"{outcome.launch.name} on {several}{outcome.machine.title} ({config.warps} warps x {config.threads} threads)"
+    on = f"{outcome.sms} SMs of {outcome.machine.title}" if outcome.sms > 1 else outcome.machine.title
+    title = f"{outcome.launch.name} on {on} ({config.warps} warps x {config.threads} threads)"
     table = new_table("", ">", title=escape(title))
     size = _program(outcome.launch)
     checked = "lock step with the golden model" if request.check or request.memcheck else "result only"

@@ -45,7 +45,7 @@ def gpu_of(config: SmConfig, values: Mapping[str, int | str]) -> GpuConfig | Non
         If there is no such GPU, or a field has no effect.
     """
     sms = values.get("sms", 1)
-    interconnect = Interconnect(values.get("interconnect", Interconnect.ROUND_ROBIN))
+    interconnect = Interconnect(str(values.get("interconnect", Interconnect.ROUND_ROBIN)))
     if sms == 1:
         for name in ("interconnect", "slot_cycles"):
             if name in values:

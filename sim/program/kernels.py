@@ -75,9 +75,8 @@ def _build(
         from .opencl import OpenClUnit
 
         return build_elf(
-            [source], name=elf, flags=[*_options(source, problem), *compiling.flags],
-            soft_float=compiling.soft_float, warn=warn, memory_map=memory_map, parts=OpenClUnit.parts(problem.kernel),
-            several_sms=compiling.several_sms,
+            [source], name=elf, flags=[*_options(source, problem), *compiling.flags], soft_float=compiling.soft_float,
+            warn=warn, memory_map=memory_map, parts=OpenClUnit.parts(problem.kernel), several_sms=compiling.several_sms,
         )
     defines: dict[str, str | int] = {"TYPE": C_TYPES[dtype], "TYPE_IS_FLOAT": int(dtype == "float32")}
     return build_elf(

@@ -16,9 +16,10 @@ from ..machine.memory.store import SparseMemory
 from .executed import ExecutedInstruction, describe, describe_store, register_name
 from .memcheck import DeclaredAreas, MemCheck
 from .memcheck.checker import ORDERING, STACK_POINTER
+from .mismatch import Mismatch, memory_mismatch
 from .partitions import one_after_another, path_of
 
-__all__ = ["LockStep", "Mismatch", "memory_mismatch"]
+__all__ = ["LockStep", "Mismatch"]
 
 #: Fields read from each record of the probe, the lanes last, and those read from records with a store.
 _EVENTS = (
@@ -37,10 +38,6 @@ _ALL_BITS = 0xFFFF_FFFF
 #: the instruction, in issue order. In both cases younger instructions have already issued.
 _ANSWERED = frozenset((FaultCause.LOAD_ACCESS, FaultCause.STORE_ACCESS))
 _SEEN = frozenset((FaultCause.LOAD_MISALIGNED, FaultCause.STORE_MISALIGNED))
-
-
-class Mismatch(Exception):
-    """The SM and the golden model disagree; the text is the whole report."""
 
 
 class LockStep:
@@ -338,11 +335,6 @@ class LockStep:
         lines.append(f"  the last {len(history)} instructions of warp {warp}:")
         lines += [f"    cycle {old.cycle}: {describe(old)}" for old in history]
         return Mismatch("\n".join(lines))
-
-
-def memory_mismatch(address: int, expected: int, got: int) -> Mismatch:
-    """Return the report of a byte that differs at the end."""
-    return Mismatch(f"lock step: memory at the end, byte {address:#010x}: expected {expected:#04x}, got {got:#04x}")
 
 
 def _column(records: np.ndarray, path: str) -> np.ndarray:

@@ -8,7 +8,7 @@ import os
 import pickle
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -21,6 +21,7 @@ from .errors import SimulationError
 if TYPE_CHECKING:
     from metronome.hdl.config import SmConfig
 
+    from .gpu.types import GpuJob
     from .types import Job, Waves
 
 __all__ = ["Simulation", "begin", "environment", "simulation", "started_sooner"]
@@ -131,7 +132,7 @@ class Simulation:
         self.waiting: Path | None = executable
         self._process, self._jobs, self._results, self._log = process, jobs, results, log
 
-    def messages(self, jobs: list[Job]) -> Iterator[tuple[Any, ...]]:
+    def messages(self, jobs: Sequence[Job | GpuJob]) -> Iterator[tuple[Any, ...]]:
         """Run ``jobs``, once; yields the messages of tb/kernel_tb.py, except the last, as they arrive.
 
         Raises

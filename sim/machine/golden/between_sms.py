@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import Protocol
+
+from metronome.hdl.config import SmConfig
 
 from .records import Wait
 
-if TYPE_CHECKING:
-    from .state import State
+__all__ = ["BetweenSms", "SmState"]
 
-__all__ = ["BetweenSms"]
+
+class SmState(Protocol):
+    """What a barrier needs of :class:`sim.machine.golden.state.State`."""
+
+    config: SmConfig
+    active: list[bool]
+    waiting: list[Wait | None]
+    released: list[int]
+
+    def wait(self, warp: int, after: int, reason: Wait) -> None:
+        """Let the warp wait."""
+
+    def release(self, warp: int) -> None:
+        """End the wait of a warp."""
 
 
 class BetweenSms:
@@ -19,14 +33,14 @@ class BetweenSms:
     ``released`` is called with the SMs that a complete barrier releases.
     """
 
-    def __init__(self, released: Callable[[list[State]], None] = lambda states: None) -> None:
+    def __init__(self, released: Callable[[list[SmState]], None] = lambda states: None) -> None:
         self._released = released
         #: By SM, those whose active warps all wait: the barrier and the count of the last warp that arrived.
-        self._there: dict[State, tuple[int, int]] = {}
+        self._there: dict[SmState, tuple[int, int]] = {}
         #: By SM, what the last warp that arrived asked for.
-        self._asked: dict[State, tuple[int, int]] = {}
+        self._asked: dict[SmState, tuple[int, int]] = {}
 
-    def arrive(self, state: State, warp: int, after: int, barrier: int, count: int) -> dict[int, int] | int:
+    def arrive(self, state: SmState, warp: int, after: int, barrier: int, count: int) -> dict[int, int] | int:
         """Let a warp wait, and release all SMs that are there if the barrier is complete.
 
         Returns what an instruction returns: no next pc for a warp that waits.
@@ -40,7 +54,7 @@ class BetweenSms:
         state.released.remove(warp)
         return after
 
-    def check(self, state: State) -> None:
+    def check(self, state: SmState) -> None:
         """Note whether the SM is at a barrier: all its active warps wait there."""
         waits = [state.waiting[warp] for warp in range(state.config.warps) if state.active[warp]]
         if not waits or not all(wait is not None and wait.between_sms for wait in waits):

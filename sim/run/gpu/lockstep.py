@@ -9,11 +9,11 @@ import numpy as np
 from metronome.hdl.gpu.config import GpuConfig
 
 from ...machine.golden import Fault
-from ...machine.golden.between_sms import BetweenSms
-from ...machine.golden.state import State
+from ...machine.golden.between_sms import BetweenSms, SmState
 from ...machine.golden.view import View
 from ...machine.memory.store import SparseMemory
-from ..lockstep import LockStep, Mismatch, memory_mismatch
+from ..lockstep import LockStep
+from ..mismatch import Mismatch, memory_mismatch
 from .history import Reader, StoreHistory
 
 __all__ = ["GpuLockStep"]
@@ -48,7 +48,7 @@ class _SmLockStep(LockStep):
         self._accessed: tuple[np.ndarray, np.ndarray, int] | None = None
 
     @property
-    def state(self) -> State:
+    def state(self) -> SmState:
         """The golden model's state."""
         return self._iss
 
@@ -132,7 +132,7 @@ class GpuLockStep:
         for sm in self._sms:
             sm.begin(memory, start_pc, arg, self._history, between_sms)
 
-    def _released(self, states: list[State]) -> None:
+    def _released(self, states: list[SmState]) -> None:
         """A barrier orders the accesses of all warps of these SMs, in the cycle of the last arrival."""
         sms = [sm for sm in self._sms if sm.state in states]
         cycle = max(sm.cycle for sm in sms)
