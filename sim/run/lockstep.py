@@ -138,7 +138,7 @@ class LockStep:
         arrived, found = self._iss.arrived, {}
         for warp, wait in enumerate(self._iss.waiting):
             if wait is not None:
-                there = "" if wait.barrier is None else f" ({len(arrived[wait.barrier])} so far)"
+                there = "" if wait.barrier is None or wait.between_sms else f" ({len(arrived[wait.barrier])} so far)"
                 found[warp] = f"{wait}{there}"
         return found
 

@@ -21,8 +21,7 @@ from .errors import SimulationError
 if TYPE_CHECKING:
     from metronome.hdl.config import SmConfig
 
-    from .gpu.types import GpuJob
-    from .types import Job, Waves
+    from .types import Waves
 
 __all__ = ["Simulation", "begin", "environment", "simulation", "started_sooner"]
 
@@ -132,8 +131,10 @@ class Simulation:
         self.waiting: Path | None = executable
         self._process, self._jobs, self._results, self._log = process, jobs, results, log
 
-    def messages(self, jobs: Sequence[Job | GpuJob]) -> Iterator[tuple[Any, ...]]:
-        """Run ``jobs``, once; yields the messages of tb/kernel_tb.py, except the last, as they arrive.
+    def messages(self, jobs: Sequence[object]) -> Iterator[tuple[Any, ...]]:
+        """Run ``jobs``, once; yields the messages of the testbench, except the last, as they arrive.
+
+        ``jobs``: what the testbench takes (:class:`.types.Job` for tb/kernel_tb.py).
 
         Raises
         ------
