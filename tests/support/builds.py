@@ -9,10 +9,11 @@ import pytest
 
 from metronome.hdl import presets
 from metronome.hdl.config import Channels, Prediction
+from metronome.hdl.gpu.config import GpuConfig, Interconnect
 from metronome.hdl.policies import POLICIES
 
-__all__ = ["BARE", "BASE", "CHANNELS", "CROWD", "FPGA", "LEAST", "MID", "ONE", "ORDERED", "PAPER", "SMALL", "TINY",
-           "UNCACHED", "named", "on"]
+__all__ = ["BARE", "BASE", "CHANNELS", "CROWD", "FPGA", "GPU", "LEAST", "MID", "ONE", "ORDERED", "PAPER", "SMALL",
+           "SMALL_GPU", "TINY", "UNCACHED", "named", "on"]
 
 #: The one build of `make check`.
 TINY = presets.TINY
@@ -51,6 +52,12 @@ ORDERED = replace(
 )
 #: So many warps that memory is busy, and that one among them is always eligible.
 CROWD = replace(BASE, warps=32)
+#: Four SMs; and two, small in every way and with the pipeline for chips, each with its slots for memory.
+GPU = GpuConfig(sm=TINY, sms=4)
+SMALL_GPU = GpuConfig(
+    sm=replace(SMALL, channels=Channels.NONE, policies=("lrr", "gtlrr")), sms=2, interconnect=Interconnect.TDM,
+    slot_cycles=3,
+)
 MID = presets.MID
 PAPER = presets.PAPER
 

@@ -1,0 +1,56 @@
+"""GpuConfig: what it refuses, and what follows from it."""
+
+from dataclasses import replace
+
+import pytest
+
+from metronome.hdl.config import Channels, MemoryMap
+from metronome.hdl.gpu.config import GpuConfig, Interconnect
+from metronome.hdl.presets import BASE, TINY
+from metronome.sim.machine.gpu_settings import gpu_of, gpu_value
+from metronome.sim.machine.settings import ConfigError
+
+
+@pytest.mark.parametrize(("fields", "text"), [
+    ({"sms": 1}, "sms must be 2, 4, 8 or 16, not 1"), ({"sms": 3}, "sms must be"), ({"sms": 32}, "sms must be"),
+    ({"sms": 2, "interconnect": "ring"}, "interconnect must be round_robin, fixed_priority, tdm, not 'ring'"),
+    ({"sms": 2, "slot_cycles": 0}, "slot_cycles must be between 1 and 64, not 0"),
+    ({"sms": 2, "slot_cycles": 65}, "slot_cycles must be"),
+    ({"sms": 2, "sm": replace(TINY, cores=2)}, "cores must be 1 in a GPU"),
+    ({"sms": 2, "sm": replace(TINY, channels=Channels.FREE)}, "channels must be none in a GPU, not 'free'"),
+    # The stacks of one SM have room, those of 16 do not.
+    ({"sms": 16, "sm": replace(BASE, memory_map=MemoryMap(stack_bytes_per_hart=1 << 24))}, "stack"),
+])
+def test_refusals(fields, text):
+    with pytest.raises(ValueError, match=text):
+        GpuConfig(**{"sm": TINY, **fields})
+
+
+def test_what_follows():
+    gpu = GpuConfig(sm=TINY, sms=8)
+    assert [gpu.sm_of(number).core_id for number in range(8)] == list(range(8))
+    assert {gpu.sm_of(number).cores for number in range(8)} == {8}
+    assert gpu.mem_tag_bits == TINY.mem_tag_bits + 3
+
+
+def test_by_name():
+    assert gpu_of(TINY, {}) is None and gpu_of(TINY, {"sms": 1}) is None
+    made = gpu_of(TINY, {"sms": 4, "interconnect": "tdm", "slot_cycles": 5})
+    assert made == GpuConfig(sm=TINY, sms=4, interconnect=Interconnect.TDM, slot_cycles=5)
+    assert gpu_value("sms", "0x10") == 16 and gpu_value("interconnect", "TDM") == "tdm"
+
+
+@pytest.mark.parametrize(("values", "text"), [
+    ({"sms": 5}, "sms must be 1, 2, 4, 8 or 16, not 5"), ({"interconnect": "tdm"}, "no effect without sms=2 or more"),
+    ({"sms": 1, "slot_cycles": 2}, "no effect without sms=2"),
+    ({"sms": 2, "slot_cycles": 2}, "no effect without interconnect=tdm"),
+])
+def test_refused_by_name(values, text):
+    with pytest.raises(ConfigError, match=text):
+        gpu_of(TINY, values)
+
+
+@pytest.mark.parametrize(("name", "value"), [("sms", "two"), ("sms", True), ("slot_cycles", 1.5), ("interconnect", 3)])
+def test_refused_values(name, value):
+    with pytest.raises(ConfigError, match=name):
+        gpu_value(name, value)

@@ -1,0 +1,152 @@
+"""Several SMs on the RTL in lock step: kernels, barriers, launches, faults and deadlocks."""
+
+from dataclasses import replace
+
+import pytest
+
+from metronome.hdl.config import FaultCause
+from metronome.sim.machine.memory.registry import MemoryOptions
+from metronome.sim.program.assembler import asm
+from metronome.sim.program.compiler.options import Compiling
+from metronome.sim.program.kernels import KERNELS, prepare
+from metronome.sim.run.gpu.runner import GpuRefusedError, run_gpu, run_many_gpu
+from metronome.sim.run.runner import RunRequest
+from tests.support.builds import GPU, SMALL_GPU, TINY, on
+from tests.support.tiers import some_more
+from tests.system.rtl_programs import RawProgram
+
+GPUS = [pytest.param(GPU, id="GPU", marks=on("GPU")), pytest.param(SMALL_GPU, id="SMALL_GPU", marks=on("SMALL_GPU"))]
+MEMORIES = [{"memory": "fixed"}, {"memory": "dram"}, {"memory": "random", "latency": 60},
+            {"memory": "random", "latency": 200, "memory_options": MemoryOptions(adversarial=True)}]
+CORE, PLACE, VALUE, ID, COUNT = range(5, 10)
+DATA = 0x2_0000
+
+
+def request(launch, gpu, **fields):
+    return RunRequest(**{"launch": launch, "policy": gpu.sm.policies[0], "check": True, "max_cycles": 500_000} | fields)
+
+
+def program(*words):
+    p = asm.Program()
+    p.add(*words, asm.tmc(0))
+    return RawProgram(p.assemble())
+
+
+def passed(result):
+    return (result.status, result.mismatches, result.assertions) == ("ended", [], [])
+
+
+@pytest.mark.parametrize("gpu", GPUS)
+@pytest.mark.parametrize("name", some_more(["vecadd", "psum", "sgemm_group", *sorted({*KERNELS} - {
+    "vecadd", "psum", "sgemm_group"})], 3))
+def test_kernels(gpu, name):
+    launch = prepare(name, config=gpu.sm_of(0), compiling=Compiling(several_sms=True))
+    results = run_many_gpu(gpu, [request(launch, gpu, seed=number, **memory) for number, memory in enumerate(MEMORIES)])
+    for memory, result in zip(MEMORIES, results, strict=True):
+        assert passed(result), (memory, result.status, result.mismatches, result.sm_hang)
+        assert launch.check(result.memory) == []
+        assert result.exit_code == 0 and result.checked
+
+
+@pytest.mark.parametrize("gpu", GPUS)
+def test_all_sms_work(gpu):
+    launch = prepare("vecadd", size=256, config=gpu.sm_of(0), compiling=Compiling(several_sms=True))
+    result = run_gpu(gpu, request(launch, gpu, check=False))
+    stored = [each["committed_threads"] for each in result.sm_counters]
+    assert min(stored) > 256 // gpu.sms and max(stored) < 1.5 * min(stored)
+    assert result.counters["committed_threads"] == sum(stored)
+    assert result.counters["cycles"] == max(each["cycles"] for each in result.sm_counters)
+    assert sum(result.counters["stalls"].values()) == sum(sum(each["stalls"].values()) for each in result.sm_counters)
+
+
+@pytest.mark.parametrize("gpu", GPUS)
+def test_a_line_that_all_sms_write_loses_nothing(gpu):
+    # SM s writes byte s of 16 words, which are one line, all at once.
+    words = [asm.csrr(CORE, 0xCC2), *asm.li(PLACE, DATA), asm.add(PLACE, PLACE, CORE), asm.addi(VALUE, CORE, 0x40)]
+    words += [word for k in range(16) for word in (asm.lbu(ID, 4 * k, PLACE), asm.sb(VALUE, 4 * k, PLACE))]
+    for memory in MEMORIES:
+        result = run_gpu(gpu, request(program(*words), gpu, **memory))
+        assert passed(result), result.mismatches
+        expected = bytes(0x40 + k if k < gpu.sms else 0 for k in range(4)) * 16
+        assert result.memory.read(DATA, 64) == expected
+
+
+@pytest.mark.parametrize("gpu", GPUS)
+def test_a_launch_starts_with_empty_caches(gpu):
+    reads = [*asm.li(PLACE, DATA), asm.lw(VALUE, 0, PLACE), asm.sw(VALUE, 64, PLACE)]
+    results = []
+    for value in (7, 9):
+        launch = program(*reads)
+        loaded = _with_word(launch, DATA, value)
+        results.append(request(loaded, gpu))
+    first, second = run_many_gpu(gpu, results)
+    assert [result.memory.read_word(DATA + 64) for result in (first, second)] == [7, 9]
+
+
+def _with_word(launch, address, value):
+    class WithWord(RawProgram):
+        def load_into(self, memory):
+            super().load_into(memory)
+            memory.write(address, value.to_bytes(4, "little"))
+
+    return WithWord(launch.image)
+
+
+@pytest.mark.parametrize("gpu", GPUS)
+def test_numbers_of_sms(gpu):
+    words = [asm.csrr(CORE, 0xCC2), asm.slli(PLACE, CORE, 4)]
+    words += [*asm.li(VALUE, DATA), asm.add(PLACE, PLACE, VALUE)]
+    for k, number in enumerate((0xCC2, 0xFC2, 0xF14, 0x340)):
+        words += [asm.csrr(VALUE, number), asm.sw(VALUE, 4 * k, PLACE)]
+    result = run_gpu(gpu, request(program(*words), gpu))
+    assert passed(result), result.mismatches
+    for sm in range(gpu.sms):
+        found = [result.memory.read_word(DATA + 16 * sm + 4 * k) for k in range(4)]
+        assert found == [sm, gpu.sms, sm * gpu.sm.harts, 0x1_0000]
+
+
+@pytest.mark.parametrize("gpu", GPUS)
+def test_a_deadlock_names_the_sms(gpu):
+    meet = [*asm.li(ID, 1 << 31), *asm.li(COUNT, gpu.sms), asm.bar(ID, COUNT)]
+    words = [asm.csrr(CORE, 0xCC2), asm.beq(CORE, 0, 4 * len(meet) + 4), *meet]
+    result = run_gpu(gpu, request(program(*words), gpu))
+    assert result.status == "deadlock" and result.total_cycles < 20_000 and result.mismatches == []
+    for number, warps in enumerate(result.sm_hang):
+        assert warps[0].active == (number > 0)
+        assert number == 0 or "between SMs" in warps[0].wait
+
+
+@pytest.mark.parametrize("gpu", GPUS)
+def test_a_fault_stops_all_sms(gpu):
+    spin = [asm.addi(VALUE, VALUE, 1), asm.jal(0, -4)]
+    last = gpu.sms - 1
+    words = [asm.csrr(CORE, 0xCC2), *asm.li(ID, last), asm.bne(CORE, ID, 8), asm.lw(VALUE, 0, 0), *spin]
+    result = run_gpu(gpu, request(program(*words), gpu))
+    assert (result.status, result.fault_sm, result.mismatches) == ("fault", last, [])
+    assert (result.fault.cause, result.fault.address, result.fault.warp) == (FaultCause.LOAD_ACCESS, 0, 0)
+    assert result.total_cycles < 2000
+
+
+@pytest.mark.parametrize("fields", [{"trace": True}, {"memcheck": True}])
+def test_refusals(fields):
+    with pytest.raises(GpuRefusedError, match="is for one SM: leave it out with 4 SMs"):
+        run_gpu(GPU, request(program(), GPU, **fields))
+
+
+@pytest.mark.parametrize("gpu", [replace(GPU, sms=16)])
+@pytest.mark.long
+def test_sixteen_sms(gpu):
+    launch = prepare("vecadd", size=1024, config=gpu.sm_of(0), compiling=Compiling(several_sms=True))
+    for memory in ({"memory": "fixed"}, {"memory": "random", "latency": 100}):
+        result = run_gpu(gpu, request(launch, gpu, **memory))
+        assert passed(result) and launch.check(result.memory) == []
+        assert min(each["committed_threads"] for each in result.sm_counters) > 64
+
+
+@on("TINY")
+def test_one_sm_has_no_barriers_between_sms():
+    from metronome.sim.run.runner import run
+
+    # There the id of a barrier is its low bits.
+    result = run(TINY, request(program(*asm.li(ID, 1 << 31), *asm.li(COUNT, 2), asm.bar(ID, COUNT)), GPU))
+    assert result.status == "deadlock"
