@@ -3,6 +3,7 @@
 from tests.mutants.mutant import Mutant
 from tests.mutants.of_ccws import CCWS
 from tests.mutants.of_changes import CHANGES
+from tests.mutants.of_gpu import GPU
 from tests.mutants.of_timing import TIMING
 
 __all__ = ["MUTANTS", "Mutant"]
@@ -263,6 +264,7 @@ MUTANTS = (
            "self.done.eq(goes_on)", _PASSING),
     *CCWS,
     *CHANGES,
+    *GPU,
     *TIMING,
     # Ordered channels: the list, its reader, the warps' channels, and places in the cache before their lines.
     Mutant("an entry is one access", f"{_LISTED}.elaborate", "known & goes & (line + 1 == reader.entry.lines)",

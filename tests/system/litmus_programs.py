@@ -30,6 +30,8 @@ class Shape:
 
     roles: dict[tuple[int, int], tuple]
     forbidden: frozenset[tuple[int, ...]] = frozenset()
+    #: Programs of a short test: more for outcomes that are rare.
+    programs: int = 4
 
     @property
     def loads(self):

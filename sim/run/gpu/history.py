@@ -39,8 +39,8 @@ class StoreHistory:
 
     A value is *hidden* from a load if a later one is known to have replaced it: it was stored after it, in the same SM
     or after an order point, and its store is of the load's SM, or its warp and that of the load have both passed an
-    order point since. The load may return every value that is not hidden: where the order between SMs is open, all of
-    them. Order points are fences, of a warp, and barriers between SMs, of all its warps.
+    order point since. The load may return every value that is not hidden, but none that its own SM stores after it:
+    where the order between SMs is open, it may be any of them. Order points are fences, of a warp, and barriers between SMs, of all its warps.
 
     ``initial`` returns a byte of memory at the launch.
     """
@@ -70,6 +70,8 @@ class StoreHistory:
         self._index()
         versions = [_Version(self._initial(address), -1, -1, _BEFORE), *self._bytes.get(address, ())]
         for number, version in enumerate(versions):
+            if version.sm == reader.sm and version.cycle > reader.cycle:
+                continue
             if not any(
                 self._ordered(version, later.sm, later.warp, later.cycle)
                 and self._ordered(later, reader.sm, reader.warp, reader.cycle)
@@ -86,10 +88,8 @@ class StoreHistory:
             return True
         if version.cycle > cycle:
             return False
-        if version.sm == sm:
-            return True
-        released = self._next(version)
-        return released <= (_NEVER if sm == -1 else self._last(sm, warp, cycle))
+        # At the end all stores are done.
+        return sm in (-1, version.sm) or self._next(version) <= self._last(sm, warp, cycle)
 
     def _next(self, version: _Version) -> int:
         """The first order point of the storing warp after the store."""

@@ -1,0 +1,43 @@
+"""Mutants of what several SMs share."""
+
+from tests.mutants.mutant import Mutant
+
+__all__ = ["GPU"]
+
+_LSU = "metronome.hdl.memory.lsu:Lsu.elaborate"
+_JOIN = "metronome.hdl.sm:Sm._join_gpu"
+_WAITS = "metronome.hdl.memory.lanes.entrance:Entrance._leaves"
+_INTERCONNECT = "metronome.hdl.gpu.interconnect:MemoryInterconnect"
+_GPU = "metronome.hdl.gpu.gpu:Gpu.elaborate"
+_LITMUS = "tests/system/test_litmus_rtl.py::test_nothing_forbidden_is_seen"
+_RTL = "tests/system/test_gpu_rtl.py"
+_UNITS = "tests/hdl/gpu"
+
+GPU = (
+    Mutant("a fence leaves the lines of the data cache", _LSU,
+           "l1.invalidate.eq(entrance.invalidate)", "l1.invalidate.eq(0)",
+           (f"{_LITMUS}[GPU-SB+F+F]", f"{_LITMUS}[GPU-MP+B]")),
+    Mutant("a fence does not wait for what is under way", _LSU,
+           "entrance.drained.eq(~busy_behind)", "entrance.drained.eq(1)", (f"{_LITMUS}[GPU-LB+F+F]",)),
+    Mutant("a fence holds only what was in front of it", _WAITS,
+           "marks.w_data.eq(fence)", "marks.w_data.eq(0)", (f"{_LITMUS}[GPU-SB+F+F]",)),
+    Mutant("an SM arrives before its stores are done", _JOIN,
+           "control.barrier.arrived & lsu.idle", "control.barrier.arrived", (f"{_LITMUS}[GPU-MP+B]",)),
+    Mutant("the end of a barrier between SMs is no fence", _JOIN,
+           "control.fence | self.barrier.release", "control.fence", (f"{_LITMUS}[GPU-MP+B]",)),
+    Mutant("the SM that was served last is the next one", f"{_INTERCONNECT}._choice",
+           "later.eq(~(chosen | (chosen - 1)))", "later.eq(~(chosen - 1))",
+           (f"{_UNITS}/test_interconnect.py::test_round_robin_serves_each_in_turn",)),
+    Mutant("a slot is a cycle longer", f"{_INTERCONNECT}._slot",
+           "self._config.slot_cycles - 1", "self._config.slot_cycles",
+           (f"{_UNITS}/test_interconnect.py::test_tdm_serves_each_in_its_slot_only[3]",)),
+    Mutant("a request is replaced before memory has taken it", f"{_INTERCONNECT}.elaborate",
+           "free.eq(~request.valid | request.ready)", "free.eq(1)",
+           (f"{_UNITS}/test_interconnect.py::test_random_traffic[0-2-round_robin]",)),
+    Mutant("a barrier is complete although an SM waits for more", "metronome.hdl.gpu.barrier:GpuBarrier.elaborate",
+           "there[i] & ~others_want", "there[i]", (f"{_UNITS}/test_barrier.py::test_random_arrivals[0]",)),
+    Mutant("a fault stops one SM only", _GPU, "sm.halt.eq(faults)", "sm.halt.eq(0)",
+           (f"{_RTL}::test_a_fault_stops_all_sms[GPU]",)),
+    Mutant("all SMs have number 0", _GPU, "sm.core_id.eq(i)", "sm.core_id.eq(0)",
+           (f"{_RTL}::test_numbers_of_sms[GPU]",)),
+)
