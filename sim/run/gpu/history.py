@@ -39,8 +39,9 @@ class StoreHistory:
 
     A value is *hidden* from a load if a later one is known to have replaced it: it was stored after it, in the same SM
     or after an order point, and its store is of the load's SM, or its warp and that of the load have both passed an
-    order point since. The load may return every value that is not hidden, but none that its own SM stores after it:
-    where the order between SMs is open, it may be any of them. Order points are fences, of a warp, and barriers between SMs, of all its warps.
+    order point since. The load may return every value that is not hidden, but none that its own SM stores after it.
+
+    Order points are fences, of a warp, and barriers between SMs, of all warps of the SM.
 
     ``initial`` returns a byte of memory at the launch.
     """
