@@ -34,7 +34,7 @@ TRACEBACK_VARIABLE = "METRONOME_TRACEBACK"
 COMMANDS = {
     "kernels": "List the kernels of Metronome, and the folders here that have a kernel.c or kernel.cl, and a host.py.",
     "new": "Write a folder with a kernel that passes: kernel.c for the machine, host.py for its inputs and its check.",
-    "run": "Run a program on the simulated SM, check its result, and report where its cycles went.",
+    "run": "Run a program on the simulated SM or on several, check its result, and report where its cycles went.",
     "predict": "Predict a run exactly, cycle by cycle, without the hardware.",
     "wcet": "Bound the cycles of a program from launch to end, for all inputs.",
     "analyze":

@@ -25,7 +25,10 @@ class GpuBarrier(Component):
         self._config = config
         super().__init__({
             #: The SMs' arrivals, by number.
-            "sms": Out(wiring.Signature({f"sm_{i}": In(arrival_signature(config.sm)) for i in range(config.sms)})),
+            "sms": Out(wiring.Signature({
+                #: That of one SM.
+                f"sm_{i}": In(arrival_signature(config.sm)) for i in range(config.sms)
+            })),
         })
 
     def elaborate(self, platform: object) -> Module:

@@ -66,6 +66,7 @@ class Gpu(Component):
             "busy": Out(1),  # an SM is busy
             #: What each SM shows, by its number.
             "sms": Out(wiring.Signature({
+                #: One SM.
                 f"sm_{i}": Out(wiring.Signature(sm_outputs(config.sm_of(0)))) for i in range(config.sms)
             })),
         }

@@ -27,6 +27,7 @@ class MemoryInterconnect(Component):
         super().__init__({
             #: The ports of the SMs, by number.
             "sms": Out(wiring.Signature({
+                #: That of one SM.
                 f"sm_{i}": In(memory_port_signature(config.sm)) for i in range(config.sms)
             })),
             #: The memory port. A tag here is the number of the SM above the SM's own tag.

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from metronome.hdl.gpu.config import GpuConfig
 
 from ..outcome import Outcome
-from .types import GpuRunResult
+
+if TYPE_CHECKING:  # the command line imports this even if nothing is run
+    from .types import GpuRunResult
 
 __all__ = ["GpuParts"]
 
@@ -26,7 +28,7 @@ class GpuParts(Outcome):
 
     @property
     def _of_gpu(self) -> GpuRunResult:
-        return cast(GpuRunResult, self.result)
+        return cast("GpuRunResult", self.result)
 
     def fault(self) -> dict[str, Any] | None:
         """The reason that the machine stopped for, with the number of the SM, or None."""

@@ -1,0 +1,120 @@
+"""``metronome run --sms``: what reaches the simulator, what is shown, and what refuses several SMs."""
+
+import dataclasses
+import json
+from pathlib import Path
+
+import pytest
+
+from metronome.hdl.config import FaultCause
+from metronome.hdl.gpu.config import GpuConfig, Interconnect
+from metronome.hdl.layouts.counters import StallReason
+from metronome.hdl.presets import BASE, TINY
+from metronome.sim.machine.golden import Fault
+from metronome.sim.run.gpu.types import GpuRunResult
+from metronome.sim.run.types import WarpState
+from tests.scripts.conftest import counters
+
+
+@pytest.fixture
+def gpu(backend):
+    """Runs on several SMs: (GPU, request) of each; fields of the next result."""
+    backend.gpus, backend.of_gpu = [], {}
+
+    def run_gpu(config, request, progress, console):
+        backend.gpus.append((config, request))
+        fields = {field.name: getattr(backend.result, field.name) for field in dataclasses.fields(backend.result)}
+        return GpuRunResult(**fields | {"region": None, "sm_counters": [counters()] * config.sms} | backend.of_gpu)
+
+    backend.run_gpu = run_gpu
+    return backend
+
+
+@pytest.mark.parametrize(("words", "expected"), [
+    (("--sms", "4"), GpuConfig(sm=BASE, sms=4)), (("--set", "sms=0x2", "--check"), GpuConfig(sm=BASE, sms=2)),
+    (("--sms", "16", "--preset", "TINY"), GpuConfig(sm=TINY, sms=16)),
+    (("--sms", "2", "--interconnect", "Fixed_Priority"),
+     GpuConfig(sm=BASE, sms=2, interconnect=Interconnect.FIXED_PRIORITY)),
+    (("--config", "gpu.toml"), GpuConfig(sm=BASE, sms=8, interconnect=Interconnect.TDM, slot_cycles=3)),
+    (("--config", "gpu.toml", "--slot-cycles", "5", "--set", "sms=4"),
+     GpuConfig(sm=BASE, sms=4, interconnect=Interconnect.TDM, slot_cycles=5)),
+])
+def test_what_reaches_the_simulator(metronome, gpu, words, expected):
+    Path("gpu.toml").write_text('sms = 8\ninterconnect = "tdm"\nslot_cycles = 3\n')
+    assert metronome("run", "psort", *words).status == 0
+    ((config, request),) = gpu.gpus
+    assert config == expected and gpu.runs == []
+    # Races between SMs are for lock step alone.
+    assert request.check == ("--check" in words) and not request.memcheck
+    assert gpu.compiling.several_sms
+
+
+@pytest.mark.parametrize("words", [(), ("--sms", "1"), ("--set", "sms=1")])
+def test_one_sm_is_as_always(metronome, gpu, words):
+    assert metronome("run", "psort", *words).status == 0
+    ((config, _),) = gpu.runs
+    assert config == BASE and gpu.gpus == [] and not gpu.compiling.several_sms
+
+
+@pytest.mark.parametrize(("words", "text"), [
+    (("--sms", "3"), "sms must be 1, 2, 4, 8 or 16, not 3"), (("--sms", "0"), "sms must be"),
+    (("--interconnect", "tdm"), "interconnect: it has no effect without sms=2 or more"),
+    (("--sms", "2", "--slot-cycles", "2"), "slot_cycles: it has no effect without interconnect=tdm"),
+    (("--sms", "2", "--interconnect", "ring"), "unknown name 'ring': use round_robin, fixed_priority, tdm"),
+    (("--set", "sms=two"), "--set sms=two: sms must be a whole number, not 'two'"),
+    (("--set", "sms=2", "--set", "sms=4"), "--set: a field is set twice: name each once"),
+    (("--sms", "2", "--set", "channels=free"), "channels must be none in a GPU, not 'free'"),
+    (("--sms", "2", "--set", "cores=2"), "cores must be 1 in a GPU"),
+    *((("--sms", "2", *option), f"{option[0]} is for one SM: leave it out with 2 SMs") for option in (
+        ("--memcheck",), ("--strict-races",), ("--per-warp",), ("--profile",), ("--trace", "a.html"),
+        ("--trace", "a.vcd"))),
+])
+def test_refusals(metronome, gpu, words, text):
+    assert text in metronome("run", "psort", *words).refusal
+    assert gpu.gpus == gpu.runs == []
+
+
+@pytest.mark.parametrize("words", [
+    ("predict", "psort"), ("wcet", "psort"), ("analyze", "psort"), ("sweep", "psort"),
+    ("trace", "psort", "-o", "a.html"),
+    ("characterize",), ("bench",), ("verilog",), ("synth", "--unit", "alu"), ("board", "psort", "--port", "x"),
+    ("build", "--optimise"), ("config",),
+])
+@pytest.mark.parametrize("machine", [("--set", "sms=2"), ("--config", "gpu.toml")])
+def test_other_commands_refuse_several_sms(metronome, gpu, words, machine):
+    Path("gpu.toml").write_text("sms = 2\n")
+    assert metronome(*words, *machine).refusal == "metronome: sms=2: only metronome run knows several SMs: leave it out"
+    assert gpu.runs == []
+
+
+def test_the_option_is_that_of_run(metronome):
+    for name in ("predict", "wcet", "sweep", "trace"):
+        assert metronome(name, "psort", "--sms", "2").status == 2
+
+
+def test_the_json(metronome, gpu):
+    document = json.loads(metronome("run", "psort", "--sms", "2", "--json", "-").out)
+    assert document["sms"] == [counters()] * 2 and document["lines"] is None
+    assert (document["config"]["sms"], document["config"]["interconnect"]) == (2, "round_robin")
+    assert "sms" not in json.loads(metronome("run", "psort", "--json", "-").out)
+
+
+def test_the_table(metronome, gpu):
+    out = metronome("run", "psort", "--sms", "4").out
+    assert "psort on 4 SMs of BASE (4 warps x 4 threads)" in out and "issue slots of 4 schedulers" in out
+
+
+def test_a_fault_names_the_sm(metronome, gpu):
+    gpu.of_gpu = {"status": "fault", "fault_sm": 1, "fault": Fault(FaultCause.LOAD_ACCESS, 2, 0x8000_0124, 0)}
+    done = metronome("run", "psort", "--sms", "2")
+    assert done.status == 3 and "fault: load access, SM 1, warp 2, pc 0x80000124" in done.err
+    document = json.loads(metronome("run", "psort", "--sms", "2", "--json", "-").out)
+    assert document["fault"]["sm"] == 1
+
+
+def test_a_deadlock_names_the_sms(metronome, gpu):
+    warp = WarpState(0, True, StallReason.BARRIER, 0x8000_0124)
+    gpu.of_gpu = {"status": "deadlock", "sm_hang": [[warp], [warp]]}
+    done = metronome("run", "psort", "--sms", "2")
+    assert done.status == 4
+    assert "SM 0, warp 0: last issued 0x80000124" in done.err and "SM 1, warp 0: last issued" in done.err
