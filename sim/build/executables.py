@@ -57,9 +57,12 @@ def describe(folder: Path, **facts: object) -> None:
     (folder / "build.json").write_text(json.dumps({**facts, "executable_bytes": size}, indent=1) + "\n")
 
 
-def key_of(design: Design, waves: bool, testbench: Sequence[Path] = TB_SOURCES) -> str:
-    """The key of the design's executable: the testbench's sources, tool versions and flags are part of it."""
-    sources = [(path.name, path.read_text()) for path in (*testbench, *([WAVES_MAIN] if waves else []))]
+def key_of(design: Design, waves: bool, testbench: Sequence[Path] | None = None) -> str:
+    """The key of the design's executable: the testbench's sources, tool versions and flags are part of it.
+
+    ``testbench``: its sources, by default those of an SM.
+    """
+    sources = [(path.name, path.read_text()) for path in (*(testbench or TB_SOURCES), *([WAVES_MAIN] if waves else []))]
     return digest(design.digest(), sources, waves, versions())
 
 
@@ -76,7 +79,7 @@ def name_by_profile(key: str) -> str:
     return f"sim-{digest(key, compilers.identity(), compilers.COUNTING)}"
 
 
-def kept(design: Design, waves: bool, testbench: Sequence[Path] = TB_SOURCES) -> Path | None:
+def kept(design: Design, waves: bool, testbench: Sequence[Path] | None = None) -> Path | None:
     """The design's executable in the cache, as far as it can be found without elaborating the design."""
     if design.known() is None:
         return None
