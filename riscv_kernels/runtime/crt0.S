@@ -63,13 +63,22 @@ exit:
     lw     t1, CONTEXT_MODE(t1)
     or     t0, t0, t1
     bnez   t0, 5f
-    li     t0, SMS_BARRIER
-    csrr   t1, CSR_NUM_CORES
-    BAR(t0, t1)
+    call   __sms_meet
 5:
 #endif
     TMC(zero)
     .size exit, . - exit
+
+#ifdef METRONOME_SMS
+    .globl __sms_meet
+    .type __sms_meet, @function
+__sms_meet:
+    li     t0, SMS_BARRIER
+    csrr   t1, CSR_NUM_CORES
+    BAR(t0, t1)
+    ret
+    .size __sms_meet, . - __sms_meet
+#endif
 
 /* Every other warp, once: set the lanes up and end. Registers outlive the end of a warp. */
     .type init_warp, @function

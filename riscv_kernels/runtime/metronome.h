@@ -75,6 +75,10 @@ SIMT_INLINE void simt_bar(uint32_t __id, uint32_t __warps)
     __asm__ volatile(".insn r 0x0B, 4, 0, x0, %0, %1" ::"r"(__id), "r"(__warps) : "memory");
 }
 
+/* Order this warp's accesses for other SMs, and see what they have stored (docs/memory.md, "Several SMs"). A loop that
+ * waits for another SM needs one in it. */
+SIMT_INLINE void simt_fence(void) { __asm__ volatile("fence" ::: "memory"); }
+
 SIMT_INLINE uint32_t simt_pred(uint32_t __predicate, uint32_t __restore_mask)
 {
     __asm__ volatile(".insn r 0x0B, 5, 0, x0, %0, %1" : "+r"(__predicate) : "r"(__restore_mask) : "memory");

@@ -83,13 +83,13 @@ void __sm_main(void);
 void __sm_main(void)
 {
     for (;;) {
-        sms_meet();
+        __sms_meet();
         if (__spawn_context.__mode == SMS_NOTHING)
             return;
         SIMT_CSR_WRITE(CSR_MREGION, __spawn_context.__region);
         sm_runs();
         SIMT_CSR_WRITE(CSR_MREGION, 0);
-        sms_meet();
+        __sms_meet();
     }
 }
 #endif

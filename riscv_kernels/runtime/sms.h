@@ -13,8 +13,8 @@ void __spawn_groups(uint32_t warps);
 /* The number of SMs that take part. */
 SIMT_INLINE uint32_t sms_of_launch(void) { return simt_num_cores(); }
 
-/* Wait until all SMs are here, each with one warp. What they have stored is then seen by all. */
-SIMT_INLINE void sms_meet(void) { simt_bar(SMS_BARRIER, simt_num_cores()); }
+/* Wait until all SMs are here, each with one warp. What they have stored is then seen by all (crt0.S). */
+void __sms_meet(void);
 
 /* Run this SM's share of the launch in the record. */
 static inline void sm_runs(void)
@@ -40,9 +40,9 @@ static inline void sms_run(uint32_t mode)
     __spawn_context_t *const context = &__spawn_context;
     context->__mode = mode;
     context->__region = SIMT_CSR_READ(CSR_MREGION);
-    sms_meet();
+    __sms_meet();
     sm_runs();
-    sms_meet();
+    __sms_meet();
     context->__mode = SMS_NOTHING;
 }
 

@@ -8,7 +8,7 @@ from metronome.hdl.config import FaultCause
 from metronome.sim.machine.memory.registry import MemoryOptions
 from metronome.sim.program.assembler import asm
 from metronome.sim.program.compiler.options import Compiling
-from metronome.sim.program.kernels import KERNELS, prepare
+from metronome.sim.program.kernels import KERNELS, prepare, prepare_source
 from metronome.sim.run.gpu.runner import GpuRefusedError, run_gpu, run_many_gpu
 from metronome.sim.run.runner import RunRequest
 from tests.support.builds import GPU, SMALL_GPU, TINY, on
@@ -150,3 +150,91 @@ def test_one_sm_has_no_barriers_between_sms():
     # There the id of a barrier is its low bits.
     result = run(TINY, request(program(*asm.li(ID, 1 << 31), *asm.li(COUNT, 2), asm.bar(ID, COUNT)), GPU))
     assert result.status == "deadlock"
+
+
+C_PROGRAMS = {
+    # SM 1 waits for SM 0 within one launch.
+    "a message": ("""
+        static volatile uint32_t flag, data, got;
+        static void work(const void *unused)
+        {
+            (void)unused;
+            if (simt_thread_id() == 0 && simt_warp_id() == 0) {
+                if (simt_core_id() == 0) {
+                    for (volatile int i = 0; i < 20; i++)
+                        ;
+                    data = 42;
+                    simt_fence();
+                    flag = 1;
+                } else if (simt_core_id() == 1) {
+                    while (!flag)
+                        simt_fence();
+                    simt_fence();
+                    got = data;
+                }
+            }
+        }
+        int main(void)
+        {
+            const uint32_t n = 64;
+            spawn_threads(1, &n, 0, work, 0);
+            return got == 42 ? 7 : 1;
+        }""", 7, ""),
+    # What main stores between launches is seen by all, and what they store by main; it runs, and prints, once.
+    "launch after launch": ("""
+        static uint32_t value, sums[32];
+        static void work(const void *unused)
+        {
+            (void)unused;
+            sums[blockIdx.x] += value;
+        }
+        int main(void)
+        {
+            const uint32_t n = 32;
+            console_puts("once\\n");
+            for (uint32_t round = 1; round <= 5; round++) {
+                value = round;
+                spawn_threads(1, &n, 0, work, 0);
+            }
+            for (uint32_t i = 0; i < n; i++)
+                if (sums[i] != 15)
+                    return 1;
+            return 9;
+        }""", 9, "once\n"),
+    "exit in main": ("int main(void) { exit(5); }", 5, ""),
+    "no launch": ("int main(void) { return 3; }", 3, ""),
+    "blocks of several threads": ("""
+        static uint32_t seen[40];
+        static void work(const void *unused)
+        {
+            (void)unused;
+            uint32_t *const cell = local_memory(64);
+            cell[threadIdx.x] = blockIdx.x + 1;
+            __syncthreads();
+            if (threadIdx.x == 1)
+                seen[blockIdx.x] = cell[0] + (simt_core_id() == blockIdx.x % simt_num_cores() ? 0 : 100);
+        }
+        int main(void)
+        {
+            const uint32_t blocks = 40, threads = 3;
+            if (spawn_threads(1, &blocks, &threads, work, 0))
+                return 1;
+            for (uint32_t i = 0; i < blocks; i++)
+                if (seen[i] != i + 1)
+                    return 2;
+            return 4;
+        }""", 4, ""),
+}
+
+
+@pytest.mark.parametrize("gpu", GPUS)
+@pytest.mark.parametrize("name", C_PROGRAMS)
+def test_c_programs(gpu, name, tmp_path):
+    text, code, printed = C_PROGRAMS[name]
+    path = tmp_path / "program.c"
+    path.write_text('#include "metronome.h"\n' + text)
+    launch = prepare_source(path, None, gpu.sm_of(0), Compiling(several_sms=True))
+    for memory in MEMORIES:
+        result = run_gpu(gpu, request(launch, gpu, **memory))
+        assert passed(result), (memory, result.status, result.mismatches, result.sm_hang)
+        assert (result.exit_code, result.console) == (code, printed)
