@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from metronome.hdl.config import FaultCause
+from metronome.sim.build.sources import ROOT
 from metronome.sim.machine.memory.registry import MemoryOptions
 from metronome.sim.program.assembler import asm
 from metronome.sim.program.compiler.options import Compiling
@@ -238,3 +239,16 @@ def test_c_programs(gpu, name, tmp_path):
         result = run_gpu(gpu, request(launch, gpu, **memory))
         assert passed(result), (memory, result.status, result.mismatches, result.sm_hang)
         assert (result.exit_code, result.console) == (code, printed)
+
+
+OPENCL = ROOT / "tests" / "riscv_kernels" / "opencl" / "kernels"
+
+
+@pytest.mark.parametrize("gpu", GPUS)
+@pytest.mark.parametrize("name", some_more(["matmul", *sorted(
+    path.name for path in OPENCL.iterdir() if (path / "kernel.cl").exists() and path.name != "matmul")], 1))
+def test_opencl_kernels(gpu, name):
+    launch = prepare(str(OPENCL / name), config=gpu.sm_of(0), compiling=Compiling(several_sms=True))
+    result = run_gpu(gpu, request(launch, gpu))
+    assert passed(result), (result.status, result.mismatches, result.sm_hang)
+    assert launch.check(result.memory) == []
