@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
+from collections import deque
 
 import numpy as np
 
@@ -52,6 +53,8 @@ class Mailbox:
         if program.mailbox_bytes() != ctypes.sizeof(_Fields):
             raise RuntimeError("tb/mailbox.py and tb/mailbox.cpp disagree about the mailbox")
         self.fields = _Fields.from_address(program.mailbox_address())
+        #: Responses that have no place in the ring yet: several SMs may have more tags than it has places.
+        self._waiting: deque[tuple[int, int, int, bytes]] = deque()
         self._requests = memoryview(self.fields.requests)
         self._responses = memoryview(self.fields.responses)
         words = record_words(config)
@@ -75,6 +78,7 @@ class Mailbox:
         fields.request_taken = fields.request_given
         fields.response_given = fields.response_taken
         fields.record_count = 0
+        self._waiting.clear()
         fields.wakes = fields.wake_ns = fields.samples = fields.sample_ns = 0
         fields.finished = 0
         fields.cycle = 0
@@ -108,13 +112,12 @@ class Mailbox:
             taken += 1
         fields.request_taken = taken
         lookahead = model.lookahead
+        self._waiting.extend(model.complete(fields.cycle + lookahead))
         index = fields.response_given
-        for due, tag, error, data in model.complete(fields.cycle + lookahead):
-            _RESPONSE.pack_into(self._responses, index % _RING * _RESPONSE.size, due, tag, error, data)
+        while self._waiting and index - fields.response_taken < _RING:
+            _RESPONSE.pack_into(self._responses, index % _RING * _RESPONSE.size, *self._waiting.popleft())
             index += 1
         fields.response_given = index
-        if index - fields.response_taken > _RING:
-            raise RuntimeError("more responses than the SM has memory tags")
         self._attend(model)
 
     def _attend(self, model: MemoryModel) -> None:
@@ -124,6 +127,8 @@ class Mailbox:
         # One request per cycle: if the first may wait no longer than there is room, all accepted requests have room.
         fields.lookahead = min(model.lookahead, model.room)
         fields.wake_cycle = min(fields.cycle + _MOST_CYCLES, _NEVER if due is None else due - 1)
+        if self._waiting:
+            fields.wake_cycle = fields.cycle + 1
         fields.ready_from = model.ready_from
 
     @property

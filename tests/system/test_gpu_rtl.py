@@ -134,6 +134,12 @@ def test_refusals(fields):
         run_gpu(GPU, request(program(), GPU, **fields))
 
 
+def test_a_waveform_of_the_environment_is_refused(monkeypatch):
+    monkeypatch.setenv("METRONOME_WAVES", "a.vcd")
+    with pytest.raises(GpuRefusedError, match="a waveform is for one SM: leave it out with 4 SMs"):
+        run_gpu(GPU, request(program(), GPU))
+
+
 @pytest.mark.parametrize("gpu", [replace(GPU, sms=16)])
 @pytest.mark.long
 def test_sixteen_sms(gpu):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -66,7 +67,8 @@ def run_many_gpu(
 
 
 def _job_of(gpu: GpuConfig, request: RunRequest) -> GpuJob:
-    for asked, what in ((request.trace, "a trace"), (request.memcheck, "memcheck"), (request.waves, "waves")):
+    waves = request.waves or os.environ.get("METRONOME_WAVES")
+    for asked, what in ((request.trace, "a trace"), (request.memcheck, "memcheck"), (waves, "a waveform")):
         if asked:
             raise GpuRefusedError(f"{what} is for one SM: leave it out with {gpu.sms} SMs")
     job = job_of(gpu.sm_of(0), request)
