@@ -153,7 +153,6 @@ class CsrUnit(Component):
         """Every CSR that exists: its numbers and the value that it reads as."""
         config = self._config
         core: Value = self.core_id if self._core_port else Const(config.core_id, 32)
-        # Constant unless the number comes through the port: `core` is narrow, and harts may be no power of two.
         hart_base: Value | int = core * config.harts if self._core_port else config.core_id * config.harts
         rows: list[tuple[list[int], Value]] = [
             *self._writable(fcsr, scratch),
