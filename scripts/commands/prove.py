@@ -64,7 +64,7 @@ class CaseOptions:
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="FIELD=VALUE", help="A parameter of the policy (group_warps, ..), a size of "
-                     "the predictors (return_stack, ..), or schedulers. Repeatable."),
+                     "the predictors (return_stack, ..), or of partitions (schedulers, units, ..). Repeatable."),
     ] = None
     pipeline: PipelineOption = None
     icache: Annotated[bool, typer.Option(help="With an I-cache, or with one line buffer per warp instead.")] = True
