@@ -6,12 +6,9 @@ that there are no records.
 
 import ctypes
 import os
-import pickle
-import time
-import traceback
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Any, BinaryIO
+from typing import Any
 
 import cocotb
 import numpy as np
@@ -31,7 +28,7 @@ from metronome.sim.run.gpu.types import GpuJob
 from metronome.sim.run.lockstep import Mismatch
 from metronome.sim.run.types import pack_memory, unpack_memory
 
-from .kernel_tb import TELL_SECONDS, counters_of, fault_of, hang_of
+from .kernel_tb import Send, counters_of, fault_of, hang_of, run_list, serve
 from .mailbox import Mailbox
 
 _NO_RECORDS, _EVENT_RECORDS = range(2)
@@ -79,27 +76,27 @@ def _verdict(
     }, faults
 
 
-class _Mismatches:
+class _Observer:
     """Passes the records of one program to the checker, if there is one, and keeps its report."""
 
     def __init__(self, checker: GpuLockStep | None) -> None:
         self._checker = checker
-        self.texts: list[str] = []
+        self.mismatches: list[str] = []
 
     def take(self, box: Mailbox) -> None:
         if self._checker is not None and box.records_due:
             try:
                 self._checker.feed_words(box.take_records())
             except Mismatch as mismatch:
-                self.texts.append(str(mismatch))
+                self.mismatches.append(str(mismatch))
 
     def finish(self, memory: SparseMemory, verdict: dict[str, Any], faults: list[Fault | None]) -> None:
-        if self._checker is None or self.texts or verdict["assertions"]:
+        if self._checker is None or self.mismatches or verdict["assertions"]:
             return
         try:
             self._checker.finish(memory, faults, verdict["status"] == "ended")
         except Mismatch as mismatch:
-            self.texts.append(str(mismatch))
+            self.mismatches.append(str(mismatch))
 
 
 async def _run(
@@ -118,66 +115,44 @@ async def _run(
     )
     if asked.without_argument:
         model.unwritten = asked.arg // LINE_BYTES
-    mismatches = _Mismatches(checker)
+    observer = _Observer(checker)
     changed = ValueChange(dut.wake)
-    started = reported = time.perf_counter()
     box.launch(
         model, start_pc=asked.start_pc, arg=asked.arg, policy=asked.policy, fetch_policy=asked.fetch_policy,
         max_cycles=asked.max_cycles, record_level=_NO_RECORDS if checker is None else _EVENT_RECORDS,
     )
-    while not box.finished and not mismatches.texts:
-        await changed
-        box.serve(model)
-        mismatches.take(box)
-        now = time.perf_counter()
-        if now > reported + TELL_SECONDS:
-            reported = now
-            tell(box.cycle, now - started)
-    seconds = time.perf_counter() - started
+    seconds = await serve(changed, box, model, observer, tell)
     console.flush()
     restore(asked.config, memory)
     fields: dict[str, Any] = {"status": "mismatch", "total_cycles": box.cycle}
     if box.finished:
         verdict, faults = _verdict(job, memory, checker)
         fields |= verdict
-        mismatches.finish(memory, verdict, faults)
-        if mismatches.texts:
+        observer.finish(memory, verdict, faults)
+        if observer.mismatches:
             fields["status"] = "mismatch"
     return fields | {
         "exit_code": memory.read_word(asked.config.memory_map.exit_code), "pages": pack_memory(memory),
-        "mismatches": mismatches.texts, "checked": checker is not None, "argument_missing": model.read_unwritten,
+        "mismatches": observer.mismatches, "checked": checker is not None, "argument_missing": model.read_unwritten,
         "sim_seconds": seconds, "python_seconds": min(seconds, box.python_seconds),
         "memory_statistics": model.statistics(box.cycle),
     }
 
 
-async def _run_all(dut: Any, out: BinaryIO) -> None:
-    with os.fdopen(int(os.environ["METRONOME_JOBS_FD"]), "rb") as source:
-        jobs: list[GpuJob] = pickle.load(source)
-
-    def send(*message: object) -> None:
-        pickle.dump(message, out, pickle.HIGHEST_PROTOCOL)
-        out.flush()
-
-    try:
-        gpu = jobs[0].gpu
-        box = Mailbox(gpu.sm_of(0), records_a_cycle=gpu.sms)
-        checker = GpuLockStep(gpu) if jobs[0].job.check else None
-        for index, job in enumerate(jobs):
-            console = Console(job.job.config.memory_map, partial(send, "console", index))
-            fields = await _run(dut, box, job, checker, console, partial(send, "cycles", index))
-            send("result", index, fields)
-            if fields["status"] != "ended":
-                break
-    except Exception:
-        send("error", traceback.format_exc())
-    send("done")
-
-
 @cocotb.test()
 async def run_gpu_jobs(dut: Any) -> None:
     """Run the programs of the job list one after the other."""
-    with os.fdopen(int(os.environ["METRONOME_RESULTS_FD"]), "wb") as out:
-        await _run_all(dut, out)
+
+    def begin(first: GpuJob) -> Callable[[GpuJob, Send], Awaitable[dict[str, Any]]]:
+        box = Mailbox(first.gpu.sm_of(0), records_a_cycle=first.gpu.sms)
+        checker = GpuLockStep(first.gpu) if first.job.check else None
+
+        async def run(job: GpuJob, send: Send) -> dict[str, Any]:
+            console = Console(job.job.config.memory_map, partial(send, "console"))
+            return await _run(dut, box, job, checker, console, partial(send, "cycles"))
+
+        return run
+
+    await run_list(begin)
     # As in tb/kernel_tb.py.
     os._exit(0)

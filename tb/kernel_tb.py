@@ -13,9 +13,9 @@ import os
 import pickle
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Any, BinaryIO
+from typing import Any, Protocol
 
 import cocotb
 import numpy as np
@@ -27,7 +27,7 @@ from metronome.hdl.layouts.probe import ASSERTIONS
 from metronome.sim.build.records import decode_words, status_layout
 from metronome.sim.machine.golden import Fault
 from metronome.sim.machine.memory.dram.device import Command
-from metronome.sim.machine.memory.model import Console
+from metronome.sim.machine.memory.model import Console, MemoryModel
 from metronome.sim.machine.memory.registry import create_model
 from metronome.sim.machine.memory.stacks import interleave, restore
 from metronome.sim.machine.memory.store import SparseMemory
@@ -90,6 +90,20 @@ def _verdict(job: Job, memory: SparseMemory, status: np.void, waits: dict[int, s
     }
 
 
+#: Sends a message of a job: its kind and content.
+Send = Callable[..., None]
+
+
+class ObservesRecords(Protocol):
+    """Takes the records of a program."""
+
+    #: What disagrees, if anything.
+    mismatches: list[str]
+
+    def take(self, box: Mailbox) -> None:
+        """Take the records that the mailbox has."""
+
+
 class _Observer:
     """Passes the records of one program to the checker and, if every cycle is requested, out of this process."""
 
@@ -141,20 +155,11 @@ async def _run(
         model.unwritten = job.arg // LINE_BYTES
     observer = _Observer(job, checker, send_records)
     changed = ValueChange(dut.wake)
-    started = reported = time.perf_counter()
     box.launch(
         model, start_pc=job.start_pc, arg=job.arg, policy=job.policy, fetch_policy=job.fetch_policy,
         max_cycles=job.max_cycles, record_level=observer.level
     )
-    while not box.finished and not observer.mismatches:
-        await changed
-        box.serve(model)
-        observer.take(box)
-        now = time.perf_counter()
-        if now > reported + TELL_SECONDS:
-            reported = now
-            tell(box.cycle, now - started)
-    seconds = time.perf_counter() - started
+    seconds = await serve(changed, box, model, observer, tell)
     console.flush()
     restore(job.config, memory)
     fields = {"status": "mismatch", "total_cycles": box.cycle}
@@ -176,35 +181,67 @@ async def _run(
     }
 
 
-async def _run_all(dut: Any, out: BinaryIO) -> None:
-    with os.fdopen(int(os.environ["METRONOME_JOBS_FD"]), "rb") as source:
-        jobs: list[Job] = pickle.load(source)
+async def serve(
+    changed: ValueChange, box: Mailbox, model: MemoryModel, observer: ObservesRecords,
+    tell: Callable[[int, float], None],
+) -> float:
+    """Serve memory until the program has finished or an instruction disagrees; return the seconds.
 
-    def send(*message: object) -> None:
-        pickle.dump(message, out, pickle.HIGHEST_PROTOCOL)
-        out.flush()
+    ``tell`` is called now and then with cycles and seconds so far.
+    """
+    started = reported = time.perf_counter()
+    while not box.finished and not observer.mismatches:
+        await changed
+        box.serve(model)
+        observer.take(box)
+        now = time.perf_counter()
+        if now > reported + TELL_SECONDS:
+            reported = now
+            tell(box.cycle, now - started)
+    return time.perf_counter() - started
 
-    try:
-        box = Mailbox(jobs[0].config)
-        checker = LockStep(jobs[0].config) if jobs[0].check else None
-        for index, job in enumerate(jobs):
-            console = Console(job.config.memory_map, partial(send, "console", index))
-            fields = await _run(
-                dut, box, job, checker, console, partial(send, "cycles", index), partial(send, "records", index)
-            )
-            send("result", index, fields)
-            if fields["status"] != "ended":
-                break
-    except Exception:
-        send("error", traceback.format_exc())
-    send("done")
+
+async def run_list(begin: Callable[[Any], Callable[[Any, Send], Awaitable[dict[str, Any]]]]) -> None:
+    """Run the programs of the job list one after the other, up to the first that does not end by itself.
+
+    ``begin`` gets the first job, and returns the function that runs each of them; that function sends messages of its
+    job by their kinds.
+    """
+    with os.fdopen(int(os.environ["METRONOME_RESULTS_FD"]), "wb") as out:
+        with os.fdopen(int(os.environ["METRONOME_JOBS_FD"]), "rb") as source:
+            jobs: list[Any] = pickle.load(source)
+
+        def send(*message: object) -> None:
+            pickle.dump(message, out, pickle.HIGHEST_PROTOCOL)
+            out.flush()
+
+        try:
+            run = begin(jobs[0])
+            for index, job in enumerate(jobs):
+                fields = await run(job, lambda kind, *content, of=index: send(kind, of, *content))
+                send("result", index, fields)
+                if fields["status"] != "ended":
+                    break
+        except Exception:
+            send("error", traceback.format_exc())
+        send("done")
 
 
 @cocotb.test()
 async def run_jobs(dut: Any) -> None:
     """Run the programs of the job list one after the other."""
-    with os.fdopen(int(os.environ["METRONOME_RESULTS_FD"]), "wb") as out:
-        await _run_all(dut, out)
+
+    def begin(first: Job) -> Callable[[Job, Send], Awaitable[dict[str, Any]]]:
+        box = Mailbox(first.config)
+        checker = LockStep(first.config) if first.check else None
+
+        async def run(job: Job, send: Send) -> dict[str, Any]:
+            console = Console(job.config.memory_map, partial(send, "console"))
+            return await _run(dut, box, job, checker, console, partial(send, "cycles"), partial(send, "records"))
+
+        return run
+
+    await run_list(begin)
     if "METRONOME_WAVES" not in os.environ:
         # Skip the shutdown of cocotb and Verilator, a fifth of a short run, unless a file has to be closed.
         if path := os.environ.get("METRONOME_PROFILE"):

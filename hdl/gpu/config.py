@@ -37,8 +37,8 @@ class GpuConfig:
     sm: SmConfig
     #: Number of SMs: 2, 4, 8 or 16.
     sms: int
-    #: Who may send a request: round_robin, the next one in turn that has one; fixed_priority, the SM with the lowest
-    #: number that has one; tdm, each in its slot, used or not.
+    #: Which SM may send a request. round_robin: the next one in turn that has a request. fixed_priority: the one with
+    #: the lowest number that has a request. tdm: each SM in its slot, used or not.
     interconnect: Interconnect = Interconnect.ROUND_ROBIN
     #: With tdm: cycles of a slot, 1 to 64.
     slot_cycles: int = 1

@@ -23,7 +23,7 @@ __all__ = ["Gpu", "sm_outputs"]
 
 
 def sm_outputs(config: SmConfig) -> dict[str, wiring.Member]:
-    """What each SM of a GPU shows to the outside; as the ports of the same names of :class:`hdl.sm.Sm`."""
+    """The outputs of each SM of a GPU, like the ports of the same names of :class:`hdl.sm.Sm`."""
     outputs = {
         "busy": Out(1),  # a warp is active, or something is in flight
         "fault_valid": Out(1),  # a fault of this SM has stopped the GPU
@@ -64,7 +64,7 @@ class Gpu(Component):
                 "resp": In(stream.Signature(memory_response_layout(config.sm, tag_bits=tag_bits))),
             })),
             "busy": Out(1),  # an SM is busy
-            #: What each SM shows, by its number.
+            #: The outputs of each SM, by its number.
             "sms": Out(wiring.Signature({
                 #: One SM.
                 f"sm_{i}": Out(wiring.Signature(sm_outputs(config.sm_of(0)))) for i in range(config.sms)

@@ -112,7 +112,7 @@ class Sharing(Component):
         config, count = self._config, partitions_of_a_port(self._config)
         latencies = unit_latencies(config)
         least = min(latencies.values())
-        # Of the selection whose result could come in the next cycle at the earliest.
+        # The turn in which an instruction was selected whose result may be written in the next cycle.
         before: Value = turns.fixed
         for stage in range(config.issue_latency + least - 1):
             # A launch begins a period, as if there had been one before.

@@ -1,4 +1,4 @@
-"""What ``metronome run`` does otherwise on a GPU of several SMs: refusals, and the outcome."""
+"""``metronome run`` on a GPU of several SMs: refusals, and the outcome."""
 
 from __future__ import annotations
 

@@ -45,12 +45,13 @@ def asked_gpu(machine: Machine, config: SmConfig, options: GpuOptions) -> GpuCon
     UsageError
         If there is no such GPU.
     """
-    values = dict(machine.gpu)
+    values, in_file = dict(machine.gpu), set(machine.in_file)
     try:
         for field in dataclasses.fields(options):
             value = getattr(options, field.name)
             if value is not None:
-                values[field.name] = gpu_value(field.name, value)
-        return gpu_of(config, values)
+                values[field.name] = gpu_value(field.name, value, as_text=isinstance(value, str))
+                in_file.discard(field.name)
+        return gpu_of(config, values, in_file=in_file)
     except ConfigError as error:
         raise UsageError(str(error)) from None

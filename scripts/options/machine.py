@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Annotated, Any, ClassVar
 
@@ -194,25 +194,25 @@ def _pipeline(options: MachineOptions, in_file: Mapping[str, Any]) -> str:
 
 def _gpu_fields(in_file: dict[str, Any], file: str | None, settings: Sequence[str]) -> dict[str, int | str]:
     """Remove the fields of a GPU from those of the file, and return them and those of ``settings``."""
-    given = [(f"--config {file}", name, in_file.pop(name)) for name in GPU_FIELDS if name in in_file]
-    set_here = [(f"--set {text}", *_split(text)) for text in settings]
-    if len({name for _, name, _ in set_here}) < len(set_here):
+    given = [(f"--config {file}", name, in_file.pop(name), False) for name in GPU_FIELDS if name in in_file]
+    set_here = [(f"--set {text}", *_split(text), True) for text in settings]
+    if len({name for _, name, *_ in set_here}) < len(set_here):
         raise UsageError("--set: a field is set twice: name each once")
     given += set_here
     values: dict[str, int | str] = {}
-    for source, name, value in given:
+    for source, name, value, is_text in given:
         try:
-            values[name] = gpu_value(name, value)
+            values[name] = gpu_value(name, value, as_text=is_text)
         except ConfigError as error:
             raise UsageError(f"{source}: {error}") from None
     return values
 
 
-def _refuse_gpu(values: Mapping[str, int | str]) -> None:
-    """Raise UsageError for several SMs, which most commands do not know."""
+def _refuse_gpu(values: Mapping[str, int | str], of_file: Collection[str]) -> None:
+    """Raise UsageError for several SMs, which most commands do not know; a file for one SM may have any field."""
     if values.get("sms", 1) != 1:
         raise UsageError(f"sms={values['sms']}: only metronome run knows several SMs: leave it out")
-    for name in values.keys() - {"sms"}:
+    for name in values.keys() - {"sms"} - set(of_file):
         raise UsageError(f"{name}: only metronome run knows several SMs: leave it out")
 
 
@@ -230,9 +230,11 @@ def machines(options: MachineOptions, *, several: bool = True, of_gpu: bool = Fa
     in_file = _read(file)
     pipeline = _pipeline(options, in_file)
     settings = {text: _split(text)[0] in GPU_FIELDS for text in options.settings or ()}
-    gpu = _gpu_fields(in_file, file, [text for text, of in settings.items() if of])
+    set_here = [text for text, of in settings.items() if of]
+    of_file = in_file.keys() & set(GPU_FIELDS) - {_split(text)[0] for text in set_here}
+    gpu = _gpu_fields(in_file, file, set_here)
     if not of_gpu:
-        _refuse_gpu(gpu)
+        _refuse_gpu(gpu, of_file)
     lists = [_values(text, several) for text in options.settings or () if not settings[text]]
     if len({name for name, _ in lists}) < len(lists):
         raise UsageError("--set: a field is set twice: name each once")
@@ -246,7 +248,7 @@ def machines(options: MachineOptions, *, several: bool = True, of_gpu: bool = Fa
             config = replaced(PRESETS[preset], {**in_file, **values, **sizes})
         except ConfigError as error:
             raise UsageError(f"{_source(str(error), file, in_file, texts)}: {error}") from None
-        made = Machine(preset=preset, config=config, file=file, settings=texts, in_file=frozenset(in_file),
+        made = Machine(preset=preset, config=config, file=file, settings=texts, in_file=frozenset([*in_file, *of_file]),
                        pipeline=pipeline, gpu=gpu, asked=tuple(name for name, _ in lists))
         note_machine(made.title, config)
         yield made

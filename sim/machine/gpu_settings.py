@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from metronome.hdl.config import SmConfig
@@ -16,8 +16,8 @@ __all__ = ["GPU_FIELDS", "gpu_of", "gpu_value"]
 GPU_FIELDS = ("sms", "interconnect", "slot_cycles")
 
 
-def gpu_value(name: str, value: Any) -> int | str:
-    """Return the value of a field, given as text or as TOML has it.
+def gpu_value(name: str, value: Any, *, as_text: bool) -> int | str:
+    """Return the value of a field, given as text (``as_text``) or with its own type, as in a TOML file.
 
     Raises
     ------
@@ -26,7 +26,7 @@ def gpu_value(name: str, value: Any) -> int | str:
     """
     if name == "interconnect":
         return one_of(name, str(value), [each.value for each in Interconnect])
-    if isinstance(value, str):
+    if as_text:
         try:
             return int(value, 0)
         except ValueError:
@@ -36,8 +36,10 @@ def gpu_value(name: str, value: Any) -> int | str:
     return value
 
 
-def gpu_of(config: SmConfig, values: Mapping[str, int | str]) -> GpuConfig | None:
-    """Return the GPU with these fields; None for one SM.
+def gpu_of(
+    config: SmConfig, values: Mapping[str, int | str], *, in_file: Collection[str] = (),
+) -> GpuConfig | None:
+    """Return the GPU with these fields; None for one SM. Those ``in_file`` need not have an effect.
 
     Raises
     ------
@@ -48,10 +50,10 @@ def gpu_of(config: SmConfig, values: Mapping[str, int | str]) -> GpuConfig | Non
     interconnect = Interconnect(str(values.get("interconnect", Interconnect.ROUND_ROBIN)))
     if sms == 1:
         for name in ("interconnect", "slot_cycles"):
-            if name in values:
+            if name in values and name not in in_file:
                 raise ConfigError(f"{name}: it has no effect without sms=2 or more")
         return None
-    if "slot_cycles" in values and interconnect is not Interconnect.TDM:
+    if "slot_cycles" in values and "slot_cycles" not in in_file and interconnect is not Interconnect.TDM:
         raise ConfigError("slot_cycles: it has no effect without interconnect=tdm")
     try:
         return GpuConfig(

@@ -8,7 +8,7 @@ import os
 import pickle
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -147,6 +147,27 @@ class Simulation:
             pickle.dump(jobs, self._jobs, pickle.HIGHEST_PROTOCOL)
             self._jobs.close()
         yield from _read(self._results, self._process, self._log)
+
+    def programs(
+        self, jobs: Sequence[object], *, report: Callable[[str], None], on_console: Callable[[int, str], None],
+        on_records: Callable[[int, bytes], None] | None = None,
+    ) -> Iterator[tuple[int, dict[str, Any], list[str]]]:
+        """Run ``jobs``, once; yields the number, the fields and the printed text of each program that ends.
+
+        ``on_console`` and ``on_records`` get the number of a job, and text or records of it as they arrive.
+        """
+        lines: list[str] = []
+        for kind, index, content, *more in self.messages(jobs):
+            if kind == "cycles":
+                report(f"simulate ({content} cycles, {content / more[0]:.0f} cycles/s)")
+            elif kind == "console":
+                lines.append(content)
+                on_console(index, content)
+            elif kind == "records" and on_records is not None:
+                on_records(index, content)
+            else:
+                yield index, content, lines
+                lines = []
 
 
 @contextlib.contextmanager

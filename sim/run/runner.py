@@ -109,22 +109,25 @@ def _process(
 
     ``batch``: position, job, whether its events are kept, and its watcher.
     """
-    lines: list[str] = []
-    records: _Records | None = None
-    for kind, index, content, *more in process.messages([job for _, job, _, _ in batch]):
-        position, _, keep, watcher = batch[index]
-        records = records or _Records(config, keep=keep, watcher=watcher)
-        if kind == "records":
-            records.take(content)
-        elif kind == "cycles":
-            report(f"simulate ({content} cycles, {content / more[0]:.0f} cycles/s)")
-        elif kind == "console":
-            lines.append(content)
-            if on_console is not None:
-                on_console(position, content)
-        else:
-            yield position, content, lines, records.all()
-            lines, records = [], None
+    #: Of the program that runs.
+    records: dict[int, _Records] = {}
+
+    def begun(index: int) -> _Records:
+        if index not in records:
+            _, _, keep, watcher = batch[index]
+            records.clear()
+            records[index] = _Records(config, keep=keep, watcher=watcher)
+        return records[index]
+
+    def printed(index: int, text: str) -> None:
+        if on_console is not None:
+            on_console(batch[index][0], text)
+
+    for index, fields, lines in process.programs(
+        [job for _, job, _, _ in batch], report=report, on_console=printed,
+        on_records=lambda index, content: begun(index).take(content),
+    ):
+        yield batch[index][0], fields, lines, begun(index).all()
 
 
 def run(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import combinations
 
 from amaranth.hdl import Cat, Const, Mux, Signal, Value
@@ -18,6 +19,12 @@ __all__ = ["control_flow", "flight", "idle", "mshrs", "program_order", "queues",
 def one(vector: Value) -> Value:
     """Return whether exactly one bit is set."""
     return vector.any() & ((vector & (vector - 1)) == 0)
+
+
+def at_most_one(conditions: Sequence[Value]) -> Value:
+    """Return whether no two conditions hold."""
+    vector = Cat(conditions)
+    return (vector & (vector - 1)) == 0
 
 
 def selection(model: Model) -> None:

@@ -28,13 +28,14 @@ _SHARED = ("lsu", "control.simt", "control.csr", "observer")
 _SOMETIMES = {
     "load__payload", "mem__response__payload", "flow__activation", "simt__activation", "lsu_ready", "event",
     "release__warp", "release__register", "release_load__warp", "release_load__register",
-    # Of the arithmetic units, if these are shared.
-    "result", "raised", "write__value__data",
     # Addresses and data of memory ports.
     "port__addr", "$signature__addr", "$signature__data",
     *(f"simt__{name}" for name in ("result", "redirect", "target", "waits", "ended", "fault", "cause")),
     *(f"csr__{name}" for name in ("value", "add_lane", "unknown", "region")),
 }
+
+#: The same of answers of the arithmetic units, if these are shared.
+_OF_SHARED_UNITS = {"result", "raised", "write__value__data"}
 
 
 def ports(component: Any, flow: wiring.Flow) -> list[Value]:
@@ -72,9 +73,13 @@ class Partition:
     def signals(self) -> Iterator[tuple[str, list[Signal]]]:
         """Yield each of its modules with the signals that it drives, and its inputs, but for those of _SOMETIMES."""
         for name, path in self._paths.items():
-            yield f"inputs of its {name}", _without(ports(self._machine.inside.component(path), wiring.In))
+            yield f"inputs of its {name}", self._claimed(ports(self._machine.inside.component(path), wiring.In))
             for place, driven in _driven(self._machine.inside.part(path), ""):
-                yield f"signals of its {name}{place}", _without(driven)
+                yield f"signals of its {name}{place}", self._claimed(driven)
+
+    def _claimed(self, signals: list[Any]) -> list[Signal]:
+        left_out = _SOMETIMES | (_OF_SHARED_UNITS if shares_units(self._machine.config) else set())
+        return [signal for signal in signals if signal.name not in left_out]
 
     def gets(self) -> list[Value]:
         """What its own parts that are cut out give it."""
@@ -134,10 +139,6 @@ class Machine:
         """The registers of the turns, which belong to no partition."""
         parts = [self.inside.part(path) for path in ("sharing", "sharing.turns")]
         return [*(each for part in parts for each in part.statements["sync"]._lhs_signals()), self.fetch_turn()]
-
-
-def _without(signals: list[Any]) -> list[Signal]:
-    return [signal for signal in signals if signal.name not in _SOMETIMES]
 
 
 def _driven(fragment: Any, path: str) -> Iterator[tuple[str, list[Signal]]]:

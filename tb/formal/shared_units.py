@@ -1,4 +1,4 @@
-"""What P9 (docs/proof.md) claims of one set of units: no two partitions ever meet in them.
+"""The claims of P9 (docs/proof.md) about one set of units: no two partitions ever meet in them.
 
 With fixed turns, all that a partition may use depends on the number of turns in this period. So each result that is
 under way tells which turns there were: the lemmas state this for every cycle in which one can be due. With computed
@@ -21,6 +21,7 @@ from metronome.hdl.issue.writeback import takes_slot
 from metronome.hdl.lib.onehot import or_all
 from metronome.hdl.lib.partitions import named
 
+from .invariants import at_most_one
 from .machine import Machine, Partition
 
 __all__ = ["SharedUnitsClaims"]
@@ -40,17 +41,17 @@ class _Resource(NamedTuple):
     among: Sequence[Partition]
 
 
-def _at_most_one(conditions: Sequence[Value]) -> Value:
-    vector = Cat(conditions)
-    return (vector & (vector - 1)) == 0
-
-
 class SharedUnitsClaims:
-    """Adds the claims to P9's: ``claim`` and, for what only the induction needs, ``lemma``."""
+    """Adds its claims to P9: with ``claim``, or with ``lemma`` if only the induction needs them.
 
-    def __init__(self, m: Module, machine: Machine, claim: _Claim, lemma: _Claim) -> None:
+    ``issued``: by partition, whether it selected an instruction in the last cycle, and the data of this instruction.
+    """
+
+    def __init__(
+        self, m: Module, machine: Machine, issued: dict[int, tuple[Signal, Any]], claim: _Claim, lemma: _Claim,
+    ) -> None:
         self._m, self._machine, self._config = m, machine, machine.config
-        self._claim, self._lemma = claim, lemma
+        self._issued, self._claim, self._lemma = issued, claim, lemma
         self._turns = machine.inside.component("sharing.turns")
         self._number: Value = self._turns.number
         self._latencies = unit_latencies(self._config)
@@ -59,7 +60,6 @@ class SharedUnitsClaims:
         divisions = [self._left(p, unit).any() for p in machine.partitions for unit in UNPIPELINED]
         in_flight = Cat(machine.sm.busy, machine.lsu.wb.valid, *divisions).any()
         m.d.comb += Assume(~machine.sm.start | ~in_flight)
-        self._issued = {p.number: self._selected_before(p) for p in machine.partitions}
         self._due = {p.number: self._under_way(p, "result", tuple(self._latencies)) for p in machine.partitions}
         self._rounded = {p.number: self._under_way(p, "rounded", ROUNDED_UNITS) for p in machine.partitions}
         for p in machine.partitions:
@@ -72,14 +72,6 @@ class SharedUnitsClaims:
         for p in machine.partitions:
             self._starts(p)
             self._writes(p)
-
-    def _selected_before(self, p: Partition) -> tuple[Signal, Any]:
-        """Whether the partition selected an instruction in the last cycle, and what was known of it then."""
-        selection = p.front.selection
-        issued = Signal(name=f"expect_began_{p.number}")
-        info = Signal.like(selection.info, name=f"expect_of_{p.number}")
-        self._m.d.sync += [issued.eq(selection.select.any() & ~selection.nop), info.eq(selection.info)]
-        return issued, info
 
     def _under_way(self, p: Partition, name: str, units: Sequence[Unit]) -> Signal:
         """Bit k: a result of these units is due k cycles from now."""
@@ -172,17 +164,17 @@ class SharedUnitsClaims:
         for among in self._ports():
             for cycles in range(len(self._due[0])):
                 self._lemma(f"one partition writes at the port of {among[0].number} in {cycles} cycles",
-                            _at_most_one([self._due[p.number][cycles] for p in among]))
+                            at_most_one([self._due[p.number][cycles] for p in among]))
             for p in among:
                 others = [self._due[q.number][0] for q in among if q is not p]
                 self._lemma(f"partition {p.number}: nobody else has a result when a loaded value is written",
                             ~self._loaded(p) | ~Cat(others).any())
             self._lemma(f"one partition writes a loaded value at the port of {among[0].number}",
-                        _at_most_one([self._loaded(p) for p in among]))
+                        at_most_one([self._loaded(p) for p in among]))
         rounded = list(self._rounded.values())
         for cycles in range(len(rounded[0])):
             self._lemma(f"one partition has a result in the rounder in {cycles} cycles",
-                        _at_most_one([its[cycles] for its in rounded]))
+                        at_most_one([its[cycles] for its in rounded]))
         reserved = self._machine.inside.signal("sharing.units", "reserved")
         if self._config.operand_register:
             begins = or_all(self._machine.inside.component("sharing.units").begins)
@@ -212,7 +204,7 @@ class SharedUnitsClaims:
         return self._machine.inside.signal(f"{named('issue', p.number)}.writeback", "load_valid")
 
     def _exclusive(self, what: str, conditions: Sequence[Value]) -> None:
-        self._claim(f"at most one partition {what}", _at_most_one(conditions))
+        self._claim(f"at most one partition {what}", at_most_one(conditions))
 
     def _left(self, p: Partition, unit: Unit) -> Value:
         """The cycles left of a division: with fixed turns each partition counts its own."""

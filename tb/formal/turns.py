@@ -17,7 +17,7 @@ from metronome.hdl.lib.partitions import named
 from metronome.hdl.policies import POLICIES
 
 from .claims import Claims
-from .invariants import one
+from .invariants import at_most_one, one
 from .machine import Machine, Partition
 from .shared_units import SharedUnitsClaims
 
@@ -37,11 +37,6 @@ class _Group(NamedTuple):
 
 def _of(units: Sequence[Unit], unit: Any) -> Value:
     return Cat(unit == its for its in units).any()
-
-
-def _at_most_one(conditions: Sequence[Value]) -> Value:
-    vector = Cat(conditions)
-    return (vector & (vector - 1)) == 0
 
 
 class TurnsModel(Claims):
@@ -77,6 +72,8 @@ class TurnsModel(Claims):
                 said = machine.inside.signal("sharing", f"turn_{k}")
                 self.claim(f"the SM knows whose turn it was {k} cycles ago",
                            Cat(said == p.number for p in self.partitions) == self._turns[k])
+        #: By partition, whether it selected an instruction in the last cycle, and the data of this instruction.
+        self._before: dict[int, tuple[Signal, Any]] = {}
         for p in self.partitions:
             self._ready(p)
             self._selects(p)
@@ -87,10 +84,11 @@ class TurnsModel(Claims):
             ("executes a SIMT instruction", [p.unit.simt.valid for p in self.partitions]),
             ("accesses a CSR", [p.unit.csr.valid for p in self.partitions]),
         ):
-            self.claim(f"at most one partition {name}", _at_most_one(valid))
+            self.claim(f"at most one partition {name}", at_most_one(valid))
 
         if shares_units(config):
-            SharedUnitsClaims(m, machine, self.claim, self.claim if lemmas else lambda text, holds: None)
+            SharedUnitsClaims(m, machine, self._before, self.claim,
+                              self.claim if lemmas else lambda text, holds: None)
 
     def ports(self) -> list[Value]:
         """Return the clock and all free inputs."""
@@ -181,6 +179,7 @@ class TurnsModel(Claims):
         """From the selection to X, where the shared unit serves the partition's instruction."""
         m, selection, number = self.m, p.front.selection, p.number
         issued, info = Signal(name=f"expect_issued_{number}"), Signal(IssueInfo, name=f"expect_info_{number}")
+        self._before[number] = issued, info
         m.d.sync += [issued.eq(selection.select.any() & ~selection.nop), info.eq(selection.info)]
         came = selection.entry.decoded.info
         m.d.comb += Assume(~issued | (came.as_value() == info.as_value()))

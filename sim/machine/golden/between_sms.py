@@ -13,7 +13,7 @@ __all__ = ["BetweenSms", "SmState"]
 
 
 class SmState(Protocol):
-    """What a barrier needs of :class:`sim.machine.golden.state.State`."""
+    """The part of :class:`sim.machine.golden.state.State` that barriers use."""
 
     config: SmConfig
     active: list[bool]

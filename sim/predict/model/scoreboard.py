@@ -72,7 +72,7 @@ def _rounded(config, code):
 
 @inlined
 def _port_free(m, slot):
-    """Whether nobody has reserved a slot whom the partition can meet on its writeback port."""
+    """Whether no partition that may use the same writeback port in that cycle has reserved the slot."""
     count = m.config[0].partitions_of_a_port if m.config[0].reserves else 1
     first = m.part - m.part % count
     for p in range(first, first + count):

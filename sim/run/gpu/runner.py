@@ -82,21 +82,17 @@ def _process(
     on_console: ConsoleCallback | None, report: Callable[[str], None],
 ) -> int:
     """Run one simulation process, and add the results; return how many programs have ended."""
-    lines: list[str] = []
+    def printed(index: int, text: str) -> None:
+        if on_console is not None:
+            on_console(batch[index][0], text)
+
     ended = 0
     with simulation(built.executable, testbench=_TESTBENCH) as process:
-        for kind, index, content, *more in process.messages([job for _, _, job in batch]):
+        for index, fields, lines in process.programs([job for _, _, job in batch], report=report, on_console=printed):
             position, request, _ = batch[index]
-            if kind == "cycles":
-                report(f"simulate ({content} cycles, {content / more[0]:.0f} cycles/s)")
-            elif kind == "console":
-                lines.append(content)
-                if on_console is not None:
-                    on_console(position, content)
-            else:
-                seconds = built if ended == 0 else Build(built.executable)
-                results[position] = _result(gpu, request, content, lines, seconds)
-                ended, lines = ended + 1, []
+            seconds = built if ended == 0 else Build(built.executable)
+            results[position] = _result(gpu, request, fields, lines, seconds)
+            ended += 1
     return ended
 
 

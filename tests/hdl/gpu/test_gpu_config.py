@@ -37,7 +37,15 @@ def test_by_name():
     assert gpu_of(TINY, {}) is None and gpu_of(TINY, {"sms": 1}) is None
     made = gpu_of(TINY, {"sms": 4, "interconnect": "tdm", "slot_cycles": 5})
     assert made == GpuConfig(sm=TINY, sms=4, interconnect=Interconnect.TDM, slot_cycles=5)
-    assert gpu_value("sms", "0x10") == 16 and gpu_value("interconnect", "TDM") == "tdm"
+    assert gpu_value("sms", "0x10", as_text=True) == gpu_value("sms", 16, as_text=False) == 16
+    assert gpu_value("interconnect", "TDM", as_text=True) == "tdm"
+
+
+def test_a_file_may_have_fields_without_effect():
+    for values in ({"sms": 1, "interconnect": "tdm", "slot_cycles": 2}, {"sms": 2, "slot_cycles": 2}):
+        assert (gpu_of(TINY, values, in_file={*values}) is None) == (values["sms"] == 1)
+        with pytest.raises(ConfigError, match="no effect"):
+            gpu_of(TINY, values, in_file={"sms"})
 
 
 @pytest.mark.parametrize(("values", "text"), [
@@ -50,7 +58,10 @@ def test_refused_by_name(values, text):
         gpu_of(TINY, values)
 
 
-@pytest.mark.parametrize(("name", "value"), [("sms", "two"), ("sms", True), ("slot_cycles", 1.5), ("interconnect", 3)])
-def test_refused_values(name, value):
+@pytest.mark.parametrize(("name", "value", "as_text"), [
+    ("sms", "two", True), ("sms", "2", False), ("sms", True, False), ("slot_cycles", 1.5, False),
+    ("interconnect", 3, False),
+])
+def test_refused_values(name, value, as_text):
     with pytest.raises(ConfigError, match=name):
-        gpu_value(name, value)
+        gpu_value(name, value, as_text=as_text)
