@@ -11,7 +11,7 @@ from metronome.hdl.config import SmConfig
 from metronome.hdl.isa.ops import Unit
 from metronome.hdl.isa.sharing import DIVISION_WINDOW, partitions_of_an_alu, shares_units, turn_groups
 from metronome.hdl.issue.scoreboard import head_layout
-from metronome.hdl.issue.writeback import UNPIPELINED
+from metronome.hdl.issue.writeback import UNPIPELINED, takes_slot
 from metronome.hdl.layouts.decoded import IssueInfo
 from metronome.hdl.lib.partitions import named
 from metronome.hdl.policies import POLICIES
@@ -143,8 +143,9 @@ class TurnsModel(Claims):
             layout = head_layout()
             for w in range(self.config.partition.warps):
                 now = self.machine.inside.signal(path, f"now_{w}", layout)
-                self._lemma(p, f"the unit of the head of warp {w} is known",
-                            nops[w] | (now.unit.as_value() == p.front.selection.heads[w].unit.as_value()))
+                head = p.front.selection.heads[w]
+                self._lemma(p, f"the unit of the head of warp {w} is known, and whether it needs a slot",
+                            nops[w] | (now.unit.as_value() == head.unit.as_value()) & (now.slot == takes_slot(head)))
         for w in range(self.config.partition.warps):
             for group in self._groups:
                 needs = _of(group.units, p.front.selection.heads[w].unit) & ~nops[w]
