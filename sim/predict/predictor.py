@@ -25,8 +25,9 @@ from . import sums
 from .model import machine
 from .model.compiled import compiling
 from .model.records import CODE, CONFIG, STEP
-from .running import OrderMattersError, PredictionRun, StoppedError
+from .running import PredictionRun
 from .setup import Executed, new_machine
+from .sm_run import OrderMattersError, StoppedError
 from .streams import Streams, record
 
 __all__ = ["Prediction", "Recordings", "predict", "prepare", "refuse", "result_of"]
@@ -81,10 +82,11 @@ def prepare() -> None:
     one = np.zeros(1, np.int64)
     nobody = np.zeros(WARPS, np.int64)
     settings = np.zeros(2, CONFIG)
-    settings["schedulers"] = 1
+    for name in ("schedulers", "icache_sets", "icache_ways", "dcache_sets", "dcache_ways"):
+        settings[name] = 1
     nothing = new_machine(
         settings, Executed(np.zeros(1, STEP), nobody, nobody, np.zeros((1, 1), np.uint32)),
-        icache=1, dcache=1, code=np.zeros(1, CODE), shared=one,
+        code=np.zeros(1, CODE), shared=one,
     )
     nothing.port["cycle"] = -1
     with compiling():
@@ -179,7 +181,7 @@ def predict(
         restore(config, memory)
     else:
         memory = streams.memory.copy()
-    for line in run.console_text() if on_console else ():
+    for line in run.memory.console_text() if on_console else ():
         on_console(line)  # type: ignore[misc]
     return Prediction(
         result=result_of(config, request, run, memory, time.perf_counter() - started),
@@ -197,8 +199,8 @@ def result_of(
     cycles = int(run.box["cycle"])
     return RunResult(
         status=status, exit_code=memory.read_word(config.memory_map.exit_code), total_cycles=cycles, memory=memory,
-        fault=stopped, counters=present(config, sums.counters(run.sums)), console="".join(run.console_text()),
+        fault=stopped, counters=present(config, sums.counters(run.sums)), console="".join(run.memory.console_text()),
         hang=[] if status == "ended" else sums.hang(config, memory, run.sums, run.whole, request.policy),
-        memory_statistics=run.model.statistics(cycles), region=sums.region(config, run.sums),
-        argument_missing=run.model.read_unwritten, sim_seconds=seconds,
+        memory_statistics=run.memory.model.statistics(cycles), region=sums.region(config, run.sums),
+        argument_missing=run.memory.model.read_unwritten, sim_seconds=seconds,
     )

@@ -55,6 +55,7 @@ def _locality(config: SmConfig) -> dict[str, int]:
 
 def configured(
     config: SmConfig, request: RunRequest, *, ring: int, supplied: bool = False, oracle: bool = False,
+    in_gpu: bool = False,
 ) -> np.ndarray:
     """Return the CONFIG records of a run: that of the SM, and that of each partition."""
     record = np.concatenate([
@@ -62,7 +63,7 @@ def configured(
     ])
     for name, value in _sharing(config).items():
         record[name] = value
-    record["group"] = NONE
+    record["in_gpu"], record["group"] = in_gpu, NONE
     for number, group in enumerate(turn_groups(config)):
         record["phase"][:, number], record["with_port"][:, number] = group.phase, group.with_port
         for unit in group.units:
@@ -121,15 +122,17 @@ def _configured(config: SmConfig, request: RunRequest, *, ring: int, supplied: b
 
 
 def new_machine(
-    config: np.ndarray, executed: Executed, *, icache: int, dcache: int, code: np.ndarray, shared: np.ndarray,
+    config: np.ndarray, executed: Executed, *, code: np.ndarray, shared: np.ndarray,
     lists: np.ndarray | None = None, events: int = 0, choices: int = 1,
 ) -> Machine:
-    """Return a machine before its first cycle; the keyword numbers are the sizes of its caches and logs."""
+    """Return a machine before its first cycle; ``events``, ``choices``: the sizes of its logs."""
 
     def places(count: int) -> np.ndarray:
         return np.zeros(count, np.int64)
 
-    partitions = int(config["schedulers"][0])
+    partitions, whole = int(config["schedulers"][0]), config[0]
+    icache = partitions * int(whole["icache_sets"] * whole["icache_ways"])
+    dcache = int(whole["dcache_sets"] * whole["dcache_ways"])
     return Machine(
         config=config, front=np.zeros(partitions, FRONT), issue=np.zeros(partitions, ISSUE),
         control=np.zeros(partitions, CONTROL), whole=np.zeros(1, WHOLE),

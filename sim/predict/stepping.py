@@ -11,6 +11,7 @@ import numpy as np
 from metronome.hdl.config import FaultCause
 from metronome.hdl.isa.ops import BranchOp, CsrOp, SimtOp, Unit
 
+from ..machine.engines import CannotPredictError
 from ..machine.events import LANES, NONE, WARPS
 from ..machine.memory.store import SparseMemory
 from ..run.types import Job
@@ -22,26 +23,44 @@ __all__ = ["Stepper"]
 #: Places for a warp's instructions, and rows of addresses without channels: more than can be in flight.
 PLACES, ROWS = 16, 64
 MREGION, MPOLICY = 0x7C0, 0x7C2
+#: The bit of a load's word that means an extension by zeros.
+_UNSIGNED = 0x4000
 _LATE = (FaultCause.LOAD_MISALIGNED, FaultCause.LOAD_ACCESS, FaultCause.STORE_MISALIGNED, FaultCause.STORE_ACCESS)
 
 
 class Stepper:
-    """Executes each instruction that the machine is about to issue, and describes it as a STEP."""
+    """Executes each instruction that the machine is about to issue, and describes it as a STEP.
 
-    def __init__(self, memory: SparseMemory, job: Job) -> None:
+    ``sm``: the number of the SM, of ``sms``; each uses its own part of ``steps`` and ``addresses``.
+    """
+
+    def __init__(self, memory: SparseMemory, job: Job, *, sm: int = 0, sms: int = 1) -> None:
         self.config = config = job.config
         self.iss = job.golden_model(memory)
-        self.first = np.arange(WARPS, dtype=np.int64) * PLACES
+        self.first = np.arange(WARPS, dtype=np.int64) * PLACES + sm * WARPS * PLACES
         self.known = np.zeros(WARPS, np.int64)
-        self.steps = np.zeros(WARPS * PLACES, STEP)
+        self.steps = np.zeros(sms * WARPS * PLACES, STEP)
         rows = ROWS + config.warps * config.channel_depth
-        self.addresses = np.zeros((rows, LANES), np.uint32)
+        self.addresses = np.zeros((sms * rows, LANES), np.uint32)
+        self._first_row = sm * rows
         #: The stores of each row of addresses: (addresses, data, bytes of each).
         self.stored: list[tuple[np.ndarray, np.ndarray, int] | None] = [None] * rows
+        #: The load of each row of addresses: (register, bytes, whether the value is extended by its sign).
+        self.loaded: list[tuple[int, int, bool]] = [(NONE, 4, False)] * rows
         self._rows = 0
         self.lists = Lists(memory)
         # An instruction that faults in stage X stops the machine before anything younger happens.
         self._over = False
+
+    def stored_in(self, row: int) -> tuple[np.ndarray, np.ndarray, int]:
+        """Return the store of a row of addresses: addresses, data, bytes of each."""
+        stored = self.stored[row - self._first_row]
+        assert stored is not None
+        return stored
+
+    def loaded_in(self, row: int) -> tuple[int, int, bool]:
+        """Return the load of a row: register, bytes, whether the value is extended by its sign."""
+        return self.loaded[row - self._first_row]
 
     def step(self, warp: int, code: np.void, pc: int) -> None:
         """Execute the next instruction of ``warp``, which is ``code`` at ``pc``."""
@@ -69,7 +88,9 @@ class Stepper:
             row = values["row"] = self._row(rs1, word, code)
             if code["store"]:
                 data = registers[(word >> 20 & 31) + 32 * (word & 4 != 0)]
-                self.stored[row] = (self.addresses[row], data.copy(), int(code["size"]))
+                self.stored[self._rows] = (self.addresses[row], data.copy(), int(code["size"]))
+            else:
+                self.loaded[self._rows] = int(code["register"]), int(code["size"]), not word & _UNSIGNED
         taken = unit is Unit.BRANCH and self._taken(op, rs1, rs2, mask)
         return values | self._executed(warp, code, pc, taken=taken)
 
@@ -78,6 +99,11 @@ class Stepper:
         iss, unit, op, word = self.iss, Unit(int(code["unit"])), int(code["op"]), int(code["word"])
         values: dict[str, int] = {}
         commit = iss.step(warp)
+        if commit.fault is None and commit.instr != word:
+            raise CannotPredictError(
+                f"warp {warp} executes {word:#010x} at {pc:#010x}, where memory has {commit.instr:#010x} by then: the "
+                "program changes code that a cache still has, and needs a fence.i"
+            )
         if commit.fault is not None:
             values |= {"fault": int(commit.fault.cause), "address": commit.fault.address}
             if commit.fault.cause is FaultCause.DIVERGENT_BRANCH and not self.config.check_divergent_branch:
@@ -113,7 +139,8 @@ class Stepper:
 
     def _row(self, base: np.ndarray, word: int, code: np.void) -> int:
         """Record the lanes' addresses of a load or store and return their row."""
-        row = self._rows = (self._rows + 1) % len(self.stored)
+        self._rows = (self._rows + 1) % len(self.stored)
+        row = self._first_row + self._rows
         high = (word >> 25) - (word >> 31 << 7)
         offset = high << 5 | (word >> 7 & 31 if code["store"] else word >> 20 & 31)
         self.addresses[row, : self.config.threads] = base + np.uint32(offset & 0xFFFF_FFFF)

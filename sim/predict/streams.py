@@ -24,11 +24,11 @@ from .model import races
 from .model.code import CodeTable
 from .model.records import CODE, STEP
 
-__all__ = ["Streams", "record"]
+__all__ = ["SLICE", "Recorder", "Recording", "Streams", "record"]
 
 _BRANCH, _LSU, _CSR, _SIMT = Unit.BRANCH.value, Unit.LSU.value, Unit.CSR.value, Unit.SIMT.value
 #: Instructions that the golden model executes between two checks for an endless loop.
-_SLICE = 1 << 16
+SLICE = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -55,8 +55,8 @@ class Streams:
     lists: np.ndarray
 
 
-class _Recorder:
-    """Records a run of the golden model (:class:`sim.machine.golden.watch.Recorder`)."""
+class Recorder:
+    """Records a run of the golden model; its methods are those of :class:`sim.machine.golden.watch.Recorder`."""
 
     def __init__(self, state: State) -> None:
         self._state = state
@@ -72,6 +72,7 @@ class _Recorder:
         self._epoch = state.epoch
 
     def executed(self, pc: int, warps: int, epoch: int, masks: np.ndarray) -> None:
+        """Note an operation."""
         self.pcs.append(pc)
         self.warps.append(warps)
         if epoch != self._epoch:
@@ -81,7 +82,7 @@ class _Recorder:
 
     def spins(self) -> bool:
         """Whether the last three instructions of every warp that is not waiting are the same jump."""
-        state, tail = self._state, slice(-_SLICE, None)
+        state, tail = self._state, slice(-SLICE, None)
         last: dict[int, list[int]] = {
             warp: [] for warp, active in enumerate(state.active) if active and state.waiting[warp] is None
         }
@@ -94,21 +95,24 @@ class _Recorder:
         return all(len(pcs) == 3 and len(set(pcs)) == 1 for pcs in last.values())
 
     def access(self, addresses: np.ndarray, data: np.ndarray | None) -> None:
+        """Note a load, or a store of ``data``."""
         self.accesses.append(addresses)
         if data is not None:
             self.stores.append((addresses, data.copy()))
 
     def arguments(self, warp: int, first: int, second: int) -> None:
+        """Note the operands of a SIMT instruction, or what is written to a CSR."""
         self.said[warp].append((first, second))
 
     def volatile(self, pc: int) -> None:
+        """Note that the program reads a counter."""
         self.reads_time = True
 
 
-def _run(iss: Iss, recorder: _Recorder, limit: int) -> IssEnd | None:
+def _run(iss: Iss, recorder: Recorder, limit: int) -> IssEnd | None:
     """Run to the end or the limit; return None if no progress is possible (the deadlock rule of tb/top.sv)."""
     while True:
-        end = iss.run(min(limit, _SLICE))
+        end = iss.run(min(limit, SLICE))
         limit -= end.executed
         if end.status is not EndStatus.LIMIT or limit <= 0:
             return end
@@ -120,7 +124,7 @@ def record(config: SmConfig, memory: SparseMemory, job: Job, limit: int) -> Stre
     """Return the streams of the program of ``job``, or the reason why there are none; changes ``memory``."""
     code_memory = memory.copy()
     iss = job.golden_model(memory)
-    recorder = iss.recorder = _Recorder(iss)
+    recorder = iss.recorder = Recorder(iss)
     end = _run(iss, recorder, limit)
     if end is None:
         return "every remaining warp jumps to itself"
@@ -128,7 +132,7 @@ def record(config: SmConfig, memory: SparseMemory, job: Job, limit: int) -> Stre
         return f"the golden model alone does not end: {end.status}"
     if recorder.reads_time:
         return "the program reads a counter"
-    streams = _Streams(config, recorder, code_memory)
+    streams = Recording(config, recorder, code_memory)
     reason = streams.reason()
     if reason is not None:
         return reason
@@ -136,11 +140,15 @@ def record(config: SmConfig, memory: SparseMemory, job: Job, limit: int) -> Stre
     return "the program writes its list of accesses" if streams.lists.lines & built.stored else built
 
 
-class _Streams:
-    """Sorts a recording by warp."""
+class Recording:
+    """Sorts a recording by warp. ``stores``: those of all SMs, if there are others."""
 
-    def __init__(self, config: SmConfig, recorder: _Recorder, memory: SparseMemory) -> None:
+    def __init__(
+        self, config: SmConfig, recorder: Recorder, memory: SparseMemory,
+        stores: list[tuple[np.ndarray, np.ndarray]] | None = None,
+    ) -> None:
         self.config, self.recorder, self.lists = config, recorder, Lists(memory)
+        self.stores = recorder.stores if stores is None else stores
         self.pcs = np.array(recorder.pcs, np.int64)
         self.warps = np.array(recorder.warps, np.uint64)
         self._decode(memory)
@@ -169,7 +177,7 @@ class _Streams:
 
     def _writes_code(self) -> bool:
         """Whether the program stores to a word that it executes, in whole or in part."""
-        stores = self.recorder.stores
+        stores = self.stores
         if not stores:
             return False
         addresses = np.concatenate([each for each, _ in stores]) >> 2
@@ -179,14 +187,36 @@ class _Streams:
         """Whether a warp reads a CSR that all warps share and that another warp may change."""
         if int(np.bitwise_count(np.bitwise_or.reduce(self.warps, initial=0))) <= 1:
             return False
-        code = self.code[self.code["unit"] == _CSR]
-        word, sets = code["word"], code["op"] == CsrOp.RW.value
-        read = set((word[~sets | (word >> 7 & 31 != 0)] >> 20).tolist())
-        written = set((word[sets | (word >> 15 & 31 != 0)] >> 20).tolist())
+        word, is_csr = self.code["word"], self.code["unit"] == _CSR
+        sets = self.code["op"] == CsrOp.RW.value
+        reads = is_csr & (~sets | (word >> 7 & 31 != 0))
+        writes = is_csr & (sets | (word >> 15 & 31 != 0))
         # The set of active warps changes whenever a warp ends.
-        return Csr.ACTIVE_WARPS in read or bool({Csr.MSCRATCH, Csr.MREGION, Csr.MPOLICY} & read & written)
+        if self._warps_with(reads & (word >> 20 == Csr.ACTIVE_WARPS)):
+            return True
+        for csr in (Csr.MSCRATCH, Csr.MREGION, Csr.MPOLICY):
+            readers, writers = (self._warps_with(each & (word >> 20 == csr)) for each in (reads, writes))
+            if readers and writers and (readers | writers).bit_count() > 1:
+                return True
+        return False
+
+    def _warps_with(self, kinds: np.ndarray) -> int:
+        """Return the set of warps that execute one of these rows of ``code``."""
+        return int(np.bitwise_or.reduce(self.warps[kinds[self.kind]], initial=0))
+
+    def of_accesses(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the size in bytes of each recorded access of one or several warps, and whether it is a store."""
+        kinds = self.kind[self.code["unit"][self.kind] == _LSU]
+        return self.code["size"][kinds], self.code["store"][kinds]
 
     def build(self, memory: SparseMemory) -> Streams:
+        """Return the streams of an SM that shares no memory; ``memory``: at the end."""
+        self.sort()
+        shared, stored = self.shared_words()
+        return self.finish(memory, shared, stored)
+
+    def sort(self) -> None:
+        """Sort the instructions by warp."""
         config = self.config
         selects = [(self.warps >> np.uint64(w) & np.uint64(1)).astype(bool) for w in range(config.warps)]
         positions = [np.flatnonzero(each) for each in selects]
@@ -203,7 +233,8 @@ class _Streams:
             self._fill(mine, w, at)
             below = np.bitwise_count(self.warps[at] & np.uint64((1 << w) - 1)).astype(np.int64)
             mine["row"] = np.where(is_access[at], row_of[at] + below, NONE)
-        return self._finish(memory, steps, first, known, is_access, int(counts[is_access].sum()))
+        self.steps, self.first, self.known = steps, first, known
+        self._sort_accesses(is_access, int(counts[is_access].sum()))
 
     def _fill(self, mine: np.ndarray, w: int, at: np.ndarray) -> None:
         """Fill in the instructions of warp ``w``: the operations ``at``."""
@@ -232,35 +263,44 @@ class _Streams:
         for place in np.flatnonzero((mine["b"] > 1) & (code["unit"] == _CSR)):
             mine["address"][place] = self.lists.at(int(mine["b"][place]))
 
-    def _finish(self, memory: SparseMemory, steps: np.ndarray, first: np.ndarray, known: np.ndarray,
-                is_access: np.ndarray, rows: int) -> Streams:
-        config = self.config
-        addresses = np.zeros((rows, config.threads), np.uint32)
+    def _sort_accesses(self, is_access: np.ndarray, rows: int) -> None:
+        steps = self.steps
+        self.addresses = np.zeros((rows, self.config.threads), np.uint32)
         operations = np.flatnonzero(is_access)
-        warps = np.repeat(np.arange(WARPS), known)
         with_row = np.flatnonzero(steps["row"] != NONE)
-        order = with_row[np.argsort(steps["row"][with_row], kind="stable")]
-        masks, owners = steps["mask"][order].astype(np.int64), warps[order]
-        lanes = (steps["mask"][order][:, None] >> np.arange(config.threads, dtype=np.uint32) & 1).astype(bool)
+        #: The place in ``steps`` of each access.
+        self.places = order = with_row[np.argsort(steps["row"][with_row], kind="stable")]
+        self._owners = np.repeat(np.arange(WARPS), self.known)[order]
+        self._masks = steps["mask"][order].astype(np.int64)
+        lanes = (steps["mask"][order][:, None] >> np.arange(self.config.threads, dtype=np.uint32) & 1).astype(bool)
         if rows:
-            addresses[lanes] = np.concatenate(self.recorder.accesses)
-        counts = np.bitwise_count(self.warps[operations]).astype(np.int64)
-        kinds = np.repeat(self.kind[operations], counts)
-        sizes, stores = self.code["size"][kinds], self.code["store"][kinds].astype(np.uint8)
+            self.addresses[lanes] = np.concatenate(self.recorder.accesses)
+        kinds = np.repeat(self.kind[operations], np.bitwise_count(self.warps[operations]).astype(np.int64))
+        self.sizes, self.writes = self.code["size"][kinds], self.code["store"][kinds].astype(np.uint8)
+
+    def shared_words(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the words that several warps touch and one writes, as a hash table, and all that are stored to."""
         capacity = 1 << 12
         while True:
-            shared, stored = races.number_words(owners, masks, sizes, stores, addresses, capacity)
+            shared, stored = races.number_words(
+                self._owners, self._masks, self.sizes, self.writes, self.addresses, capacity)
             if len(shared):
-                break
+                return shared, stored
             capacity *= 4
+
+    def finish(self, memory: SparseMemory, shared: np.ndarray, stored: np.ndarray, *, behind: int = 0) -> Streams:
+        """Return the streams. ``behind``: the number of steps in front of these."""
+        steps = self.steps
         writers = np.zeros(4 * len(shared), np.int64)
-        marks, sees = np.zeros(rows, np.int8), np.zeros(rows, np.uint64)
-        numbers = order.astype(np.int64) + 1
-        races.trace(owners, masks, sizes, stores, addresses, numbers, shared, writers, marks, sees)
-        steps["shared"][order], steps["sees"][order] = marks, sees
+        marks, sees = np.zeros(len(self.addresses), np.int8), np.zeros(len(self.addresses), np.uint64)
+        races.trace(
+            self._owners, self._masks, self.sizes, self.writes, self.addresses,
+            self.places.astype(np.int64) + (behind + 1), shared, writers, marks, sees,
+        )
+        steps["shared"][self.places], steps["sees"][self.places] = marks, sees
         return Streams(
-            steps, first, known, addresses, self.code, shared, writers, frozenset((stored >> 4).tolist()),
-            self._unsure(stored), memory, self.lists.table,
+            steps, self.first, self.known, self.addresses, self.code, shared, writers,
+            frozenset((stored >> 4).tolist()), self._unsure(stored), memory, self.lists.table,
         )
 
     def _unsure(self, stored: np.ndarray) -> dict[int, int]:
@@ -271,7 +311,7 @@ class _Streams:
         """
         lines = np.unique(self.pcs >> 6)
         near = np.union1d(lines, lines + 1)
-        stores = self.recorder.stores
+        stores = self.stores
         if not stores:
             return {}
         addresses = np.concatenate([each for each, _ in stores]).astype(np.int64)

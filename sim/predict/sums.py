@@ -99,7 +99,7 @@ def region(config: SmConfig, sums: np.void) -> RegionStatistics:
 
 def fault(whole: np.void) -> Fault | None:
     """Return the fault that stopped the machine, or None."""
-    if not whole["halted"]:
+    if not whole["faulty"]:
         return None
     return Fault(
         FaultCause(int(whole["fault_cause"])), int(whole["fault_warp"]), int(whole["fault_pc"]),

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from metronome.hdl.config import SmConfig
 
 from ..memory.store import SparseMemory
-from .between_sms import BetweenSms
+from .between_sms import BetweenSms, SmState
 from .machine import Iss
 from .records import EndStatus, IssEnd
 
@@ -26,9 +26,11 @@ class GpuIss:
     def __init__(self, configs: Sequence[SmConfig], memory: SparseMemory) -> None:
         self.sms = [Iss(config, memory) for config in configs]
 
-    def launch(self, start_pc: int, arg: int) -> None:
-        """Start warp 0 of each SM at ``start_pc`` with mscratch = ``arg``."""
-        between_sms = BetweenSms()
+    def launch(
+        self, start_pc: int, arg: int, *, released: Callable[[list[SmState]], None] = lambda states: None,
+    ) -> None:
+        """Start warp 0 of each SM at ``start_pc`` with mscratch = ``arg``; ``released``: see :class:`BetweenSms`."""
+        between_sms = BetweenSms(released)
         for sm in self.sms:
             sm.launch(start_pc, arg)
             sm.between_sms = between_sms

@@ -3,6 +3,7 @@
 from ...machine.events import NONE, Wait
 from . import l1
 from .compiled import inlined
+from .lanes import head_there
 from .records import CHANNEL, CHOSEN
 
 __all__ = ["choose", "enter", "offer", "offer_chosen", "offer_head", "put", "remove", "take_from", "take_offer"]
@@ -71,7 +72,7 @@ def choose(m, head, line, taken):
         lsu.chosen_load[0], lsu.chosen_pc[0] = lsu.chosen_load[1], lsu.chosen_pc[1]
         lsu.chosen_address[0], lsu.chosen_row[0] = lsu.chosen_address[1], lsu.chosen_row[1]
         lsu.chosen_lanes[0] = lsu.chosen_lanes[1]
-    if full or lsu.count == 0 or lsu.line_next == lsu.lines:
+    if full or not head_there(lsu) or lsu.line_next == lsu.lines:
         return False
     at = lsu.chosen_count
     offer_head(m, head, line)

@@ -18,7 +18,10 @@ from .steps import place
 __all__ = ["execute", "reset", "spawn", "tick"]
 
 BRANCH, LSU, CSR, SIMT, SYSTEM = (unit.value for unit in (Unit.BRANCH, Unit.LSU, Unit.CSR, Unit.SIMT, Unit.SYSTEM))
-WSPAWN, BAR, FENCE_I = SimtOp.WSPAWN.value, SimtOp.BAR.value, SystemOp.FENCE_I.value
+WSPAWN, BAR = SimtOp.WSPAWN.value, SimtOp.BAR.value
+FENCE, FENCE_I = SystemOp.FENCE.value, SystemOp.FENCE_I.value
+#: The bit of a barrier's id that means a barrier between SMs.
+BETWEEN_SMS = 31
 MPOLICY = Csr.MPOLICY.value
 
 
@@ -32,12 +35,16 @@ def reset(m):
 def spawn(m, cycle, start_pc):
     """Find the warps that start in this cycle: at launch, or by a wspawn whose warp is the only active one."""
     whole = m.whole[0]
-    whole.activates = whole.next_released = whole.spawned = 0
+    whole.activates = whole.next_released = whole.spawned = whole.fence = 0
     if cycle == 0:
         whole.activates, whole.activation_pc = 1, start_pc
     elif whole.spawners and whole.active & whole.active - 1 == 0 and whole.spawners & whole.active:
         whole.activates, whole.activation_pc = whole.spawn_targets, whole.spawn_pc
         whole.next_released = whole.spawned = whole.spawners & whole.active
+    if whole.outside_over:
+        # What the SM loads after the barrier comes from memory, as after a fence.
+        whole.next_released |= whole.outside
+        whole.fence = 1
 
 
 @inlined
@@ -90,8 +97,10 @@ def _execute(m):
             waits = 1
         redirects = step.taken or step.after == 0
         control.jumps = step.taken
-    elif code.unit == SYSTEM and code.op == FENCE_I:
-        control.invalidates = control.jumps = redirects = 1
+    elif code.unit == SYSTEM:
+        if code.op == FENCE_I:
+            control.invalidates = control.jumps = redirects = 1
+        whole.fence = whole.fence or code.op in (FENCE, FENCE_I)
     if code.control and config.to_execute == 3 and not waits and not redirects:
         control.onward = 1 << w
         control.released |= control.onward
@@ -112,7 +121,11 @@ def _arrive(m, w, number, count):
     config, whole = m.config[0], m.whole[0]
     if count == 1:
         return 0
-    number = number % config.barriers
+    between, number = config.in_gpu and number >> BETWEEN_SMS, number % config.barriers
+    if between:
+        whole.next_outside |= 1 << w
+        whole.outside_number, whole.outside_count = number, count
+        return 1
     there = whole.arrived[number] | 1 << w
     total = 0
     for v in range(config.warps):
@@ -139,7 +152,10 @@ def tick(m):
         whole.active |= spread(partition(m, p), m.control[p].active)
         if faulty == NONE and m.control[p].x_fault:
             faulty = p
-    whole.waiting = whole.spawners
+    if whole.outside_over:
+        whole.next_outside = whole.outside_over = 0
+    whole.outside = whole.next_outside
+    whole.waiting = whole.spawners | whole.outside
     for number in range(config.barriers):
         whole.waiting |= whole.arrived[number]
     for p in range(config.schedulers):
@@ -190,14 +206,15 @@ def _fault(m, faulty):
     If two faults occur in one cycle, the LSU's is older; it also replaces a stage X fault of the same warp.
     """
     whole, lsu = m.whole[0], m.lsu[0]
-    if lsu.fault and (not whole.halted or (whole.fault_replaceable and lsu.fault_warp == whole.fault_warp)):
-        whole.halted, whole.fault_replaceable = 1, 0
+    if lsu.fault and (not whole.faulty or (whole.fault_replaceable and lsu.fault_warp == whole.fault_warp)):
+        whole.halted = whole.faulty = 1
+        whole.fault_replaceable = 0
         whole.fault_cause, whole.fault_warp = lsu.fault_cause, lsu.fault_warp
         whole.fault_pc, whole.fault_address = lsu.fault_pc, lsu.fault_address
-    elif not whole.halted and faulty != NONE:
+    elif not whole.faulty and faulty != NONE:
         mine, issue = partition(m, faulty), m.issue[faulty]
         step = m.steps[place(mine, issue.warp_x, issue.step_x)]
-        whole.halted = whole.fault_replaceable = 1
+        whole.halted = whole.faulty = whole.fault_replaceable = 1
         whole.fault_cause, whole.fault_warp = step.fault, global_warp(mine, issue.warp_x)
         whole.fault_pc, whole.fault_address = step.pc, step.address
 

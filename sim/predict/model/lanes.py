@@ -9,8 +9,8 @@ from .compiled import inlined
 from .records import LOADS, QUEUE
 
 __all__ = [
-    "arrive", "cancel", "count_made", "enter_banks", "leaving", "push", "serve_local", "take", "tick_answers",
-    "tick_queue", "writes",
+    "arrive", "cancel", "count_made", "drained", "enter_banks", "head_there", "leaving", "push", "serve_local", "take",
+    "tick_answers", "tick_fence", "tick_queue", "writes",
 ]
 
 #: The slots of answers: a part of a line from memory, a hit, a local load.
@@ -79,6 +79,38 @@ def arrive(m):
 
 
 @inlined
+def head_there(lsu):
+    """Whether there is a head that need not wait for what was before a fence."""
+    return lsu.count > 0 and not lsu.head_waits
+
+
+@inlined
+def drained(lsu):
+    """Whether nothing is behind the queue but answers and local accesses."""
+    if lsu.held or lsu.chosen_count or lsu.channelled or lsu.store_fault:
+        return False
+    return lsu.misses == 0 and lsu.entries == 0
+
+
+@inlined
+def tick_fence(m, over, new_head, requests):
+    """End the cycle of fences between SMs: a request that comes marks its place, and a marked head waits.
+
+    ``over``: the head need not wait any more, and finds the data cache empty; ``new_head``: another one is the head.
+    """
+    lsu = m.lsu[0]
+    if over:
+        lsu.head_waits = 0
+        for place in range(len(m.dcache_line)):
+            m.dcache_line[place] = NONE
+    if requests:
+        lsu.waiting_fence[(lsu.first + lsu.count - 1) % QUEUE] = lsu.fence_before
+    if new_head:
+        lsu.head_waits = lsu.count > 0 and lsu.waiting_fence[lsu.first]
+    lsu.fence_before = m.whole[0].fence or (lsu.fence_before and not requests)
+
+
+@inlined
 def writes(m, head):
     """Whether the instruction at a place of the queue is a load that writes a register."""
     code = m.code[m.lsu[0].waiting_code[head]]
@@ -96,7 +128,7 @@ def serve_local(m, slot_free):
         if lsu.banks_lanes == 0 or (lsu.banks_register != NONE and not lsu.banks_store and not slot_free):
             return 0
         return served_lanes(m, lsu.banks_row, lsu.banks_lanes, lsu.banks_store)
-    if lsu.count == 0 or lsu.line_next < lsu.lines or lsu.local == 0:
+    if not head_there(lsu) or lsu.line_next < lsu.lines or lsu.local == 0:
         return 0
     head = lsu.first
     if writes(m, head) and not slot_free:
@@ -117,7 +149,7 @@ def enter_banks(m, served):
         if lsu.banks_register != NONE and not lsu.banks_store:
             push(lsu, LOCAL, lsu.banks_warp, lsu.banks_register, lsu.banks_load, 0, 0)
             lsu.load_parts[lsu.banks_load] += lsu.banks_lanes != 0
-    if busy or lsu.count == 0 or lsu.line_next < lsu.lines or lsu.local == 0:
+    if busy or not head_there(lsu) or lsu.line_next < lsu.lines or lsu.local == 0:
         return False
     head = lsu.first
     code = m.code[lsu.waiting_code[head]]
@@ -224,7 +256,7 @@ def tick_queue(m, line_taken, served, dropped):
     if line_taken:
         lsu.line_next += 1
     lsu.local &= ~served
-    there = lsu.count > 0
+    there = head_there(lsu)
     pops = there and (
         dropped or (lsu.waiting_misaligned[lsu.first] == NONE and lsu.line_next == lsu.lines and lsu.local == 0)
     )

@@ -59,7 +59,7 @@ def look_up(m, found, install, accepts, hit_free):
     config, lsu = m.config[0], m.lsu[0]
     hit, same, requested, chosen = found
     lsu.goes = lsu.hit = lsu.joins = lsu.forward = lsu.wait = lsu.stays = 0
-    lsu.installed, lsu.entry = install, NONE
+    lsu.installed, lsu.entry, lsu.hit_at = install, NONE, hit
     if not lsu.held:
         return
     uncached = lsu.held_line < config.user_line

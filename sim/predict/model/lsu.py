@@ -15,12 +15,15 @@ from .lanes import (
     arrive,
     cancel,
     count_made,
+    drained,
     enter_banks,
+    head_there,
     leaving,
     push,
     serve_local,
     take,
     tick_answers,
+    tick_fence,
     tick_queue,
     writes,
 )
@@ -96,6 +99,7 @@ def tick(m, wb_ready, memory_ready, answer, request_x):
     local_free = not lsu.slot[LOCAL] or leaves & 4
     load_fault = leaves & 1 and lsu.fill_error
     use_store = offers_store(lsu)
+    over = config.in_gpu and lsu.head_waits and drained(lsu)
     sent = memory_ready and use_store and lsu.request != NONE
     install = l1.installs(config, lsu)
     found = find(m, install, sent)
@@ -116,7 +120,8 @@ def tick(m, wb_ready, memory_ready, answer, request_x):
         found, install, adds, joined, lsu.filled_miss if release else NONE, left and fill_free, accepts, completed,
         sent, load_sent, leaves,
     ), answer, wb_ready)
-    _advance(m, served, request_x)
+    lsu.line_taken = accepts
+    _advance(m, served, request_x, over)
     return accepts or completed
 
 
@@ -127,7 +132,7 @@ def _faults(m, load_fault, completed, answer):
     With a ``lookup_latency`` of 2 a misaligned head waits while a part of a refused line is in its slot.
     """
     config, lsu = m.config[0], m.lsu[0]
-    misaligned = lsu.count > 0 and lsu.waiting_misaligned[lsu.first] != NONE
+    misaligned = head_there(lsu) and lsu.waiting_misaligned[lsu.first] != NONE
     lsu.told = load_fault or lsu.store_fault
     told = load_fault or lsu.store_fault or lsu.order_fault
     lsu.dropped = misaligned and not told and not (
@@ -164,6 +169,7 @@ def _move(m, now, answer, wb_ready):
     part = first_of(lsu.part_miss, config.load_parts, taken) if taken != NONE else NONE
     free = first_of(lsu.part_miss, config.load_parts, NONE) if adds else NONE
     tick_answers(lsu, now.leaves, wb_ready)
+    lsu.part_given, lsu.part_added = part, free
     if part != NONE:
         push(lsu, FILL, lsu.part_warp[part], lsu.part_register[part], lsu.part_load[part], lsu.part_pc[part],
              lsu.part_address[part])
@@ -259,7 +265,7 @@ def _cache(m, used, install):
     config, lsu = m.config[0], m.lsu[0]
     if not config.dcache:
         return
-    victim = NONE
+    victim = lsu.filled_at = NONE
     if install != NONE:
         victim = least_recently_used(
             m.dcache_line, m.dcache_used, lsu.filled_set * config.dcache_ways, config.dcache_ways
@@ -271,7 +277,7 @@ def _cache(m, used, install):
     if install != NONE:
         if config.victim_tags and m.dcache_line[victim] != NONE:
             victims.leave(config, lsu, m.dcache_line[victim], m.dcache_owner[victim])
-        m.dcache_owner[victim] = lsu.filled_warp
+        m.dcache_owner[victim], lsu.filled_at = lsu.filled_warp, victim
         lsu.stamp += 1
         m.dcache_line[victim], m.dcache_used[victim] = install, lsu.stamp
 
@@ -295,10 +301,13 @@ def _place(m, adds, joined):
 
 
 @inlined
-def _advance(m, served, request_x):
-    """Move the head's next line to the lookup and its lanes to the banks; queue the request in stage X."""
+def _advance(m, served, request_x, over):
+    """Move the head's next line to the lookup and its lanes to the banks; queue the request in stage X.
+
+    ``over``: the head has waited for what was before a fence.
+    """
     lsu = m.lsu[0]
-    there, head = lsu.count > 0, lsu.first
+    there, head, new_head = head_there(lsu), lsu.first, lsu.count == 0
     counts = there and writes(m, head)
     early = m.config[0].lookup_latency == 2
     if early:
@@ -341,8 +350,11 @@ def _advance(m, served, request_x):
             push(lsu, LOCAL, local_warp, local_register, lsu.begun, 0, 0)
     if m.config[0].channels:
         channels.offer(m, limited, senior)
-    if request_x.step != NONE:
+    requests = request_x.step != NONE
+    if requests:
         request(m, request_x.warp, request_x.code, m.steps[request_x.step])
     if new and lsu.count > 0:
         arrive(m)
         lsu.started = 0
+    if m.config[0].in_gpu:
+        tick_fence(m, over, pops or new_head, requests)

@@ -12,12 +12,16 @@ from .partitions import global_warp, owned, spread
 from .records import RING, SLOTS, Answer, Request, partition
 from .steps import place
 
-__all__ = ["CHOOSE", "FINISHED", "FULL", "RACE", "SERVE", "STEP", "STORED", "VOLATILE", "advance", "reset"]
+__all__ = [
+    "CHOOSE", "FINISHED", "FULL", "RACE", "SERVE", "STEP", "STORED", "VOLATILE", "advance", "busy", "first_half", "log",
+    "lsu_asks", "reset", "second_half",
+]
 
 #: Reasons for which :func:`advance` returns: the memory model must be called; the program has stopped; an instruction
 #: of warp ``front.selected`` must be executed; the instruction in stage X reads a counter; a store enters the write
-#: buffer; a log is full; the recorded instructions are not those of this order; ``front.choice`` must be chosen from
-#: ``front.eligible``, and ``front.chosen_at`` be set to the cycle. ``whole.asks`` is the partition.
+#: buffer (in a GPU: or the bytes of a load or a line move); a log is full; the recorded instructions are not those of
+#: this order; ``front.choice`` must be chosen from ``front.eligible``, and ``front.chosen_at`` be set to the cycle.
+#: ``whole.asks`` is the partition.
 SERVE, FINISHED, STEP, VOLATILE, STORED, FULL, RACE, CHOOSE = range(1, 9)
 LSU = 4
 
@@ -55,21 +59,6 @@ def advance(m, start_pc):
             return SERVE
         if result:
             return result
-
-
-@inlined
-def _busy(m):
-    """Whether a warp is running or an instruction is in flight."""
-    if m.whole[0].active and not m.whole[0].halted:
-        return True
-    for p in range(m.config[0].schedulers):
-        issue = m.issue[p]
-        if issue.load_valid or issue.warp_r != NONE or issue.warp_o != NONE or issue.warp_x != NONE:
-            return True
-        for slot in range(SLOTS):
-            if issue.slot_warp[slot] != NONE:
-                return True
-    return not lsu.idle(m.lsu[0])
 
 
 @inlined
@@ -111,28 +100,69 @@ def _select(m, cycle):
 
 
 @inlined
-def _cycle(m, cycle, start_pc):
-    config, whole, unit, box, sums = m.config[0], m.whole[0], m.lsu[0], m.port[0], m.observer[0]
-    if not sums.begun and _begin(m, cycle, start_pc):
+def first_half(m, cycle, start_pc):
+    """Compute a cycle up to what the memory port is offered; return what the caller must do first, or 0."""
+    config = m.config[0]
+    if not m.observer[0].begun and _begin(m, cycle, start_pc):
         return VOLATILE
     for p in range(config.schedulers):
         reason = _select(partition(m, p), cycle)
         if reason:
-            whole.asks = p
+            m.whole[0].asks = p
             return reason
-    store = lsu.offers_store(unit)
     for p in range(config.schedulers):
         m.front[p].offered = icache.offer(partition(m, p))
+    return 0
+
+
+@inlined
+def lsu_asks(m):
+    """Whether the L1 offers a line to memory."""
+    unit = m.lsu[0]
+    return unit.unsent_count > 0 or unit.request != NONE
+
+
+@inlined
+def busy(m):
+    """Whether a warp is running or an instruction is in flight."""
+    if m.whole[0].active and not m.whole[0].halted:
+        return True
+    for p in range(m.config[0].schedulers):
+        issue = m.issue[p]
+        if issue.load_valid or issue.warp_r != NONE or issue.warp_o != NONE or issue.warp_x != NONE:
+            return True
+        for slot in range(SLOTS):
+            if issue.slot_warp[slot] != NONE:
+                return True
+    return not lsu.idle(m.lsu[0])
+
+
+@inlined
+def _cycle(m, cycle, start_pc):
+    config, box, sums = m.config[0], m.port[0], m.observer[0]
+    reason = first_half(m, cycle, start_pc)
+    if reason:
+        return reason
     turn = box.fetch_turn
-    fetched, sent, listed = port.accept(
-        m, cycle, m.front[turn].offered, unit.unsent_count > 0 or unit.request != NONE, store
-    )
-    busy = _busy(m)
-    if (cycle > 0 and not busy) or sums.deadlocked >= observer.DEADLOCK_CYCLES or cycle >= config.max_cycles:
-        sums.finished, sums.ended = 1, cycle > 0 and not busy
+    taken = port.accept(m, cycle, m.front[turn].offered, lsu_asks(m), lsu.offers_store(m.lsu[0]))
+    runs = busy(m)
+    if (cycle > 0 and not runs) or sums.deadlocked >= observer.DEADLOCK_CYCLES or cycle >= config.max_cycles:
+        sums.finished, sums.ended = 1, cycle > 0 and not runs
         sums.deadlock = sums.deadlocked >= observer.DEADLOCK_CYCLES
-        _log(m, cycle)
+        log(m, cycle)
         return FINISHED
+    return second_half(m, cycle, runs, turn, taken)
+
+
+@inlined
+def second_half(m, cycle, runs, turn, taken):
+    """Compute the rest of a cycle; return what the caller must do then, or 0.
+
+    ``runs``: the result of :func:`busy`; ``turn``: the partition whose fetch was offered; ``taken``: the result of
+    :func:`sim.predict.model.port.accept`.
+    """
+    config, whole, unit, box, sums = m.config[0], m.whole[0], m.lsu[0], m.port[0], m.observer[0]
+    fetched, sent, listed = taken
     for p in range(config.schedulers):
         scoreboard.write(partition(m, p), cycle)
     region = whole.region
@@ -152,7 +182,7 @@ def _cycle(m, cycle, start_pc):
                 lsu.take(config, unit, global_warp(mine, front.selected), code.store)
         frontend.tick(mine, cycle, front.offered, fetched and p == turn)
     turns.tick(m, cycle)
-    observer.count(m, cycle, busy)
+    observer.count(m, cycle, runs)
     observer.watch(m, cycle)
     observer.follow(m)
     control.tick(m)
@@ -164,13 +194,19 @@ def _cycle(m, cycle, start_pc):
     observer.follow_port(m, cycle)
     if box.answer_taken:
         box.response_valid = 0
-    full = _log(m, cycle)
+    full = log(m, cycle)
     if config.events:
         for p in range(config.schedulers):
             full = _finish_event(m, p, event + p) or full
-    if config.ring and unit.goes and unit.event_store:
+    if config.ring and ((unit.goes and unit.event_store) or (config.in_gpu and _moves_bytes(unit))):
         return STORED
     return FULL if full else 0
+
+
+@inlined
+def _moves_bytes(unit):
+    """Whether a load has its values or waits for them, or a line has arrived or enters the cache."""
+    return unit.goes or unit.part_given != NONE or unit.line_taken or unit.installed != NONE
 
 
 @inlined
@@ -290,7 +326,7 @@ def _finish_event(m, p, at):
 
 
 @inlined
-def _log(m, cycle):
+def log(m, cycle):
     """Log the issues of this cycle, if any; return whether the log may not have room for those of the next cycle."""
     sums = m.observer[0]
     for p in range(m.config[0].schedulers):

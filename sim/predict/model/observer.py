@@ -187,6 +187,7 @@ def follow(m):
     observer.starved_now, observer.starved_before, observer.starved_long = now, before, long
     observer.starvation_time = (observer.starvation_time + 1) % STARVATION_CYCLES
     blocked = whole.waiting | observer.jumps_on
+    observer.moves = whole.halted or whole.active & ~blocked != 0
     observer.stuck = whole.active != 0 and whole.active & ~blocked == 0 and not whole.halted
     if not whole.halted:
         for p in range(m.config[0].schedulers):

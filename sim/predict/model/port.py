@@ -9,7 +9,7 @@ from . import order
 from .compiled import inlined
 from .records import RING
 
-__all__ = ["accept", "present", "ready", "wants_service"]
+__all__ = ["accept", "asks", "present", "ready", "wants_service"]
 
 
 @inlined
@@ -27,6 +27,12 @@ def present(port, cycle):
             port.answers_taken += 1
             port.response_valid, port.response_tag = 1, port.answer_tag[at]
             port.response_error, port.response_code = port.answer_error[at], port.answer_code[at]
+
+
+@inlined
+def asks(m, fetch, lsu_asks):
+    """Whether a request is offered to memory; the parameters are those of :func:`accept`."""
+    return fetch != NONE or lsu_asks or order.asks(m.lsu[0])
 
 
 @inlined

@@ -12,7 +12,7 @@ import numpy as np
 from ...machine.events import NONE
 from .compiled import inlined, kept
 
-__all__ = ["find", "number_words", "see", "trace"]
+__all__ = ["between_sms", "find", "number_words", "see", "table_of", "trace"]
 
 #: Owners of a word while the table is built: no warp, or several.
 _NOBODY, _SEVERAL = -1, -2
@@ -67,6 +67,47 @@ def number_words(warps, masks, sizes, stores, addresses, capacity):
         if written[place] and owner[place] == _SEVERAL:
             table[find(table, words[place])] = words[place]
     return table, all_stored[:stored]
+
+
+@kept
+def table_of(words):
+    """Return different words as a hash table."""
+    table = np.full(2 * len(words) + 1, NONE, np.int64)
+    for number in range(len(words)):
+        table[find(table, words[number])] = words[number]
+    return table
+
+
+@kept
+def between_sms(epochs, addresses, sizes, stores, sms):
+    """Return whether two SMs access a byte in one epoch, and at least one of them stores to it.
+
+    The accesses, of a lane each, are in the order of their epochs.
+    """
+    capacity = 1 << 12
+    while capacity < 4 * len(epochs):
+        capacity *= 2
+    words = np.full(capacity, NONE, np.int64)
+    # The epoch of a word's latest accesses, and the SMs that then read and wrote each of its bytes.
+    when = np.full(capacity, NONE, np.int64)
+    reader, writer = np.full(4 * capacity, _NOBODY, np.int64), np.full(4 * capacity, _NOBODY, np.int64)
+    for number in range(len(epochs)):
+        sm = sms[number]
+        place = find(words, addresses[number] >> 2)
+        words[place] = addresses[number] >> 2
+        if when[place] != epochs[number]:
+            when[place] = epochs[number]
+            for at in range(4 * place, 4 * place + 4):
+                reader[at] = writer[at] = _NOBODY
+        for byte in range(addresses[number] & 3, (addresses[number] & 3) + sizes[number]):
+            at = 4 * place + byte
+            if writer[at] not in (_NOBODY, sm) or (stores[number] and reader[at] not in (_NOBODY, sm)):
+                return True
+            if stores[number]:
+                writer[at] = sm
+            else:
+                reader[at] = sm if reader[at] in (_NOBODY, sm) else _SEVERAL
+    return False
 
 
 @inlined

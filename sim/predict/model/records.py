@@ -63,8 +63,9 @@ def _fields(names: str = "", **arrays: int | tuple[int, ...]) -> np.dtype:
 #: divisions of one partition; ``later``: by unit, the cycles from the rounder's first possible result to this unit's.
 #: ``group``: by unit, its turn, NONE without one; ``phase``: for each turn, the partition that has it first;
 #: ``with_port``: whether it is given with that of the port. ``victim_tags``: for each warp, 0 without ccws;
-#: ``locality_most``: the greatest score; ``locality_steps``: the cycles that the division of a score takes. Policy
-#: parameters are initial values and upper limits (FRONT has the current ones).
+#: ``locality_most``: the greatest score; ``locality_steps``: the cycles that the division of a score takes.
+#: ``in_gpu``: it is one of several SMs. Policy parameters are initial values and upper limits (FRONT has the current
+#: ones).
 CONFIG = _fields(
     "schedulers reserves divides_time window older groups partitions_of_an_alu partitions_of_a_port slots_of_turns"
     " warps threads policy max_cycles barriers icache icache_sets icache_ways fetch_requests"
@@ -72,7 +73,7 @@ CONFIG = _fields(
     " channels ordered list_bit lookup_latency"
     " stacks stacks_end stack_block stack_words source_bit kind_bit ring supplied events group_warps frame"
     " victim_tags locality_base locality_throttle locality_most locality_steps reads to_execute"
-    " learns return_stack jump_targets branch_runs two_bit",
+    " learns return_stack jump_targets branch_runs two_bit in_gpu",
     latency=16, owner=FRAME, group=16, phase=GROUPS, with_port=GROUPS, later=16,
 )
 
@@ -164,6 +165,11 @@ WHOLE = _fields(
     "activates activation_pc active waiting halted region spawners spawned spawn_targets spawn_pc next_released"
     # The word written to mpolicy one cycle ago, or 0.
     " change"
+    # A fault of this SM has stopped it; ``halted`` follows a fault of another SM, too.
+    " faulty"
+    # The barrier between SMs: the warps that wait there, now and in the next cycle, what the last one asked for, and
+    # whether all may continue in this cycle. A fence is in stage X.
+    " outside next_outside outside_number outside_count outside_over fence"
     " fault_cause fault_warp fault_pc fault_address fault_replaceable"
     # The partition for which the caller has something to do.
     " asks"
@@ -184,6 +190,11 @@ LSU = _fields(
     # The access in the lookup; whether it was there in the last cycle, and whether it stays for another one.
     " held held_again stays held_warp held_register held_store held_first held_line held_bytes held_load held_pc"
     " held_address held_row held_lanes"
+    # A fence marks the next request; a request at the head waits for what was before the fence.
+    " fence_before head_waits"
+    # Parts: the one that takes its lanes' values in this cycle, and the one that begins to wait for its line. Places in
+    # the cache: that of a hit, and that of the line that enters. The line of memory's answer is taken.
+    " part_given part_added hit_at filled_at line_taken"
     # A list of accesses: whether one is active or closing; whether one begins or ends in the next cycle; the next
     # entry, how many of its accesses were given, and its line; lines read ahead; a missing access, and for how long.
     " ordering closing broken switch switch_row list_row list_lines list_index list_given list_next"
@@ -209,7 +220,7 @@ LSU = _fields(
     # The warp whose line has arrived, and the set of warps that lost locality in the last cycle.
     " filled_warp lost",
     waiting_warp=QUEUE, waiting_code=QUEUE, waiting_pc=QUEUE, waiting_row=QUEUE, waiting_mask=QUEUE,
-    waiting_misaligned=QUEUE, waiting_address=QUEUE, waiting_stores=WARPS,
+    waiting_misaligned=QUEUE, waiting_address=QUEUE, waiting_fence=QUEUE, waiting_stores=WARPS,
     line=LANES, line_lanes=LANES, line_bytes=LANES, line_address=LANES,
     chosen_warp=CHOSEN, chosen_register=CHOSEN, chosen_store=CHOSEN, chosen_first=CHOSEN, chosen_line=CHOSEN,
     chosen_bytes=CHOSEN, chosen_load=CHOSEN, chosen_pc=CHOSEN, chosen_address=CHOSEN, chosen_row=CHOSEN,
@@ -238,7 +249,7 @@ PORT = _fields(
 )
 
 OBSERVER = _fields(
-    "finished ended deadlock stuck deadlocked starvation_time starved_now starved_before starved_long"
+    "finished ended deadlock stuck moves deadlocked starvation_time starved_now starved_before starved_long"
     f" {' '.join(COUNTED)} in_region1 in_region2 in_region3"
     " latency_sum latency_maximum jumps_on jumps_again volatile_at begun issues retired events",
     stalls=Reason.COUNT, reason=WARPS, states=(WARPS, Reason.COUNT + 3), waits=Wait.COUNT, latencies=64,

@@ -1,0 +1,1 @@
+"""Predict the run of a program on a GPU of several SMs."""

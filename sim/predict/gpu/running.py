@@ -1,0 +1,177 @@
+"""A prediction of a GPU in progress: the machine of :mod:`..model.gpu`, a memory model, and the golden models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from metronome.hdl.gpu.config import GpuConfig, Interconnect
+
+from ...machine.events import WARPS
+from ...machine.memory.store import SparseMemory
+from ...run.types import Job, RunRequest, Watcher
+from ..choosing import Chooser
+from ..memory_side import MemorySide
+from ..model import interconnect, machine, policies
+from ..model.gpu import Gpu, advance_gpu
+from ..model.records import Machine
+from ..setup import Executed, configured, new_machine
+from ..sm_run import EVENTS
+from ..stepping import PLACES, Stepper
+from .sm_run import GpuSmRun
+from .streams import GpuStreams
+
+__all__ = ["GpuPredictionRun"]
+
+#: By their numbers in :mod:`..model.interconnect`.
+_KINDS = (Interconnect.ROUND_ROBIN, Interconnect.FIXED_PRIORITY, Interconnect.TDM)
+#: Arrays of a Machine of which each SM has its own.
+_OWN = (
+    "front", "issue", "control", "whole", "lsu", "port", "observer", "writers", "icache_line", "icache_code",
+    "icache_used", "dcache_line", "dcache_used", "dcache_owner", "issued", "events", "choices",
+)
+#: The number of cached choices of a policy in Python.
+_CHOICES = 1 << 18
+
+
+class _NoWait:
+    """Barriers between SMs for golden models that the machine leads: a warp executes when the machine issues it."""
+
+    def arrive(self, state: Any, warp: int, after: int, barrier: int, count: int) -> int:
+        """Return the next pc. The machine knows how long the warp waits."""
+        return after
+
+    def check(self, state: Any) -> None:
+        """Nothing waits."""
+
+
+class GpuPredictionRun:
+    """A prediction in progress.
+
+    With ``streams``, the instructions of every warp are known in advance. Otherwise the golden models execute them one
+    by one. ``watchers``: those of the SMs' events.
+    """
+
+    def __init__(
+        self, gpu: GpuConfig, request: RunRequest, job: Job, memory: SparseMemory, streams: GpuStreams | None,
+        watchers: Sequence[Watcher] | None = None,
+    ) -> None:
+        self.gpu, self.start_pc, self.streams = gpu, job.start_pc, streams
+        config = gpu.sm_of(0)
+        steppers = [] if streams else _steppers(gpu, job, memory.copy())
+        self.memory = MemorySide(
+            config, request, job, memory, tags=1 << gpu.mem_tag_bits, unsure=streams.unsure if streams else {})
+        self._codes = self.memory.codes.table
+        settings = configured(config, request, ring=0 if streams else PLACES - 1, in_gpu=True)
+        settings["events"] = watchers is not None
+        choosers: list[Chooser | None] = [None] * gpu.sms
+        if request.policy not in policies.NAMES:
+            choosers = [Chooser.of_file(config, request.policy) for _ in range(gpu.sms)]
+            settings["policy"], settings["reads"] = policies.OUTSIDE, choosers[0].reads  # type: ignore[union-attr]
+        self._state = _state(
+            gpu, request, settings, _executed(streams, steppers), self._codes, streams,
+            events=EVENTS if watchers else 0, choices=1 if choosers[0] is None else _CHOICES,
+        )
+        self.link, self.box = self._state.link[0], self._state.memory[0]
+        self.box["cycle"] = -1
+        self.sms = [
+            GpuSmRun(
+                gpu.sm_of(number), _view(self._state, number), steppers[number] if steppers else None,
+                watcher=watchers[number] if watchers else None, chooser=choosers[number],
+            )
+            for number in range(gpu.sms)
+        ]
+
+    @property
+    def cycle(self) -> int:
+        """The last cycle, at the end of the run."""
+        return int(self.box["cycle"])
+
+    def run(self, tell: Callable[[int], None]) -> None:
+        """Run to the end; as :meth:`sim.predict.running.PredictionRun.run`."""
+        self.memory.attend(self.box, 0)
+        while True:
+            reason = advance_gpu(self._state, self.start_pc)
+            if self.sms[int(self.link["asks"])].take_part(reason):
+                continue
+            finished = reason == machine.FINISHED
+            for sm in self.sms:
+                if not finished:
+                    sm.move()
+                sm.empty_logs(finished)
+            if finished or reason == machine.SERVE:
+                cycle = int(self.box["cycle"]) - (not finished)
+                self.memory.serve(self.box, self.sms, cycle)
+                self._renew()
+                tell(cycle)
+            if finished:
+                break
+        if self.streams is not None:
+            for sm, streams in zip(self.sms, self.streams.sms, strict=True):
+                sm.require_all(streams)
+
+    def _renew(self) -> None:
+        """Give the machines the table of decoded lines, if it has grown."""
+        codes = self.memory.codes.table
+        if codes is not self._codes:
+            self._codes = codes
+            self._state = self._state._replace(code=codes)
+            for sm in self.sms:
+                sm.machine = sm.machine._replace(code=codes)
+
+
+def _steppers(gpu: GpuConfig, job: Job, memory: SparseMemory) -> list[Stepper]:
+    """Return the golden model of each SM, all on one memory, in one place for their instructions."""
+    steppers = [
+        Stepper(memory, replace(job, config=gpu.sm_of(number)), sm=number, sms=gpu.sms) for number in range(gpu.sms)
+    ]
+    for stepper in steppers:
+        stepper.iss.between_sms = _NoWait()  # type: ignore[assignment]
+        stepper.steps, stepper.addresses = steppers[0].steps, steppers[0].addresses
+    return steppers
+
+
+def _executed(streams: GpuStreams | None, steppers: Sequence[Stepper]) -> Executed:
+    """Return the instructions of all SMs; ``first`` and ``known`` have a row for each."""
+    sources: Sequence[Any] = streams.sms if streams else steppers
+    whole: Any = streams or steppers[0]
+    known = np.array([each.known for each in sources])
+    for stepper, mine in zip(steppers, known, strict=False):
+        stepper.known = mine
+    return Executed(whole.steps, np.array([each.first for each in sources]), known, whole.addresses)
+
+
+def _state(
+    gpu: GpuConfig, request: RunRequest, settings: np.ndarray, executed: Executed, code: np.ndarray,
+    streams: GpuStreams | None, *, events: int, choices: int,
+) -> Gpu:
+    """Return the GPU before its first cycle."""
+    nobody = np.zeros(WARPS, np.int64)
+    one = new_machine(
+        settings, Executed(executed.steps, nobody, nobody, executed.addresses), code=code,
+        shared=streams.sms[0].shared if streams else np.zeros(1, np.int64), events=events, choices=choices,
+    )
+    arrays = {name: np.zeros((gpu.sms, *getattr(one, name).shape), getattr(one, name).dtype) for name in _OWN}
+    link = np.zeros(1, interconnect.LINK)
+    for name, value in {
+        "sms": gpu.sms, "kind": _KINDS.index(gpu.interconnect), "slot_cycles": gpu.slot_cycles,
+        "tag_bits": gpu.sm_of(0).mem_tag_bits, "max_cycles": request.max_cycles,
+    }.items():
+        link[name] = value
+    return Gpu(
+        link=link, memory=np.zeros(1, interconnect.MEMORY), config=settings, code=code, steps=executed.steps,
+        first=executed.first, known=executed.known, addresses=executed.addresses, shared=one.shared, lists=one.lists,
+        **arrays,
+    )
+
+
+def _view(state: Gpu, number: int) -> Machine:
+    """Return an SM's part of the state."""
+    fields = {name: getattr(state, name) for name in Machine._fields if name != "part"}
+    return Machine(**{
+        name: array[number] if name in (*_OWN, "first", "known") else array for name, array in fields.items()
+    })
+

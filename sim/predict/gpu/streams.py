@@ -1,0 +1,145 @@
+"""Record each warp's instructions on a GPU: they do not depend on the schedule unless warps or SMs race."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from metronome.hdl.gpu.config import GpuConfig
+
+from ...machine.golden import EndStatus
+from ...machine.golden.between_sms import SmState
+from ...machine.golden.gpu import GpuIss
+from ...machine.golden.machine import Iss
+from ...machine.memory.store import SparseMemory
+from ...run.types import Job
+from ..model import races
+from ..streams import SLICE, Recorder, Recording, Streams
+
+__all__ = ["GpuStreams", "record_gpu"]
+
+
+@dataclass(frozen=True)
+class GpuStreams:
+    """The streams of each SM. ``steps`` and ``addresses`` of all of them are in one array, SM by SM."""
+
+    sms: tuple[Streams, ...]
+    steps: np.ndarray
+    addresses: np.ndarray
+
+    @property
+    def unsure(self) -> dict[int, int]:
+        """See :class:`sim.predict.streams.Streams`; of all SMs."""
+        words: dict[int, int] = {}
+        for each in self.sms:
+            for line, mask in each.unsure.items():
+                words[line] = words.get(line, 0) | mask
+        return words
+
+
+class _SmRecorder(Recorder):
+    """Also records which accesses are between which barriers of the SMs."""
+
+    def __init__(self, state: Iss) -> None:
+        super().__init__(state)
+        #: The number of accesses before each barrier between the SMs.
+        self.cuts: list[int] = []
+
+
+class _Barriers:
+    """Tells the recorders of barriers between SMs."""
+
+    def __init__(self) -> None:
+        self.recorders: dict[SmState, _SmRecorder] = {}
+        self.partial = False
+
+    def released(self, states: list[SmState]) -> None:
+        self.partial = self.partial or len(states) != len(self.recorders)
+        for state in states:
+            recorder = self.recorders[state]
+            recorder.cuts.append(len(recorder.accesses))
+
+
+def record_gpu(gpu: GpuConfig, memory: SparseMemory, job: Job, limit: int) -> GpuStreams | str:
+    """Return the streams of the program of ``job``, or the reason why there are none; changes ``memory``."""
+    code_memory = memory.copy()
+    golden = GpuIss([gpu.sm_of(number) for number in range(gpu.sms)], memory)
+    barriers = _Barriers()
+    golden.launch(job.start_pc, job.arg, released=barriers.released)
+    recorders = []
+    for sm in golden.sms:
+        sm.recorder = recorder = barriers.recorders[sm] = _SmRecorder(sm)
+        recorders.append(recorder)
+    reason = _run(golden, recorders, limit)
+    if reason is None and barriers.partial:
+        reason = "a barrier between SMs is not one of all SMs"
+    if reason is None and any(recorder.reads_time for recorder in recorders):
+        reason = "the program reads a counter"
+    if reason is not None:
+        return reason
+    stores = [store for recorder in recorders for store in recorder.stores]
+    recordings = [
+        Recording(gpu.sm_of(number), recorder, code_memory, stores) for number, recorder in enumerate(recorders)
+    ]
+    for recording in recordings:
+        if reason := recording.reason():
+            return reason
+    if _race(gpu, recorders, recordings):
+        return "SMs race"
+    return _joined(recordings, memory)
+
+
+def _run(golden: GpuIss, recorders: Sequence[_SmRecorder], limit: int) -> str | None:
+    """Run to the end; return why the run does not end by itself, or None."""
+    while True:
+        end = golden.run(min(limit, SLICE))
+        limit -= end.executed
+        if end.status is EndStatus.ENDED:
+            return None
+        if end.status is not EndStatus.LIMIT or limit <= 0:
+            return f"the golden model alone does not end: {end.status}"
+        if all(recorder.spins() for recorder in recorders):
+            return "every remaining warp jumps to itself"
+
+
+def _race(gpu: GpuConfig, recorders: Sequence[_SmRecorder], recordings: Sequence[Recording]) -> bool:
+    """Whether two SMs access a byte between the same two barriers, and at least one stores to it."""
+    local = gpu.sm.memory_map.local
+    parts: list[tuple[np.ndarray, ...]] = []
+    for number, (recorder, recording) in enumerate(zip(recorders, recordings, strict=True)):
+        if not recorder.accesses:
+            continue
+        counts = np.array([len(each) for each in recorder.accesses])
+        sizes, stores = recording.of_accesses()
+        epochs = np.searchsorted(np.array(recorder.cuts, np.int64), np.arange(len(counts)), side="right")
+        addresses = np.concatenate(recorder.accesses).astype(np.int64)
+        outside = (addresses < local) | (addresses >= local + gpu.sm.local_bytes)
+        columns = (np.repeat(epochs, counts), addresses, np.repeat(sizes, counts), np.repeat(stores, counts))
+        parts.append((*(column[outside] for column in columns), np.full(int(outside.sum()), number)))
+    if not parts:
+        return False
+    epochs, addresses, sizes, stores, sms = (np.concatenate(column) for column in zip(*parts, strict=True))
+    order = np.argsort(epochs, kind="stable")
+    return bool(races.between_sms(*(column[order].astype(np.int64) for column in (
+        epochs, addresses, sizes, stores, sms))))
+
+
+def _joined(recordings: Sequence[Recording], memory: SparseMemory) -> GpuStreams:
+    """Return the streams of all SMs. They number the same shared words."""
+    for recording in recordings:
+        recording.sort()
+    words, stored = zip(*(recording.shared_words() for recording in recordings), strict=True)
+    shared = races.table_of(np.unique(np.concatenate([each[each >= 0] for each in words])))
+    all_stored = np.unique(np.concatenate(stored))
+    sms, rows, behind = [], 0, 0
+    for recording in recordings:
+        streams = recording.finish(memory, shared, all_stored, behind=behind)
+        steps = streams.steps
+        steps["row"][steps["row"] >= 0] += rows
+        streams.first[:] += behind
+        rows, behind = rows + len(streams.addresses), behind + len(steps)
+        sms.append(streams)
+    return GpuStreams(
+        tuple(sms), np.concatenate([each.steps for each in sms]), np.concatenate([each.addresses for each in sms]))

@@ -1,0 +1,96 @@
+"""The memory model of a prediction in progress, and the mailbox between it and the machine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from metronome.hdl.config import LINE_BYTES, SmConfig
+
+from ..machine.memory.model import Console, MemoryModel
+from ..machine.memory.registry import create_model
+from ..machine.memory.stacks import interleave
+from ..machine.memory.store import SparseMemory
+from ..run.types import Job, RunRequest
+from .model.code import CodeTable
+from .sm_run import SmRun
+
+__all__ = ["MemorySide"]
+
+_NO_LINE = bytes(LINE_BYTES)
+_NEVER = (1 << 62) - 1
+#: The maximum number of cycles between polls of the memory model, as in a simulation.
+_MOST_CYCLES = 1 << 16
+
+
+class MemorySide:
+    """A memory model, the program's console, and the decoded lines of its code.
+
+    ``tags``: the number of tags at the memory port. ``unsure``: see :class:`sim.predict.streams.Streams`.
+    """
+
+    def __init__(
+        self, config: SmConfig, request: RunRequest, job: Job, memory: SparseMemory, *, tags: int,
+        unsure: Mapping[int, int],
+    ) -> None:
+        interleave(config, memory)
+        self._printed: list[str] = []
+        self._console = Console(config.memory_map, self._printed.append)
+        self.model: MemoryModel = create_model(
+            request.memory, memory, self._console, latency=request.latency, seed=request.seed,
+            options=request.memory_options, tags=tags,
+        )
+        if job.without_argument:
+            self.model.unwritten = job.arg // LINE_BYTES
+        self.codes = CodeTable(config)
+        self._unsure = unsure
+        self._own = (1 << config.mem_tag_bits) - 1
+        self._source, self._kind = 1 << config.mem_tag_bits - 1, 1 << config.l1_tag_bits - 1
+        self._tag_bits = config.mem_tag_bits
+        #: The line of each request of an I-cache, by tag.
+        self._fetched: dict[int, int] = {}
+
+    def console_text(self) -> list[str]:
+        """Return the lines that the program has printed; the last one may be incomplete."""
+        self._console.flush()
+        return self._printed
+
+    def serve(self, box: np.void, sms: Sequence[SmRun], cycle: int) -> None:
+        """Pass requests to the memory model and its answers back, as tb/mailbox.py does for the hardware.
+
+        ``box``: the mailbox, a PORT or MEMORY; ``sms``: by the number above an SM's own tags.
+        """
+        model, ring = self.model, len(box["request_tag"])
+        for number in range(int(box["taken"]), int(box["given"])):
+            at = number % ring
+            tag, line, write = int(box["request_tag"][at]), int(box["request_line"][at]), bool(box["request_write"][at])
+            sm, data, mask = sms[tag >> self._tag_bits], _NO_LINE, 0
+            if write and sm.stepper is not None:
+                data = bytes(sm.entries[tag & self._kind - 1])
+                mask = int(box["request_bytes"][at]) & (1 << LINE_BYTES) - 1
+            if not tag & self._source:
+                self._fetched[tag] = line
+            model.request(int(box["request_cycle"][at]), tag, line, write, mask, data)
+        box["taken"] = box["given"]
+        index = int(box["answers"])
+        for due, tag, error, data in model.complete(cycle + model.lookahead):
+            at = index % ring
+            box["answer_due"][at], box["answer_tag"][at], box["answer_error"][at] = due, tag, error
+            if not tag & self._source:
+                line = self._fetched[tag]
+                box["answer_code"][at] = self.codes.line(line, data, error, self._unsure.get(line, 0))
+            else:
+                sms[tag >> self._tag_bits].arrive(tag & self._own, data)
+            index += 1
+        box["answers"] = index
+        self.attend(box, cycle)
+
+    def attend(self, box: np.void, cycle: int) -> None:
+        """Set when the memory model is next polled, and how many requests it accepts until then."""
+        model = self.model
+        due = model.next_due
+        box["lookahead"] = min(model.lookahead, model.room)
+        box["wake_cycle"] = min(cycle + _MOST_CYCLES, _NEVER if due is None else due - 1)
+        box["ready_from"] = model.ready_from
+

@@ -1,0 +1,101 @@
+"""The interconnect of a GPU and the mailbox to its memory model (docs/gpu.md, hdl/gpu/interconnect.py).
+
+It accepts one request of an SM a cycle, and offers it to memory from the next cycle on. A response takes no cycle.
+"""
+
+import numpy as np
+
+from .compiled import inlined
+
+__all__ = [
+    "FIXED_PRIORITY", "GPU_RING", "LINK", "MEMORY", "ROUND_ROBIN", "TDM", "accept", "choose", "present", "send", "tick",
+    "wants_service",
+]
+
+#: Places for requests and for answers between the interconnect and a memory model: more than the number of tags.
+GPU_RING = 8192
+ROUND_ROBIN, FIXED_PRIORITY, TDM = range(3)
+
+
+def _fields(names: str, **arrays: int) -> np.dtype:
+    return np.dtype([(name, np.int64) for name in names.split()] + [(name, np.int64, n) for name, n in arrays.items()])
+
+
+#: Parameters: the number of SMs, the way in which one is chosen, the cycles of a slot, and the bits of an SM's own tag.
+#: State: the request that is offered to memory; the SMs behind the one served last, as a set; the slot's SM, and how
+#: long it has been. ``asks``: the SM for which the caller has something to do. ``owed``: the requests of load/store
+#: units that memory has not answered; ``deadlocked``: for how many cycles no warp of any SM could change any more.
+#: ``finished``, ``ended``, ``deadlock``: how the run has stopped. ``max_cycles``: when it is cut off.
+LINK = _fields(
+    "sms kind slot_cycles tag_bits max_cycles valid tag line write bytes later turn turn_cycles asks owed deadlocked"
+    " finished ended deadlock"
+)
+
+#: The mailbox (tb/mailbox.cpp), as the part of :data:`.records.PORT` with the same names.
+MEMORY = _fields(
+    "cycle ready_from wake_cycle lookahead response_valid response_tag response_error response_code given taken answers"
+    " answers_taken",
+    request_cycle=GPU_RING, request_tag=GPU_RING, request_line=GPU_RING, request_write=GPU_RING,
+    request_bytes=GPU_RING, answer_due=GPU_RING, answer_tag=GPU_RING, answer_error=GPU_RING, answer_code=GPU_RING,
+)
+
+
+@inlined
+def present(box, cycle):
+    """Offer an answer that is due, until it is taken."""
+    if not box.response_valid and box.answers != box.answers_taken:
+        at = box.answers_taken % GPU_RING
+        if box.answer_due[at] <= cycle:
+            box.answers_taken += 1
+            box.response_valid, box.response_tag = 1, box.answer_tag[at]
+            box.response_error, box.response_code = box.answer_error[at], box.answer_code[at]
+
+
+@inlined
+def send(link, box, cycle):
+    """Give the request to memory if it is accepted; return whether a request of an SM can be accepted."""
+    ready = cycle >= box.ready_from
+    if link.valid and ready:
+        at = box.given % GPU_RING
+        box.given += 1
+        box.request_cycle[at], box.request_tag[at], box.request_line[at] = cycle, link.tag, link.line
+        box.request_write[at], box.request_bytes[at] = link.write, link.bytes
+        link.owed += link.tag >> link.tag_bits - 1 & 1
+        link.valid = 0
+    return not link.valid
+
+
+@inlined
+def choose(link, asks):
+    """Return the SM whose request may be accepted, as a set; ``asks``: the SMs that have one."""
+    if link.kind == TDM:
+        return 1 << link.turn
+    if link.kind == ROUND_ROBIN and asks & link.later:
+        asks &= link.later
+    return asks & -asks
+
+
+@inlined
+def accept(link, i, port):
+    """Take the request that an SM has given in this cycle, the last one of its ``port``."""
+    at = (port.given - 1) % len(port.request_tag)
+    link.valid, link.tag, link.line = 1, port.request_tag[at] | i << link.tag_bits, port.request_line[at]
+    link.write, link.bytes = port.request_write[at], port.request_bytes[at]
+
+
+@inlined
+def tick(link, chosen, free):
+    """End the cycle of the choice; ``free``: a request could be accepted."""
+    if link.kind == ROUND_ROBIN and free and chosen:
+        link.later = ~(chosen | chosen - 1)
+    link.turn_cycles += 1
+    if link.turn_cycles >= link.slot_cycles:
+        link.turn_cycles, link.turn = 0, (link.turn + 1) % link.sms
+
+
+@inlined
+def wants_service(box, cycle):
+    """Whether the memory model must be called before the next cycle (tb/mailbox.cpp does the same)."""
+    if cycle >= box.wake_cycle:
+        return True
+    return box.given != box.taken and cycle - box.request_cycle[box.taken % GPU_RING] + 1 >= box.lookahead
