@@ -1,7 +1,7 @@
 """Kernel testbench of a GPU: run a list of programs and report each when it ends.
 
-Started as tb/kernel_tb.py, with a pickled list of :class:`sim.run.gpu.types.GpuJob`; its messages are the same, except
-that there are no records.
+Started as tb/kernel_tb.py, with a pickled list of :class:`sim.run.gpu.types.GpuJob`; its messages are the same. In the
+records, the highest byte of the cycle is the number of the SM.
 """
 
 import ctypes
@@ -26,12 +26,12 @@ from metronome.sim.machine.memory.store import SparseMemory
 from metronome.sim.run.gpu.lockstep import GpuLockStep
 from metronome.sim.run.gpu.types import GpuJob
 from metronome.sim.run.lockstep import Mismatch
-from metronome.sim.run.types import pack_memory, unpack_memory
+from metronome.sim.run.types import Job, pack_memory, unpack_memory
 
 from .kernel_tb import Send, counters_of, fault_of, hang_of, run_list, serve
 from .mailbox import Mailbox
 
-_NO_RECORDS, _EVENT_RECORDS = range(2)
+_NO_RECORDS, _EVENT_RECORDS, _ALL_RECORDS = range(3)
 _STATUS_WORDS = 512
 
 
@@ -77,16 +77,23 @@ def _verdict(
 
 
 class _Observer:
-    """Passes the records of one program to the checker, if there is one, and keeps its report."""
+    """Passes the records of one program to the checker and, if every cycle is requested, out of this process."""
 
-    def __init__(self, checker: GpuLockStep | None) -> None:
+    def __init__(self, job: Job, checker: GpuLockStep | None, send: Callable[[bytes], None]) -> None:
         self._checker = checker
+        self._send = send if job.trace else None
+        self.level = _ALL_RECORDS if job.trace else _NO_RECORDS if checker is None else _EVENT_RECORDS
         self.mismatches: list[str] = []
 
     def take(self, box: Mailbox) -> None:
-        if self._checker is not None and box.records_due:
+        if not box.records_due:
+            return
+        words = box.take_records()
+        if self._send is not None:
+            self._send(words.tobytes())
+        if self._checker is not None and not self.mismatches:
             try:
-                self._checker.feed_words(box.take_records())
+                self._checker.feed_words(words)
             except Mismatch as mismatch:
                 self.mismatches.append(str(mismatch))
 
@@ -101,7 +108,7 @@ class _Observer:
 
 async def _run(
     dut: Any, box: Mailbox, job: GpuJob, checker: GpuLockStep | None, console: Console,
-    tell: Callable[[int, float], None],
+    tell: Callable[[int, float], None], send_records: Callable[[bytes], None],
 ) -> dict[str, Any]:
     """Run one program; return the fields of its GpuRunResult. ``tell`` is called with cycles and seconds so far."""
     asked = job.job
@@ -115,11 +122,11 @@ async def _run(
     )
     if asked.without_argument:
         model.unwritten = asked.arg // LINE_BYTES
-    observer = _Observer(checker)
+    observer = _Observer(asked, checker, send_records)
     changed = ValueChange(dut.wake)
     box.launch(
         model, start_pc=asked.start_pc, arg=asked.arg, policy=asked.policy, fetch_policy=asked.fetch_policy,
-        max_cycles=asked.max_cycles, record_level=_NO_RECORDS if checker is None else _EVENT_RECORDS,
+        max_cycles=asked.max_cycles, record_level=observer.level,
     )
     seconds = await serve(changed, box, model, observer, tell)
     console.flush()
@@ -149,7 +156,7 @@ async def run_gpu_jobs(dut: Any) -> None:
 
         async def run(job: GpuJob, send: Send) -> dict[str, Any]:
             console = Console(job.job.config.memory_map, partial(send, "console"))
-            return await _run(dut, box, job, checker, console, partial(send, "cycles"))
+            return await _run(dut, box, job, checker, console, partial(send, "cycles"), partial(send, "records"))
 
         return run
 

@@ -6,7 +6,7 @@ the first cycle with a difference, the units are checked in the order in which o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, is_dataclass, replace
 from enum import Enum
 from typing import Any
@@ -20,7 +20,8 @@ from ..machine.events import NONE
 from ..run.probe_events import events_of
 from ..run.types import RunResult
 
-__all__ = ["RESULT_FIELDS", "FirstDifference", "Verification", "Verifier", "compare", "result_differences"]
+__all__ = ["RESULT_FIELDS", "FirstDifference", "Verification", "Verifier", "compare", "field_differences",
+           "result_differences"]
 
 #: The fields of a result that do not depend on the computer on which it was obtained.
 RESULT_FIELDS = (
@@ -178,40 +179,60 @@ class Verifier:
         self._cycles += len(events) // count
         measured = events_of(self._config, self._events[first : self._cycles])
         if self.parting is None:
-            self.parting = compare(self._config, measured, events)
+            self.parting = compare(self._config, measured, self.comparable(events))
         selected = measured["selected"]
         same = (selected == events["selected"][: len(selected)]).reshape(-1, count).all(axis=1)
         self.mismatches += len(events) // count - int(np.count_nonzero(same))
 
+    def comparable(self, events: np.ndarray) -> np.ndarray:
+        """Return predicted events with what a record of the hardware has."""
+        return events
+
     def verdict(self, measured: RunResult, predicted: RunResult) -> Verification:
-        """Return the outcome when both have ended. The prediction has no event for the cycle in which a run stops."""
-        missing = abs(len(self._events) - 1 - self._cycles)
+        """Return the outcome when both have ended."""
         return Verification(
-            mismatches=self.mismatches + missing, parting=self.parting,
+            mismatches=self.all_mismatches, parting=self.parting,
             differences=tuple(result_differences(measured, predicted)),
         )
 
+    @property
+    def all_mismatches(self) -> int:
+        """``mismatches`` at the end. The prediction has no event for the cycle in which a run stops."""
+        return self.mismatches + abs(len(self._events) - 1 - self._cycles)
 
-def result_differences(measured: RunResult, predicted: RunResult) -> list[str]:
-    """Describe the differences between two results in counters, statistics and final memory, one line each."""
-    found = []
-    for name in RESULT_FIELDS:
-        here, there = getattr(predicted, name), getattr(measured, name)
-        if name == "hang":
-            # A run in lock step with the golden model describes a wait in more detail.
-            here, there = ([replace(each, wait="") for each in side] for side in (here, there))
-        if name == "counters":
-            # A counter that the model of the machine does not have is not compared.
-            there = {counter: there[counter] for counter, value in here.items() if value is not None}
-            here = {counter: here[counter] for counter in there}
-        if here == there:
-            continue
-        found += _unlike(name, there, here)
+
+def result_differences(
+    measured: RunResult, predicted: RunResult, fields: Sequence[str] = RESULT_FIELDS,
+) -> list[str]:
+    """Describe the differences between two results in ``fields`` and final memory, one line each."""
+    found = field_differences(measured, predicted, fields)
     # If a program is stopped, the memory contents depend on which of its stores have completed.
     if measured.status == "ended" and not measured.memory.equal(predicted.memory):
         address, there, here = next(measured.memory.differences(predicted.memory, 1))
         found.append(f"memory at {address:#x}: measured {there:#x}, predicted {here:#x}")
     return found
+
+
+def field_differences(measured: RunResult, predicted: RunResult, fields: Sequence[str]) -> list[str]:
+    """Describe the differences between two results in ``fields``, one line each."""
+    found: list[str] = []
+    for name in fields:
+        here, there = getattr(predicted, name), getattr(measured, name)
+        if name == "hang":
+            # A run in lock step with the golden model describes a wait in more detail.
+            here, there = ([replace(each, wait="") for each in side] for side in (here, there))
+        if name == "counters":
+            there, here = _counted(there, here)
+        if here == there:
+            continue
+        found += _unlike(name, there, here)
+    return found
+
+
+def _counted(there: Mapping[str, Any], here: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the counters that the model of the machine has, measured and predicted."""
+    names = [counter for counter, value in here.items() if value is not None]
+    return {name: there[name] for name in names}, {name: here[name] for name in names}
 
 
 def _unlike(name: str, there: Any, here: Any) -> list[str]:

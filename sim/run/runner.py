@@ -35,7 +35,7 @@ from .types import (
     unpack_memory,
 )
 
-__all__ = ["BuildError", "RunRequest", "RunResult", "SimulationError", "WarpState", "run", "run_many"]
+__all__ = ["BuildError", "Records", "RunRequest", "RunResult", "SimulationError", "WarpState", "run", "run_many"]
 
 #: Called with the position of a request and a line (with its newline) that its program printed.
 ConsoleCallback = Callable[[int, str], None]
@@ -70,11 +70,11 @@ def _result(
     )
 
 
-class _Records:
+class Records:
     """The records of each cycle of one run, as they arrive: kept if ``keep``, and passed to ``watcher``."""
 
     def __init__(self, config: SmConfig, *, keep: bool, watcher: Watcher | None) -> None:
-        self._config, self._watcher = config, watcher
+        self.config, self._watcher = config, watcher
         self._kept: list[np.ndarray] | None = [] if keep else None
         #: The last record received: it is not yet known whether another follows.
         self._last: np.ndarray | None = None
@@ -82,20 +82,22 @@ class _Records:
             watcher.begin()
 
     def take(self, content: bytes) -> None:
+        """Take consecutive records."""
         # Imported here, as it imports the hardware language: most runs have no records.
         from ..build.records import decode_records, record_words
 
-        words = np.frombuffer(content, np.uint32).reshape(-1, record_words(self._config))
-        parts = None if self._kept is not None else parts_of(self._config, EVENT_PARTS)
-        records = decode_records(self._config, words, parts)
+        words = np.frombuffer(content, np.uint32).reshape(-1, record_words(self.config))
+        parts = None if self._kept is not None else parts_of(self.config, EVENT_PARTS)
+        records = decode_records(self.config, words, parts)
         if self._kept is not None:
             self._kept.append(records)
         if self._watcher is not None:
             whole = records if self._last is None else np.concatenate([self._last, records])
-            self._watcher.take(events_of(self._config, whole[:-1]))
+            self._watcher.take(events_of(self.config, whole[:-1]))
             self._last = whole[-1:].copy()
 
     def all(self) -> np.ndarray | None:
+        """All records; None if they were not kept."""
         if self._kept is None:
             return None
         return np.concatenate(self._kept)
@@ -110,13 +112,13 @@ def _process(
     ``batch``: position, job, whether its events are kept, and its watcher.
     """
     #: Of the program that runs.
-    records: dict[int, _Records] = {}
+    records: dict[int, Records] = {}
 
-    def begun(index: int) -> _Records:
+    def begun(index: int) -> Records:
         if index not in records:
             _, _, keep, watcher = batch[index]
             records.clear()
-            records[index] = _Records(config, keep=keep, watcher=watcher)
+            records[index] = Records(config, keep=keep, watcher=watcher)
         return records[index]
 
     def printed(index: int, text: str) -> None:

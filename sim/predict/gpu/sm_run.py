@@ -66,7 +66,7 @@ class GpuSmRun(SmRun):
             if self.lsu["hit"]:
                 self._give(self.stepper, load, self._cached[self.lsu["hit_at"]])
             elif self.lsu["forward"]:
-                self._give(self.stepper, load, self._youngest())
+                self._give(self.stepper, load, self.entries[self.lsu["entry"]])
         self._fill(self.stepper)
         if self.lsu["part_added"] != NONE:
             assert load is not None
@@ -109,14 +109,6 @@ class GpuSmRun(SmRun):
                 value = int.from_bytes(line[at : at + part.size], "little", signed=part.signed)
                 values[lane] = value & 0xFFFF_FFFF
         stepper.iss.poke(part.warp, part.register, part.lanes, values)
-
-    def _youngest(self) -> bytearray:
-        """The entry of the write buffer that answers the load in the lookup: one that has not been sent, if any."""
-        here = [
-            entry for entry in range(self.config.store_buffer)
-            if self.lsu["entry_line"][entry] == self.lsu["event_line"]
-        ]
-        return self.entries[min(here, key=lambda entry: bool(self.lsu["entry_sent"][entry]))]
 
     def _merged(self, line: int) -> bytearray:
         """The line that has arrived with the bytes of the stores that wait for it."""

@@ -80,6 +80,7 @@ def look_up(m, found, install, accepts, hit_free):
             # The bytes are compared in one cycle, or in two.
             lsu.stays = config.lookup_latency == 2 and not lsu.held_again
             lsu.forward = not lsu.stays and lsu.held_bytes & ~lsu.entry_bytes[youngest] == 0
+            lsu.entry = youngest
         lsu.wait = _load_waits(m, found, install, hit_free, uncached)
         lsu.joins = requested and config.dcache and not uncached and lsu.wait == 0 and not lsu.hit and not lsu.forward
     lsu.goes = lsu.wait == 0

@@ -15,14 +15,13 @@ from ...machine.memory.store import SparseMemory
 from ..lockstep import LockStep
 from ..mismatch import Mismatch, memory_mismatch
 from .history import Reader, StoreHistory
+from .records import by_sm
 
 __all__ = ["GpuLockStep"]
 
 _KEY_SHIFT = 6
 #: The opcodes of fences and of float loads, and the bit of a load's function that means zero extension.
 _FENCE, _FLOAT_LOAD, _UNSIGNED = 0x0F, 0x07, 0x4000
-#: Where the number of the SM is in the second word of a record (tb/gpu_top.sv).
-_SM_SHIFT = 24
 #: Differences of memory at the end that are examined.
 _MOST_DIFFERENCES = 10_000
 
@@ -148,10 +147,7 @@ class GpuLockStep:
         Mismatch
             At the first difference; the text names the SM.
         """
-        numbers = words[:, 1] >> np.uint32(_SM_SHIFT)
-        plain = words.copy()
-        plain[:, 1] &= np.uint32((1 << _SM_SHIFT) - 1)
-        steps = [sm.steps(plain[numbers == sm.number]) for sm in self._sms]
+        steps = [sm.steps(mine) for sm, mine in zip(self._sms, by_sm(words, len(self._sms)), strict=True)]
         waiting = [(cycle, number) for number, each in enumerate(steps) for cycle in [next(each, None)]
                    if cycle is not None]
         heapq.heapify(waiting)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from metronome.hdl.gpu.config import GpuConfig
 from metronome.hdl.layouts.counters import COUNTERS, TOTAL
@@ -15,8 +18,9 @@ from ...program.kernels import Launch
 from ..errors import SimulationError
 from ..jobs import job_of
 from ..process import simulation
-from ..runner import ConsoleCallback, with_source
-from ..types import RunRequest, no_counts, present, unpack_memory
+from ..runner import ConsoleCallback, Records, with_source
+from ..types import RunRequest, Watcher, no_counts, present, unpack_memory
+from .records import by_sm
 from .types import GpuJob, GpuRunResult
 
 __all__ = ["GpuRefusedError", "run_gpu", "run_many_gpu"]
@@ -32,25 +36,33 @@ class GpuRefusedError(ValueError):
 
 def run_gpu(
     gpu: GpuConfig, request: RunRequest, *, on_console: ConsoleCallback | None = None, progress: Progress | None = None,
+    watchers: Sequence[Watcher] | None = None,
 ) -> GpuRunResult:
     """Run one program; see :func:`run_many_gpu`."""
-    return run_many_gpu(gpu, [request], on_console=on_console, progress=progress)[0]
+    return run_many_gpu(
+        gpu, [request], on_console=on_console, progress=progress, watchers=None if watchers is None else [watchers])[0]
 
 
 def run_many_gpu(
     gpu: GpuConfig, requests: Sequence[RunRequest], *, on_console: ConsoleCallback | None = None,
-    progress: Progress | None = None,
+    progress: Progress | None = None, watchers: Sequence[Sequence[Watcher]] | None = None,
 ) -> list[GpuRunResult]:
     """Run programs on all SMs of a GPU, with a reset between them; as :func:`sim.run.runner.run_many`.
+
+    ``watchers``: for each request, that of each SM.
 
     Raises
     ------
     GpuRefusedError
-        If a request asks for a trace, the memory checker, waves, or one that ``gpu`` cannot run.
+        If a request asks for the memory checker or waves, or one that ``gpu`` cannot run.
     BuildError, SimulationError
         If the simulation cannot be built, or fails itself.
     """
-    jobs = [_job_of(gpu, request) for request in requests]
+    receivers: Sequence[Sequence[Watcher]] = watchers or [()] * len(requests)
+    jobs = [
+        _job_of(gpu, replace(request, trace=True) if watched else request)
+        for request, watched in zip(requests, receivers, strict=True)
+    ]
     built = build_gpu(gpu, progress=progress)
     report = progress or (lambda step: None)
     report("simulate")
@@ -58,7 +70,8 @@ def run_many_gpu(
     for check in (False, True):
         waiting = [position for position, job in enumerate(jobs) if job.job.check == check]
         while waiting:
-            ended = _process(gpu, [(at, requests[at], jobs[at]) for at in waiting], built, results, on_console, report)
+            batch = [_Run(at, requests[at], jobs[at], receivers[at]) for at in waiting]
+            ended = _process(gpu, batch, built, results, on_console, report)
             built = Build(built.executable)  # its seconds count once
             if ended == 0:
                 raise SimulationError("the simulation process ended without a result")
@@ -68,7 +81,7 @@ def run_many_gpu(
 
 def _job_of(gpu: GpuConfig, request: RunRequest) -> GpuJob:
     waves = request.waves or os.environ.get("METRONOME_WAVES")
-    for asked, what in ((request.trace, "a trace"), (request.memcheck, "memcheck"), (waves, "a waveform")):
+    for asked, what in ((request.memcheck, "memcheck"), (waves, "a waveform")):
         if asked:
             raise GpuRefusedError(f"{what} is for one SM: leave it out with {gpu.sms} SMs")
     job = job_of(gpu.sm_of(0), request)
@@ -77,21 +90,64 @@ def _job_of(gpu: GpuConfig, request: RunRequest) -> GpuJob:
     return GpuJob(gpu=gpu, job=job)
 
 
+class _Run(NamedTuple):
+    """A program to run: its place among the requests, and the watcher of each SM or nothing."""
+
+    position: int
+    request: RunRequest
+    job: GpuJob
+    watchers: Sequence[Watcher]
+
+
+class _SmRecords:
+    """The records of each cycle of one run, for each SM."""
+
+    def __init__(self, gpu: GpuConfig, run: _Run) -> None:
+        self._sms = [
+            Records(gpu.sm_of(number), keep=run.request.trace, watcher=run.watchers[number] if run.watchers else None)
+            for number in range(gpu.sms)
+        ]
+
+    def take(self, content: bytes) -> None:
+        from ...build.records import record_words
+
+        words = np.frombuffer(content, np.uint32).reshape(-1, record_words(self._sms[0].config))
+        for sm, mine in zip(self._sms, by_sm(words, len(self._sms)), strict=True):
+            sm.take(mine.tobytes())
+
+    def all(self) -> list[np.ndarray] | None:
+        kept = [sm.all() for sm in self._sms]
+        return None if kept[0] is None else [each for each in kept if each is not None]
+
+
 def _process(
-    gpu: GpuConfig, batch: Sequence[tuple[int, RunRequest, GpuJob]], built: Build, results: dict[int, GpuRunResult],
+    gpu: GpuConfig, batch: Sequence[_Run], built: Build, results: dict[int, GpuRunResult],
     on_console: ConsoleCallback | None, report: Callable[[str], None],
 ) -> int:
     """Run one simulation process, and add the results; return how many programs have ended."""
+    #: Of the program that runs.
+    records: dict[int, _SmRecords] = {}
+
     def printed(index: int, text: str) -> None:
         if on_console is not None:
-            on_console(batch[index][0], text)
+            on_console(batch[index].position, text)
+
+    def recorded(index: int, content: bytes) -> None:
+        if index not in records:
+            records.clear()
+            records[index] = _SmRecords(gpu, batch[index])
+        records[index].take(content)
 
     ended = 0
     with simulation(built.executable, testbench=_TESTBENCH) as process:
-        for index, fields, lines in process.programs([job for _, _, job in batch], report=report, on_console=printed):
-            position, request, _ = batch[index]
+        for index, fields, lines in process.programs(
+            [each.job for each in batch], report=report, on_console=printed, on_records=recorded,
+        ):
+            run = batch[index]
             seconds = built if ended == 0 else Build(built.executable)
-            results[position] = _result(gpu, request, fields, lines, seconds)
+            results[run.position] = _result(gpu, run.request, fields, lines, seconds)
+            if index in records:
+                results[run.position].sm_events = records[index].all()
             ended += 1
     return ended
 

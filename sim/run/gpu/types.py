@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from metronome.hdl.gpu.config import GpuConfig
 
 from ..types import Job, RunResult, WarpState
@@ -32,5 +34,7 @@ class GpuRunResult(RunResult):
     fault_sm: int | None = None
     #: The counters of each SM.
     sm_counters: list[dict[str, Any]] = field(default_factory=list)
+    #: The records of each cycle of each SM, if the request has ``trace``; as ``events``, without transfers at the port.
+    sm_events: list[np.ndarray] | None = None
     #: The warps of each SM, if the program was cut off.
     sm_hang: list[list[WarpState]] = field(default_factory=list)
