@@ -48,6 +48,8 @@ if TYPE_CHECKING:
 
 __all__ = ["MAX_CYCLES", "AskedRun", "RunOptions", "ShownOptions", "SubjectOptions", "WatchOptions", "asked_run"]
 
+#: Outputs that several SMs have, too.
+_OF_SEVERAL = ("--issues",)
 #: The default of --max-cycles.
 MAX_CYCLES = 10_000_000
 
@@ -199,7 +201,7 @@ def asked_run(
     if gpu is None:
         before(config)
     else:
-        refuse_with_sms(gpu, dict.fromkeys((option for option, _ in outputs), True) | {
+        refuse_with_sms(gpu, dict.fromkeys((option for option, _ in outputs if option not in _OF_SEVERAL), True) | {
             "--memcheck": bool(watch.memcheck), "--strict-races": watch.strict_races,
             "--per-warp": options.shown.per_warp, "--profile": options.shown.profile,
         })

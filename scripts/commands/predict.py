@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from ..options.common import JsonOption
+from ..options.gpu import GpuOptions
 from ..options.running import MaxCyclesOption
 from .asking import MAX_CYCLES, RunOptions, ShownOptions, SubjectOptions
 from .predicting import Computed, compute
@@ -17,7 +18,7 @@ __all__ = ["predict"]
 
 def predict(
     ctx: typer.Context, *, subject: SubjectOptions, max_cycles: MaxCyclesOption = MAX_CYCLES, shown: ShownOptions,
-    trace: TraceOptions, json_file: JsonOption = None,
+    trace: TraceOptions, gpu: GpuOptions, json_file: JsonOption = None,
     issues: Annotated[
         str | None, typer.Option(metavar="FILE", help="Write every issue, NOPs included: .csv or .parquet.")
     ] = None,
@@ -27,5 +28,5 @@ def predict(
 ) -> int:
     """Predict a run exactly, cycle by cycle, without the hardware."""
     traces = trace_files(trace.trace, "--trace", trace.trace_format)
-    options = RunOptions(subject=subject, max_cycles=max_cycles, shown=shown, json_file=json_file)
+    options = RunOptions(subject=subject, max_cycles=max_cycles, shown=shown, json_file=json_file, gpu=gpu)
     return compute(ctx, options, Computed(traces=traces, issues=issues, verify=verify))

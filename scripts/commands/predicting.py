@@ -18,14 +18,16 @@ from ..output.profiling import Counted
 from ..process.backend import backend_of
 from ..process.errors import Exit, UsageError
 from ..process.progress import print_console, show_progress
-from .asking import RunOptions, asked_run
+from .asking import AskedRun, RunOptions, asked_run
 from .tracing import TraceFile, about, traced, window_of
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from metronome.sim.predict.gpu.predictor import GpuPrediction
     from metronome.sim.predict.predictor import Prediction
     from metronome.sim.predict.verify import Verification
+    from metronome.sim.run.types import RunResult
 
 __all__ = ["Computed", "compute", "fields_of", "finishes_of", "slow_policy"]
 
@@ -61,16 +63,24 @@ def _issues_file(name: str | None) -> Path | None:
     return require_writable(name, "--issues")
 
 
-def _write_issues(path: Path, issued: np.ndarray) -> None:
-    """Write cycle, warp and pc of each issue; a NOP has no pc."""
+def _write_issues(path: Path, issued: np.ndarray | tuple[np.ndarray, ...]) -> None:
+    """Write cycle, warp and pc of each issue, and its SM if there are several; a NOP has no pc."""
+    import numpy as np
     import pyarrow
     from pyarrow import csv, parquet
 
     from metronome.sim.build.origin import metadata
 
+    of_sms: dict[str, np.ndarray] = {}
+    if isinstance(issued, tuple):
+        numbers = np.repeat(np.arange(len(issued)), [len(each) for each in issued])
+        issued = np.concatenate(issued)
+        order = np.argsort(issued["cycle"], kind="stable")
+        issued, of_sms = issued[order], {"sm": numbers[order]}
     pcs = issued["pc"]
     table = pyarrow.table({
-        "cycle": issued["cycle"], "warp": issued["warp"], "pc": pyarrow.array(pcs, pyarrow.uint32(), mask=pcs < 0),
+        "cycle": issued["cycle"], **of_sms, "warp": issued["warp"],
+        "pc": pyarrow.array(pcs, pyarrow.uint32(), mask=pcs < 0),
     })
     sink = pyarrow.BufferOutputStream()
     if path.suffix == ".csv":
@@ -100,7 +110,7 @@ def fields_of(prediction: Prediction, finishes: Sequence[int | None]) -> dict[st
     return more
 
 
-def slow_policy(prediction: Prediction, policy: str) -> str | None:
+def slow_policy(prediction: Prediction | GpuPrediction, policy: str) -> str | None:
     """Return a note if the calls of ``policy``, in Python, made the prediction slow; else None."""
     from metronome.sim.predict.model.choices import FIRST
 
@@ -131,6 +141,8 @@ def compute(ctx: typer.Context, options: RunOptions, wanted: Computed) -> int:
     _check_use(options, wanted)
     window = window_of(wanted.traces, wanted.option, *wanted.window)
     asked = asked_run(ctx, options, outputs)
+    if asked.gpu is not None:
+        return _compute_gpu(ctx, asked, issues_file, verify=wanted.verify)
     backend, verification = backend_of(ctx), None
     counted = Counted(asked.config, asked.launch.image) if options.shown.profile else None
     sinks = [] if counted is None else [counted.profile]
@@ -149,8 +161,34 @@ def compute(ctx: typer.Context, options: RunOptions, wanted: Computed) -> int:
     if verification is not None:
         more |= verification.as_json()
     status = asked.finish(result, more, engine=Engine.PREDICT, finishes=finishes, profiled=counted)
-    if verification is None:
-        return status
+    return status if verification is None else _tell(asked, result, verification, status)
+
+
+def _compute_gpu(ctx: typer.Context, asked: AskedRun, issues_file: Path | None, *, verify: bool) -> int:
+    """Predict a run on several SMs and return the exit status."""
+    backend, verification = backend_of(ctx), None
+    assert asked.gpu is not None
+    with show_progress() as progress:
+        if verify:
+            prediction, verification = backend.verify_gpu(asked.gpu, asked.request, progress, print_console)
+        else:
+            prediction = backend.predict_gpu(asked.gpu, asked.request, progress, print_console)
+    if (note := slow_policy(prediction, asked.request.policy)) is not None:
+        print(f"metronome: {note}", file=sys.stderr)
+    if issues_file is not None:
+        _write_issues(issues_file, prediction.issued)
+    result = prediction.result
+    more: dict[str, Any] = {
+        "predicted_cycles_per_second": result.cycles_per_second, "stepped": prediction.stepped,
+    }
+    if verification is not None:
+        more |= verification.as_json()
+    status = asked.finish(result, more, engine=Engine.PREDICT)
+    return status if verification is None else _tell(asked, result, verification, status)
+
+
+def _tell(asked: AskedRun, result: RunResult, verification: Verification, status: int) -> int:
+    """Say whether the hardware agrees, and return the exit status."""
     if not verification.passed:
         return _tell_differences(verification)
     if not asked.as_json or asked.target is not None:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from metronome.hdl.verilog import FlatVerilog
     from metronome.sim.build.simulator import Build
     from metronome.sim.fpga.synth import SynthResult
+    from metronome.sim.predict.gpu.predictor import GpuPrediction
     from metronome.sim.predict.predictor import Prediction, Recordings, Watcher
     from metronome.sim.predict.verify import Verification
     from metronome.sim.program.kernels import KernelInfo, Launch, ReadableMemory
@@ -182,6 +183,43 @@ class Backend:
             return run_gpu(gpu, request, progress=progress, on_console=lambda position, line: console(line))
         except (BuildError, GpuRefusedError) as error:
             raise UsageError(str(error)) from error
+
+    def predict_gpu(
+        self, gpu: GpuConfig, request: RunRequest, progress: Report, console: Report | None,
+        watchers: Sequence[Watcher] | None = None,
+    ) -> GpuPrediction:
+        """Compute a run on several SMs; as :meth:`predict`, with a watcher for each SM."""
+        progress("load the model")
+        from metronome.sim.predict.gpu.predictor import predict_gpu, prepare_gpu
+        from metronome.sim.predict.model.compiled import SEVERAL_SMS, is_compiled
+
+        if not is_compiled(SEVERAL_SMS):
+            progress("compile the model (a minute, once)")
+        prepare_gpu()
+        progress("predict")
+
+        def tell(cycle: int) -> None:
+            progress(f"predict ({cycle} cycles)")
+
+        try:
+            return predict_gpu(gpu, request, on_console=console, tell=tell, watchers=watchers)
+        except ValueError as error:
+            raise UsageError(str(error)) from None
+
+    def verify_gpu(
+        self, gpu: GpuConfig, request: RunRequest, progress: Report, console: Report
+    ) -> tuple[GpuPrediction, Verification]:
+        """Compute a run on several SMs, and compare it with the hardware; as :meth:`verify`."""
+        from metronome.sim.predict.gpu.verify import GpuVerifier
+
+        self.refuse_prediction(gpu.sm, request)
+        if not gpu.sm.probe:
+            raise UsageError("--verify needs the probe: leave out --set probe=false")
+        measured = self.run_gpu(gpu, dataclasses.replace(request, trace=True), progress, console)
+        assert measured.sm_events is not None
+        verifier = GpuVerifier(gpu, measured.sm_events)
+        prediction = self.predict_gpu(gpu, request, progress, None, verifier.sms)
+        return prediction, verifier.verdict(measured, prediction.result)
 
     def build_by_profile(self, config: SmConfig, progress: Report) -> Build:
         """Build the simulation, optimised with a profile of its own, unless it is cached."""

@@ -30,7 +30,7 @@ from .setup import Executed, new_machine
 from .sm_run import OrderMattersError, StoppedError
 from .streams import Streams, record
 
-__all__ = ["Prediction", "Recordings", "predict", "prepare", "refuse", "result_of"]
+__all__ = ["Prediction", "Recordings", "predict", "prepare", "refuse", "result_of", "smallest"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,16 +77,20 @@ class Recordings:
         return self._kept[key]
 
 
-def prepare() -> None:
-    """Load the compiled model, or compile it, which takes half a minute once for each version of the model."""
-    one = np.zeros(1, np.int64)
-    nobody = np.zeros(WARPS, np.int64)
+def smallest() -> np.ndarray:
+    """Return the CONFIG of a machine without a warp, to compile the model."""
     settings = np.zeros(2, CONFIG)
     for name in ("schedulers", "icache_sets", "icache_ways", "dcache_sets", "dcache_ways"):
         settings[name] = 1
+    return settings
+
+
+def prepare() -> None:
+    """Load the compiled model, or compile it, which takes a minute once for each version of the model."""
+    nobody = np.zeros(WARPS, np.int64)
     nothing = new_machine(
-        settings, Executed(np.zeros(1, STEP), nobody, nobody, np.zeros((1, 1), np.uint32)),
-        code=np.zeros(1, CODE), shared=one,
+        smallest(), Executed(np.zeros(1, STEP), nobody, nobody, np.zeros((1, 1), np.uint32)),
+        code=np.zeros(1, CODE), shared=np.zeros(1, np.int64),
     )
     nothing.port["cycle"] = -1
     with compiling():

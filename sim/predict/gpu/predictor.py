@@ -11,6 +11,7 @@ import numpy as np
 from metronome.hdl.config import LINE_BYTES
 from metronome.hdl.gpu.config import GpuConfig
 
+from ...machine.events import WARPS
 from ...machine.memory.stacks import restore
 from ...machine.memory.store import SparseMemory
 from ...run.gpu.runner import summed
@@ -18,12 +19,17 @@ from ...run.gpu.types import GpuRunResult
 from ...run.jobs import job_of
 from ...run.types import RunRequest, Watcher, present, unpack_memory
 from .. import sums
-from ..predictor import refuse
+from ..model import machine
+from ..model.compiled import SEVERAL_SMS, compiling
+from ..model.gpu import advance_gpu
+from ..model.records import CODE, STEP
+from ..predictor import refuse, smallest
+from ..setup import Executed
 from ..sm_run import OrderMattersError
-from .running import GpuPredictionRun
+from .running import GpuPredictionRun, new_gpu
 from .streams import GpuStreams, record_gpu
 
-__all__ = ["GpuPrediction", "predict_gpu"]
+__all__ = ["GpuPrediction", "predict_gpu", "prepare_gpu"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +45,19 @@ class GpuPrediction:
 
 def _silent(cycle: int) -> None:
     """Ignore progress reports."""
+
+
+def prepare_gpu() -> None:
+    """Load the compiled model of several SMs, or compile it, as :func:`sim.predict.predictor.prepare`."""
+    nobody = np.zeros((1, WARPS), np.int64)
+    nothing = new_gpu(
+        smallest(), Executed(np.zeros(1, STEP), nobody, nobody, np.zeros((1, 1), np.uint32)),
+        code=np.zeros(1, CODE), shared=np.zeros(1, np.int64), sms=1,
+    )
+    with compiling(SEVERAL_SMS):
+        reason = advance_gpu(nothing, 0)
+    if reason != machine.FINISHED:
+        raise RuntimeError("a GPU without a warp has not stopped")
 
 
 def predict_gpu(
@@ -66,6 +85,7 @@ def predict_gpu(
     config = gpu.sm_of(0)
     refuse(config, request.policy, check=request.check or request.memcheck)
     job = job_of(config, request)
+    prepare_gpu()
     started = time.perf_counter()
     initial = unpack_memory(config, job.pages)
     known: GpuStreams | str = "requested"

@@ -24,7 +24,7 @@ from ..stepping import PLACES, Stepper
 from .sm_run import GpuSmRun
 from .streams import GpuStreams
 
-__all__ = ["GpuPredictionRun"]
+__all__ = ["GpuPredictionRun", "new_gpu"]
 
 #: By their numbers in :mod:`..model.interconnect`.
 _KINDS = (Interconnect.ROUND_ROBIN, Interconnect.FIXED_PRIORITY, Interconnect.TDM)
@@ -71,12 +71,17 @@ class GpuPredictionRun:
         if request.policy not in policies.NAMES:
             choosers = [Chooser.of_file(config, request.policy) for _ in range(gpu.sms)]
             settings["policy"], settings["reads"] = policies.OUTSIDE, choosers[0].reads  # type: ignore[union-attr]
-        self._state = _state(
-            gpu, request, settings, _executed(streams, steppers), self._codes, streams,
+        self._state = new_gpu(
+            settings, _executed(streams, steppers), code=self._codes,
+            shared=streams.sms[0].shared if streams else np.zeros(1, np.int64), sms=gpu.sms,
             events=EVENTS if watchers else 0, choices=1 if choosers[0] is None else _CHOICES,
         )
+        for name, value in {
+            "kind": _KINDS.index(gpu.interconnect), "slot_cycles": gpu.slot_cycles, "tag_bits": config.mem_tag_bits,
+            "max_cycles": request.max_cycles,
+        }.items():
+            self._state.link[name] = value
         self.link, self.box = self._state.link[0], self._state.memory[0]
-        self.box["cycle"] = -1
         self.sms = [
             GpuSmRun(
                 gpu.sm_of(number), _view(self._state, number), steppers[number] if steppers else None,
@@ -144,27 +149,22 @@ def _executed(streams: GpuStreams | None, steppers: Sequence[Stepper]) -> Execut
     return Executed(whole.steps, np.array([each.first for each in sources]), known, whole.addresses)
 
 
-def _state(
-    gpu: GpuConfig, request: RunRequest, settings: np.ndarray, executed: Executed, code: np.ndarray,
-    streams: GpuStreams | None, *, events: int, choices: int,
+def new_gpu(
+    settings: np.ndarray, executed: Executed, *, code: np.ndarray, shared: np.ndarray, sms: int, events: int = 0,
+    choices: int = 1,
 ) -> Gpu:
-    """Return the GPU before its first cycle."""
+    """Return a GPU before its first cycle; as :func:`sim.predict.setup.new_machine`."""
     nobody = np.zeros(WARPS, np.int64)
     one = new_machine(
-        settings, Executed(executed.steps, nobody, nobody, executed.addresses), code=code,
-        shared=streams.sms[0].shared if streams else np.zeros(1, np.int64), events=events, choices=choices,
+        settings, Executed(executed.steps, nobody, nobody, executed.addresses), code=code, shared=shared,
+        events=events, choices=choices,
     )
-    arrays = {name: np.zeros((gpu.sms, *getattr(one, name).shape), getattr(one, name).dtype) for name in _OWN}
-    link = np.zeros(1, interconnect.LINK)
-    for name, value in {
-        "sms": gpu.sms, "kind": _KINDS.index(gpu.interconnect), "slot_cycles": gpu.slot_cycles,
-        "tag_bits": gpu.sm_of(0).mem_tag_bits, "max_cycles": request.max_cycles,
-    }.items():
-        link[name] = value
+    arrays = {name: np.zeros((sms, *getattr(one, name).shape), getattr(one, name).dtype) for name in _OWN}
+    link, memory = np.zeros(1, interconnect.LINK), np.zeros(1, interconnect.MEMORY)
+    link["sms"], memory["cycle"] = sms, -1
     return Gpu(
-        link=link, memory=np.zeros(1, interconnect.MEMORY), config=settings, code=code, steps=executed.steps,
-        first=executed.first, known=executed.known, addresses=executed.addresses, shared=one.shared, lists=one.lists,
-        **arrays,
+        link=link, memory=memory, config=settings, code=code, steps=executed.steps, first=executed.first,
+        known=executed.known, addresses=executed.addresses, shared=one.shared, lists=one.lists, **arrays,
     )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from metronome.hdl.gpu.config import GpuConfig
 
+from ...machine.events import NONE
 from ...machine.golden import EndStatus
 from ...machine.golden.between_sms import SmState
 from ...machine.golden.gpu import GpuIss
@@ -116,14 +117,17 @@ def _race(gpu: GpuConfig, recorders: Sequence[_SmRecorder], recordings: Sequence
         epochs = np.searchsorted(np.array(recorder.cuts, np.int64), np.arange(len(counts)), side="right")
         addresses = np.concatenate(recorder.accesses).astype(np.int64)
         outside = (addresses < local) | (addresses >= local + gpu.sm.local_bytes)
-        columns = (np.repeat(epochs, counts), addresses, np.repeat(sizes, counts), np.repeat(stores, counts))
-        parts.append((*(column[outside] for column in columns), np.full(int(outside.sum()), number)))
+        of_lanes = (np.repeat(epochs, counts), addresses, np.repeat(sizes, counts), np.repeat(stores, counts))
+        parts.append((*(column[outside] for column in of_lanes), np.full(int(outside.sum()), number)))
     if not parts:
         return False
     epochs, addresses, sizes, stores, sms = (np.concatenate(column) for column in zip(*parts, strict=True))
     order = np.argsort(epochs, kind="stable")
-    return bool(races.between_sms(*(column[order].astype(np.int64) for column in (
-        epochs, addresses, sizes, stores, sms))))
+    columns = [column[order].astype(np.int64) for column in (epochs, addresses, sizes, stores, sms)]
+    capacity = 1 << 12
+    while (found := races.between_sms(*columns, capacity)) == NONE:
+        capacity *= 4
+    return bool(found)
 
 
 def _joined(recordings: Sequence[Recording], memory: SparseMemory) -> GpuStreams:

@@ -19,7 +19,7 @@ from numba.core.caching import UserProvidedCacheLocator
 from ...build.cache import entry, found, locked
 from ...build.sources import closure, contents
 
-__all__ = ["as_python", "compiling", "inlined", "is_compiled", "kept", "outer"]
+__all__ = ["ONE_SM", "SEVERAL_SMS", "as_python", "compiling", "inlined", "is_compiled", "kept", "outer"]
 
 #: Decorator for a rule of the model, which is inlined into its callers and cannot be called from Python. Rules do not
 #: allocate, so references are not counted.
@@ -35,7 +35,11 @@ def as_python(rule: Any) -> Callable:
 
 
 #: The modules whose functions are kept: everything that they import, including constants, is compiled into them.
-_MODULES = ("sim/predict/model/machine.py", "sim/predict/model/races.py")
+_MODULES = ("sim/predict/model/machine.py", "sim/predict/model/gpu.py", "sim/predict/model/races.py")
+
+
+#: The functions that compute cycles, as their files are named.
+ONE_SM, SEVERAL_SMS = "machine.advance", "gpu.advance_gpu"
 
 
 class Locator(UserProvidedCacheLocator):
@@ -72,15 +76,15 @@ def _folder() -> str:
     return str(entry(name, make, own=True))
 
 
-def is_compiled() -> bool:
-    """Whether the model's code is in the cache; if not, the first prediction takes half a minute longer."""
-    return next(Path(_folder()).glob("machine.advance*.nbc"), None) is not None
+def is_compiled(function: str = ONE_SM) -> bool:
+    """Whether the model's code is in the cache; if not, the first prediction takes a minute longer."""
+    return next(Path(_folder()).glob(f"{function}-*.nbc"), None) is not None
 
 
 @contextlib.contextmanager
-def compiling() -> Iterator[None]:
+def compiling(function: str = ONE_SM) -> Iterator[None]:
     """Guard the first call of a cached function: one process compiles it while the others wait."""
-    if is_compiled():
+    if is_compiled(function):
         yield
         return
     folder = Path(_folder())

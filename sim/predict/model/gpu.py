@@ -92,8 +92,7 @@ def advance_gpu(g, start_pc):
 def _cycle(g, cycle, start_pc):
     link, box = g.link[0], g.memory[0]
     interconnect.present(box, cycle)
-    asks = faults = 0
-    runs = False
+    asks = faults = runs = 0
     for i in range(link.sms):
         _route(link, box, g.port[i, 0], i)
         m = sm_of(g, i)
@@ -101,7 +100,7 @@ def _cycle(g, cycle, start_pc):
         if reason:
             link.asks = i
             return reason
-        runs = machine.busy(m) or runs
+        runs |= machine.busy(m) << i
         faults |= m.whole[0].faulty
         asks |= port.asks(m, m.front[m.port[0].fetch_turn].offered, machine.lsu_asks(m)) << i
     free = interconnect.send(link, box, cycle)
@@ -115,7 +114,7 @@ def _cycle(g, cycle, start_pc):
     released = _released(g, link.sms)
     result = 0
     for i in range(link.sms):
-        result = _finish(g, i, cycle, free and chosen >> i & 1) or result
+        result = _finish(g, i, cycle, runs >> i & 1, free and chosen >> i & 1) or result
     interconnect.tick(link, chosen, free)
     for i in range(link.sms):
         whole = g.whole[i, 0]
@@ -135,12 +134,15 @@ def _route(link, box, own, i):
 
 
 @inlined
-def _finish(g, i, cycle, granted):
-    """Compute the second half of an SM's cycle; ``granted``: the interconnect accepts its request, if it has one."""
+def _finish(g, i, cycle, runs, granted):
+    """Compute the second half of an SM's cycle.
+
+    ``runs``: it is busy; ``granted``: the interconnect accepts its request, if it has one.
+    """
     link, box, m = g.link[0], g.memory[0], sm_of(g, i)
     own = m.port[0]
     own.ready_from = cycle if granted else cycle + 1
-    runs, turn = machine.busy(m), own.fetch_turn
+    turn = own.fetch_turn
     taken = port.accept(m, cycle, m.front[turn].offered, machine.lsu_asks(m), lsu.offers_store(m.lsu[0]))
     if own.accepted != NONE:
         interconnect.accept(link, i, own)

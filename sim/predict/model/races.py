@@ -79,14 +79,12 @@ def table_of(words):
 
 
 @kept
-def between_sms(epochs, addresses, sizes, stores, sms):
+def between_sms(epochs, addresses, sizes, stores, sms, capacity):
     """Return whether two SMs access a byte in one epoch, and at least one of them stores to it.
 
-    The accesses, of a lane each, are in the order of their epochs.
+    The accesses, of a lane each, are in the order of their epochs. Returns NONE if ``capacity`` is too small.
     """
-    capacity = 1 << 12
-    while capacity < 4 * len(epochs):
-        capacity *= 2
+    count = 0
     words = np.full(capacity, NONE, np.int64)
     # The epoch of a word's latest accesses, and the SMs that then read and wrote each of its bytes.
     when = np.full(capacity, NONE, np.int64)
@@ -94,7 +92,11 @@ def between_sms(epochs, addresses, sizes, stores, sms):
     for number in range(len(epochs)):
         sm = sms[number]
         place = find(words, addresses[number] >> 2)
-        words[place] = addresses[number] >> 2
+        if words[place] == NONE:
+            words[place] = addresses[number] >> 2
+            count += 1
+            if 2 * count > capacity:
+                return NONE
         if when[place] != epochs[number]:
             when[place] = epochs[number]
             for at in range(4 * place, 4 * place + 4):
@@ -102,12 +104,12 @@ def between_sms(epochs, addresses, sizes, stores, sms):
         for byte in range(addresses[number] & 3, (addresses[number] & 3) + sizes[number]):
             at = 4 * place + byte
             if writer[at] not in (_NOBODY, sm) or (stores[number] and reader[at] not in (_NOBODY, sm)):
-                return True
+                return 1
             if stores[number]:
                 writer[at] = sm
             else:
                 reader[at] = sm if reader[at] in (_NOBODY, sm) else _SEVERAL
-    return False
+    return 0
 
 
 @inlined
