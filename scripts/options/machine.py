@@ -211,9 +211,9 @@ def _gpu_fields(in_file: dict[str, Any], file: str | None, settings: Sequence[st
 def _refuse_gpu(values: Mapping[str, int | str], of_file: Collection[str]) -> None:
     """Raise UsageError for several SMs, which most commands do not know; a file for one SM may have any field."""
     if values.get("sms", 1) != 1:
-        raise UsageError(f"sms={values['sms']}: only metronome run knows several SMs: leave it out")
+        raise UsageError(f"sms={values['sms']}: only metronome run and predict know several SMs: leave it out")
     for name in values.keys() - {"sms"} - set(of_file):
-        raise UsageError(f"{name}: only metronome run knows several SMs: leave it out")
+        raise UsageError(f"{name}: only metronome run and predict know several SMs: leave it out")
 
 
 def machines(options: MachineOptions, *, several: bool = True, of_gpu: bool = False) -> Iterator[Machine]:

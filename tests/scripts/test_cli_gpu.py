@@ -1,4 +1,4 @@
-"""``metronome run --sms``: what reaches the simulator, what is shown, and what refuses several SMs."""
+"""``metronome run --sms`` and ``predict --sms``: what reaches the simulator, what is shown, and what refuses several SMs."""
 
 import dataclasses
 import json
@@ -75,7 +75,7 @@ def test_refusals(metronome, gpu, words, text):
 
 
 @pytest.mark.parametrize("words", [
-    ("predict", "psort"), ("wcet", "psort"), ("analyze", "psort"), ("sweep", "psort"),
+    ("wcet", "psort"), ("analyze", "psort"), ("sweep", "psort"),
     ("trace", "psort", "-o", "a.html"),
     ("characterize",), ("bench",), ("verilog",), ("synth", "--unit", "alu"), ("board", "psort", "--port", "x"),
     ("build", "--optimise"), ("config",),
@@ -83,12 +83,12 @@ def test_refusals(metronome, gpu, words, text):
 @pytest.mark.parametrize("machine", [("--set", "sms=2"), ("--config", "gpu.toml")])
 def test_other_commands_refuse_several_sms(metronome, gpu, words, machine):
     Path("gpu.toml").write_text("sms = 2\n")
-    assert metronome(*words, *machine).refusal == "metronome: sms=2: only metronome run knows several SMs: leave it out"
+    assert metronome(*words, *machine).refusal == "metronome: sms=2: only metronome run and predict know several SMs: leave it out"
     assert gpu.runs == []
 
 
 def test_the_option_is_that_of_run(metronome):
-    for name in ("predict", "wcet", "sweep", "trace"):
+    for name in ("wcet", "sweep", "trace"):
         assert metronome(name, "psort", "--sms", "2").status == 2
 
 
@@ -97,6 +97,12 @@ def test_the_json(metronome, gpu):
     assert document["sms"] == [counters()] * 2 and document["lines"] is None
     assert (document["config"]["sms"], document["config"]["interconnect"]) == (2, "round_robin")
     assert "sms" not in json.loads(metronome("run", "psort", "--json", "-").out)
+
+
+@pytest.mark.parametrize("option", [("--per-warp",), ("--profile",), ("--trace", "a.html")])
+def test_a_prediction_refuses_what_is_of_one_sm(metronome, option):
+    text = f"{option[0]} is for one SM: leave it out with 2 SMs"
+    assert text in metronome("predict", "psort", "--sms", "2", *option).refusal
 
 
 def test_the_table(metronome, gpu):

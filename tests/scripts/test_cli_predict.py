@@ -82,3 +82,16 @@ def test_what_it_refuses(arguments, complaint, tmp_path, monkeypatch, capsys):
     assert main(["predict", *VECADD, *arguments]) == 2
     out, err = capsys.readouterr()
     assert out == "" and complaint in err and err.count("\n") == 1
+
+
+@on("GPU")
+def test_several_sms(tmp_path, capsys):
+    issues = tmp_path / "issues.csv"
+    status, document = predicted(capsys, *VECADD[:-1], "16", "--sms", "4", "--issues", str(issues), "--verify")
+    assert (status, document["config"]["engine"], document["stepped"]) == (0, "predict", None)
+    assert document["mismatches"] == [] and document["first_mismatch"] is None and len(document["sms"]) == 4
+    with issues.open() as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["cycle"], row["sm"]) for row in rows[:4]] == [("1", "0"), ("1", "1"), ("1", "2"), ("1", "3")]
+    issued = [sum(row["sm"] == str(sm) and row["pc"] != "" for row in rows) for sm in range(4)]
+    assert all(mine > each["committed"] > 0 for mine, each in zip(issued, document["sms"], strict=True))

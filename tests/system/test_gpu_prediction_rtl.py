@@ -139,6 +139,7 @@ def test_barriers_of_fewer_sms(tmp_path):
 def test_a_program_that_prints(gpu, tmp_path):
     path = tmp_path / "program.c"
     path.write_text('''#include "metronome.h"
+        #include <stdio.h>
         static uint32_t seen[64];
         static void work(const void *unused) { (void)unused; seen[blockIdx.x] = blockIdx.x + 1; }
         int main(void)
