@@ -109,7 +109,8 @@ class MemoryInterconnect(Component):
 
     def _slot(self, m: Module) -> Value:
         """The SM whose slot it is."""
-        turn, cycle = Signal(self._config.sms, init=1), Signal(range(self._config.slot_cycles + 1))
+        turn = Signal(self._config.sms, init=1)
+        cycle = Signal(range(self._config.slot_cycles + 1))
         with m.If(cycle == self._config.slot_cycles - 1):
             m.d.sync += [turn.eq(turn.rotate_left(1)), cycle.eq(0)]
         with m.Else():
