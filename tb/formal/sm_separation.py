@@ -20,6 +20,10 @@ from .machine import cut_memories, ports
 __all__ = ["SmSeparationModel"]
 
 
+#: The bound on the wait of a request: with slots of S cycles for n SMs.
+_WAITS = "a request of the SM waits at most (n - 1) S cycles"
+
+
 class _FreePorts(SharedModules):
     """A platform that puts nothing in the place of the SMs: their outputs are free."""
 
@@ -130,6 +134,7 @@ class SmSeparationModel(Claims):
         self.pair = [_Copy(m, config, name) for name in ("first", "second")]
         m.d.comb += [Assume(condition) for condition in (
             *self._rules(), *self._from_sm(), *self._from_memory(), *self._from_queue())]
+        self._waited = self._count_wait()
         self._show()
         if lemmas and config.interconnect is Interconnect.TDM:
             self._lemmas()
@@ -139,6 +144,16 @@ class SmSeparationModel(Claims):
         """Return the clock and all free inputs."""
         clock: Signal = self.clock.clk  # type: ignore[attr-defined]  # the stubs give a domain no signals
         return [clock, *(value for copy in self.pair for value in copy.free)]
+
+    def _count_wait(self) -> Signal:
+        """The cycles before this one in which the SM has offered its request."""
+        request = self.pair[0].sms[self.number].mem.req
+        waited = Signal(range(2 * self.config.sms * self.config.slot_cycles + 1), name="waited")
+        with self.m.If(request.valid & ~request.ready):
+            self.m.d.sync += waited.eq(waited + 1)
+        with self.m.Else():
+            self.m.d.sync += waited.eq(0)
+        return waited
 
     def _both(self, of: Callable[[_Copy], Any]) -> tuple[Any, Any]:
         return of(self.pair[0]), of(self.pair[1])
@@ -174,10 +189,15 @@ class SmSeparationModel(Claims):
 
     def _lemmas(self) -> None:
         for name in ("turn", "cycle"):
-            self.claim(f"the slots: {name} is the same",
-                       _same(*self._both(lambda copy, its=name: copy.inside.signal("interconnect", its))))
-        turn = self.pair[0].inside.signal("interconnect", "turn")
+            one, other = [copy.inside.signal("interconnect", name) for copy in self.pair]
+            self.claim(f"the slots: {name} is the same", _same(one, other))
+        turn, cycle = (self.pair[0].inside.signal("interconnect", name) for name in ("turn", "cycle"))
         self.claim("a cycle belongs to one SM", turn.any() & ((turn & (turn - 1)) == 0))
+        self.claim("a slot has its length", cycle < self.config.slot_cycles)
+        since = [(number - self.number - 1) % self.config.sms for number in range(self.config.sms)]
+        for number, slots in enumerate(since):
+            self.claim(f"in the slot of SM {number} a request has waited since that of its SM at most",
+                       ~turn[number] | (self._waited <= slots * self.config.slot_cycles + cycle))
         for one, other in zip(*self._both(lambda copy: copy.queues[self.number].state), strict=True):
             self.claim(f"the queue: {one.name} is the same", _same(one, other))
         for number in range(self.config.sms):
@@ -197,6 +217,8 @@ class SmSeparationModel(Claims):
             _same(*asks), _same_if(asks[0], *self._both(lambda copy: copy.request.payload))])
         self.claim("a response waits for no SM at the memory port", Cat(
             ~copy.response.valid | copy.response.ready for copy in self.pair).all())
+        if self.config.interconnect is Interconnect.TDM:
+            self.claim(_WAITS, self._waited <= (self.config.sms - 1) * self.config.slot_cycles)
         for one, other in self._memories("_write_ports"):
             self.claim("its queue stores the same", _same(one._en, other._en) & _same_if(
                 one._en.any(), Cat(one._addr, one._data), Cat(other._addr, other._data)))
