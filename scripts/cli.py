@@ -51,7 +51,7 @@ COMMANDS = {
         "Synthesise, place and route one unit for an FPGA (default: Lattice ECP5-85), and report area and clock rate.",
     "board":
         "Write a bitstream for the board ULX3S, or run a program on it through its serial port and check the result.",
-    "prove": "Prove P1 to P10 by unbounded induction, and show a counterexample for each that does not hold.",
+    "prove": "Prove P1 to P11 by unbounded induction, and show a counterexample for each that does not hold.",
     "grade": "Grade the policies of submissions: their statistics against those of the solution, by the predictor.",
     "bench": "Measure simulated cycles a second (cocotb and memory model, no lock step), builds, and the golden model.",
     "cache": "Show the build cache by kind, with sizes and ages, or prune it. Entries in use are kept.",

@@ -21,6 +21,7 @@ from metronome.sim.build.records import decode_words, status_layout
 from metronome.sim.machine.golden import Fault
 from metronome.sim.machine.memory.model import Console
 from metronome.sim.machine.memory.registry import create_model
+from metronome.sim.machine.memory.sm_slots import SmSlots
 from metronome.sim.machine.memory.stacks import interleave, restore
 from metronome.sim.machine.memory.store import SparseMemory
 from metronome.sim.run.gpu.lockstep import GpuLockStep
@@ -118,7 +119,7 @@ async def _run(
     interleave(asked.config, memory)
     model = create_model(
         asked.memory, memory, console, latency=asked.latency, seed=asked.seed, options=asked.memory_options,
-        tags=1 << job.gpu.mem_tag_bits,
+        tags=1 << job.gpu.mem_tag_bits, sms=SmSlots.of(job.gpu),
     )
     if asked.without_argument:
         model.unwritten = asked.arg // LINE_BYTES

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from amaranth.hdl import Array, Cat, Const, Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -10,6 +13,7 @@ from ..layouts.memory import memory_port_signature
 from ..lib.component import Component
 from ..lib.onehot import lowest_one
 from .config import GpuConfig, Interconnect
+from .response_queue import ResponseQueue
 
 __all__ = ["MemoryInterconnect"]
 
@@ -20,6 +24,10 @@ class MemoryInterconnect(Component):
     A request that is accepted in cycle c is offered to memory from c+1 on, from a register. A response takes no cycle.
     ``ready`` of an SM depends on the valid requests of all, and on no other signal of that cycle but memory's
     ``ready``. Reset: empty; SM 0 comes first.
+
+    tdm: cycle c after the reset belongs to SM c / ``slot_cycles`` modulo ``sms``. Only its request is accepted then.
+    Responses wait for their SMs in a queue for each, so ``port.response.ready`` is 1 whenever a response arrives. If
+    memory takes each request in the cycle in which it is offered, no SM's port depends on the others (docs/gpu.md).
     """
 
     def __init__(self, config: GpuConfig) -> None:
@@ -55,14 +63,29 @@ class MemoryInterconnect(Component):
                       for name in ("line", "write", "byte_mask", "data")),
                     request.payload.tag.eq(Cat(port.request.payload.tag, Const(i, self._config.number_bits))),
                 ]
+        answers = self._queues(m, ports) if self._config.interconnect is Interconnect.TDM else [
+            port.response for port in ports]
+        for i, answer in enumerate(answers):
             m.d.comb += [
-                port.response.valid.eq(response.valid & (response.payload.tag[own:] == i)),
-                port.response.payload.tag.eq(response.payload.tag[:own]),
-                port.response.payload.error.eq(response.payload.error),
-                port.response.payload.data.eq(response.payload.data),
+                answer.valid.eq(response.valid & (response.payload.tag[own:] == i)),
+                answer.payload.tag.eq(response.payload.tag[:own]),
+                answer.payload.error.eq(response.payload.error),
+                answer.payload.data.eq(response.payload.data),
             ]
-        m.d.comb += response.ready.eq(Array(port.response.ready for port in ports)[response.payload.tag[own:]])
+        m.d.comb += response.ready.eq(Array(answer.ready for answer in answers)[response.payload.tag[own:]])
         return m
+
+    def _queues(self, m: Module, ports: Sequence[Any]) -> list[Any]:
+        """A queue of responses for each SM; return where they arrive."""
+        arriving = []
+        for i, port in enumerate(ports):
+            m.submodules[f"responses_{i}"] = queue = ResponseQueue(self._config.sm)
+            m.d.comb += [
+                port.response.valid.eq(queue.offered.valid), queue.offered.ready.eq(port.response.ready),
+                port.response.payload.eq(queue.offered.payload),
+            ]
+            arriving.append(queue.arriving)
+        return arriving
 
     def _choice(self, m: Module, asks: Signal, free: Signal) -> Value:
         """The SM whose request is accepted if it has one, one-hot or 0; ``free``: the register takes one."""
@@ -86,7 +109,8 @@ class MemoryInterconnect(Component):
 
     def _slot(self, m: Module) -> Value:
         """The SM whose slot it is."""
-        turn, cycle = Signal(self._config.sms, init=1), Signal(range(self._config.slot_cycles + 1))
+        turn = Signal(self._config.sms, init=1)
+        cycle = Signal(range(self._config.slot_cycles + 1))
         with m.If(cycle == self._config.slot_cycles - 1):
             m.d.sync += [turn.eq(turn.rotate_left(1)), cycle.eq(0)]
         with m.Else():

@@ -35,7 +35,7 @@ from ..output.profiling import Counted, ProfileOption, print_profile
 from ..process.backend import backend_of
 from ..process.errors import UsageError
 from ..process.progress import Report
-from .gpu import GpuOutcome, of_program, refuse_with_sms
+from .gpu import GpuOutcome, note_separation, of_program, refuse_with_sms
 from .result import Outcome, print_outcome
 from .wcet_lines import refusal
 
@@ -212,6 +212,7 @@ def asked_run(
     launch, config = program.with_memory(launch, asked, config)
     if gpu is not None:
         gpu = of_program(gpu, launch, config.memory_map)
+        note_separation(gpu, memory)
     launch = program.with_region(program.with_loads(launch, files.loads), named.region, config)
     symbols = {**launch.image.symbols, **{name: (place, len(data)) for name, (place, data) in launch.buffers.items()}}
     dumps = [request.resolve(symbols, config.memory_map, launch.buffers) for request in files.dumps]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from metronome.hdl.config import MemoryMap
-from metronome.hdl.gpu.config import GpuConfig
+from metronome.hdl.gpu.config import GpuConfig, Interconnect
+from metronome.sim.machine.memory.names import SEPARATING_MODELS
 from metronome.sim.run.gpu.outcome import GpuParts
 
 from ..process.errors import UsageError
@@ -17,7 +19,7 @@ from .result import Outcome
 if TYPE_CHECKING:
     from metronome.sim.program.kernels import Launch
 
-__all__ = ["GpuOutcome", "of_program", "refuse_with_sms"]
+__all__ = ["GpuOutcome", "note_separation", "of_program", "refuse_with_sms"]
 
 #: A function of programs that are compiled for several SMs (riscv_kernels/runtime/runtime.c).
 _FOR_SEVERAL = "__sm_main"
@@ -33,6 +35,13 @@ def refuse_with_sms(gpu: GpuConfig, asked: Mapping[str, bool]) -> None:
     for option, given in asked.items():
         if given:
             raise UsageError(f"{option} is for one SM: leave it out with {gpu.sms} SMs")
+
+
+def note_separation(gpu: GpuConfig, memory: str) -> None:
+    """Say on standard error that SMs are not separated, if their slots ask for it and the memory does not keep it."""
+    if gpu.interconnect is Interconnect.TDM and memory not in SEPARATING_MODELS:
+        print(f"metronome: note: --memory {memory} does not separate the SMs: with tdm, use --memory "
+              f"{' or '.join(SEPARATING_MODELS)} (docs/gpu.md)", file=sys.stderr)
 
 
 def of_program(gpu: GpuConfig, launch: Launch, memory_map: MemoryMap) -> GpuConfig:

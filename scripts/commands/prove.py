@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from metronome.hdl.config import Coordination, Prediction
+from metronome.hdl.config import Coordination, Prediction, SmConfig
+from metronome.hdl.gpu.config import Interconnect
 from metronome.hdl.isa.sharing import PARTITIONS
 from metronome.hdl.presets import PIPELINES
 from metronome.sim.machine.conditions import without_effect
+from metronome.sim.machine.gpu_settings import GPU_FIELDS, gpu_of, gpu_value
 from metronome.sim.machine.policies.files import loaded
 from metronome.sim.machine.settings import ConfigError, parse
 
@@ -34,9 +36,9 @@ __all__ = ["prove"]
 #: A warp number of SmConfig; a single warp has no other to be scheduled against.
 _MIN_WARPS, _MAX_WARPS = 2, 64
 #: The fields of SmConfig that are parameters of policies, the one by which programs change them, the sizes of the
-#: predictors, and those of several partitions.
+#: predictors, those of several partitions, and those of a GPU.
 _PARAMETERS = ("group_warps", "rates", "locality_base", "locality_throttle", "policy_csr", "return_stack",
-               "jump_targets", "branch_runs", "two_bit", *PARTITIONS)
+               "jump_targets", "branch_runs", "two_bit", *PARTITIONS, *GPU_FIELDS)
 _TAKEN = f"{', '.join(_PARAMETERS[:-1])} and {_PARAMETERS[-1]}"
 
 
@@ -49,7 +51,7 @@ class CaseOptions:
     """The properties to prove, and the front ends."""
 
     properties: Annotated[
-        str | None, typer.Option("--property", metavar="P,..", help="P1 to P10 (docs/proof.md); all by default.")
+        str | None, typer.Option("--property", metavar="P,..", help="P1 to P11 (docs/proof.md); all by default.")
     ] = None
     scheme: Annotated[
         str | None, _list("NAME,..", "swas, baseline, vortex; all that have the property.", "--scheme", "--mode")
@@ -64,7 +66,8 @@ class CaseOptions:
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="FIELD=VALUE", help="A parameter of the policy (group_warps, ..), a size of "
-                     "the predictors (return_stack, ..), or of partitions (schedulers, units, ..). Repeatable."),
+                     "the predictors (return_stack, ..), of partitions (schedulers, units, ..), or of a GPU (sms, "
+                     "interconnect, slot_cycles). Repeatable."),
     ] = None
     pipeline: PipelineOption = None
     icache: Annotated[bool, typer.Option(help="With an I-cache, or with one line buffer per warp instead.")] = True
@@ -81,7 +84,7 @@ def prove(
     ] = False,
     json_file: JsonOption = None,
 ) -> int:
-    """Prove P1 to P10 by unbounded induction, and show a counterexample for each that does not hold."""
+    """Prove P1 to P11 by unbounded induction, and show a counterexample for each that does not hold."""
     from metronome.tb.formal.flow import ProofError
     from metronome.tb.formal.flow import prove as prove_one
 
@@ -186,7 +189,8 @@ def _cases(asked: CaseOptions) -> list[Case]:
             raise UsageError(f"{option} {','.join(missing)}: there is nothing to prove with the other options: P6 is a "
                              "property of --policy lrr, P8 of --prediction private, P9 of --policy lrr with "
                              "--set schedulers=2 or 4, P10 of those schedulers with turns=alternate, and all but P2, "
-                             "P3 and P10 of --scheme swas (P4 also of others, with --prediction private)")
+                             "P3 and P10 of --scheme swas (P4 also of others, with --prediction private). P11 alone is "
+                             "a property of --set sms=2, 4, 8 or 16")
     for text in asked.settings or ():
         if needs := without_effect(text.partition("=")[0], [case.config() for case in found]):
             raise UsageError(f"--set {text}: it has no effect without {needs}")
@@ -233,10 +237,27 @@ def _parameters(asked: CaseOptions) -> dict[str, Any]:
         if name not in _PARAMETERS:
             raise UsageError(f"--set {text}: a proof takes {_TAKEN} only, e.g. group_warps=2")
         try:
-            found[name] = parse(name, value)
+            found[name] = gpu_value(name, value, as_text=True) if name in GPU_FIELDS else parse(name, value)
         except ConfigError as error:
             raise UsageError(f"--set {text}: {error}") from None
-    return found
+    return _with_gpu(found)
+
+
+def _with_gpu(found: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields with those of a GPU as it takes them, if it has several SMs.
+
+    Raises
+    ------
+    UsageError
+        If one of them has no effect, or there is no such GPU.
+    """
+    usual = {"interconnect": Interconnect.TDM.value} if "sms" in found else {}
+    gpu = {name: found.pop(name) for name in GPU_FIELDS if name in found}
+    try:
+        made = gpu_of(SmConfig(), usual | gpu if gpu.get("sms") != 1 else gpu)
+    except ConfigError as error:
+        raise UsageError(f"--set: {error}") from None
+    return found if made is None else found | {name: getattr(made, name) for name in gpu}
 
 
 def _sizes(text: str | None) -> list[int] | None:
@@ -250,11 +271,16 @@ def _sizes(text: str | None) -> list[int] | None:
     return sizes
 
 
+def _slot(proof: Proof) -> str:
+    slot = dict(proof.case.parameters).get("slot_cycles")
+    return "" if slot is None else f" slot {slot}"
+
+
 #: The columns fit a terminal of 80 characters.
 _ROW: dict[str, Callable[[Proof], str]] = {
     "property": lambda proof: proof.case.property + ("" if proof.case.icache else " lines") + (
         " counters" if dict(proof.case.parameters).get("two_bit") else "") + (
-        f" of {proof.case.partition}" if proof.case.property == "P10" else ""),
+        f" of {proof.case.partition}" if proof.case.property in ("P10", "P11") else "") + _slot(proof),
     "scheme": lambda proof: proof.case.scheme,
     "policy": lambda proof: proof.case.policy,
     "prediction": lambda proof: proof.case.prediction,

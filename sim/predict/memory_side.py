@@ -10,6 +10,7 @@ from metronome.hdl.config import LINE_BYTES, SmConfig
 
 from ..machine.memory.model import Console, MemoryModel
 from ..machine.memory.registry import create_model
+from ..machine.memory.sm_slots import SmSlots
 from ..machine.memory.stacks import interleave
 from ..machine.memory.store import SparseMemory
 from ..run.types import Job, RunRequest
@@ -27,19 +28,20 @@ _MOST_CYCLES = 1 << 16
 class MemorySide:
     """A memory model, the program's console, and the decoded lines of its code.
 
-    ``tags``: the number of tags at the memory port. ``unsure``: see :class:`sim.predict.streams.Streams`.
+    ``tags``: the number of tags at the memory port. ``unsure``: see :class:`sim.predict.streams.Streams`. ``slots``: those
+    of the SMs of a GPU with tdm.
     """
 
     def __init__(
         self, config: SmConfig, request: RunRequest, job: Job, memory: SparseMemory, *, tags: int,
-        unsure: Mapping[int, int],
+        unsure: Mapping[int, int], slots: SmSlots | None = None,
     ) -> None:
         interleave(config, memory)
         self._printed: list[str] = []
         self._console = Console(config.memory_map, self._printed.append)
         self.model: MemoryModel = create_model(
             request.memory, memory, self._console, latency=request.latency, seed=request.seed,
-            options=request.memory_options, tags=tags,
+            options=request.memory_options, tags=tags, sms=slots,
         )
         if job.without_argument:
             self.model.unwritten = job.arg // LINE_BYTES

@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager
 from .broken_links import BROKEN_LINKS
 from .broken_partitions import BROKEN_PARTITIONS
 from .broken_predictors import BROKEN_PREDICTORS
+from .broken_sms import BROKEN_SMS
 from .defect import Defect
 from .flow import Problem, bounded_check, problem
 from .patched import patched
@@ -91,7 +92,7 @@ BROKEN = (
            "self.suspended[i] & ~(self.release[i] | wakes)", "self.suspended[i] & ~wakes"),
     Defect("without an I-cache another warp's answer wakes", "P7", f"{_MISSES}._answer",
            "if self._shares else answered)", "if True else answered)", icache=False),
-    *BROKEN_PREDICTORS, *BROKEN_LINKS, *BROKEN_PARTITIONS,
+    *BROKEN_PREDICTORS, *BROKEN_LINKS, *BROKEN_PARTITIONS, *BROKEN_SMS,
 )
 
 

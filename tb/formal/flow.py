@@ -23,16 +23,19 @@ from typing import Any
 from amaranth.back import rtlil  # type: ignore[attr-defined]  # the stubs lack this module
 
 from metronome.hdl.config import Coordination, Prediction, SmConfig, Turns
+from metronome.hdl.gpu.config import GpuConfig, Interconnect
 from metronome.hdl.lib.collector import collector_paused
 from metronome.sim.build import cache
 from metronome.sim.build.processes import own_folder, run, tool_environment
+from metronome.sim.machine.gpu_settings import GPU_FIELDS
 
 from .induction import step_queries, trace_query, trace_values, unproved
 from .model import Model
 from .privacy import PrivacyModel
-from .properties import FRONT_END, OF_PARTITIONS, PRIVACY, PROPERTIES, SEPARATION, TURNS
+from .properties import FRONT_END, OF_PARTITIONS, OF_SMS, PRIVACY, PROPERTIES, SEPARATION, TURNS
 from .records import Column
 from .separation import SeparationModel
+from .sm_separation import SmSeparationModel
 from .tables import NoReference
 from .turns import TurnsModel
 from .witness import Counterexample, make_table, read_trace
@@ -40,7 +43,7 @@ from .witness import Counterexample, make_table, read_trace
 __all__ = ["Case", "Parameters", "Problem", "Proof", "ProofError", "as_problem", "bounded_check", "problem", "prove",
            "prove_problem", "schemes_of"]
 
-#: Fields of SmConfig and their values.
+#: Fields of SmConfig, or for P11 of GpuConfig, and their values.
 Parameters = tuple[tuple[str, Any], ...]
 
 #: Limits of the counterexample search after a failed induction step: cycles from reset, and seconds.
@@ -74,7 +77,8 @@ class Case:
     """A property and the configuration for which it is proved.
 
     ``parameters``: values of the fields that policies and predictors read, of those of partitions and of the pipeline.
-    ``partition``: the one whose separation from the others P10 is about. P1 to P8 are proved of any one partition.
+    ``partition``: the one whose separation from the others P10 is about; for P11 the SM. P1 to P8 are proved of any one
+    partition. For P11 the parameters are also those of the GPU, whose interconnect is ``tdm`` if none is named.
 
     Raises
     ------
@@ -106,6 +110,8 @@ class Case:
             raise ValueError(f"schedulers must be 2 or 4 for {self.property}, not 1")
         if self.property == SEPARATION and dict(self.parameters).get("turns") is Turns.OLDER:
             raise ValueError("turns must be alternate for P10, not older: computed turns depend on all partitions")
+        if (self.property == OF_SMS) != ("sms" in dict(self.parameters)):
+            raise ValueError(f"sms must be given for {OF_SMS}, and for no other property")
         if self.property == PRIVACY and not private:
             raise ValueError(f"prediction must be private for P8, not {self.prediction!r}")
 
@@ -118,9 +124,16 @@ class Case:
         scheme = Coordination(self.scheme)
         config = SmConfig(
             warps=self.warps, policies=(self.policy,), coordination=scheme, prediction=Prediction(self.prediction),
-            fetch_policies=() if scheme is Coordination.SWAS else ("lrr",), **dict(self.parameters),
+            fetch_policies=() if scheme is Coordination.SWAS else ("lrr",),
+            **{name: value for name, value in self.parameters if name not in GPU_FIELDS},
         )
         return config if self.icache else dataclasses.replace(config, icache_bytes=0)
+
+    def gpu(self) -> GpuConfig:
+        """Return the GPU of P11; what only a simulation needs is left out of its SMs."""
+        fields = {name: value for name, value in self.parameters if name in GPU_FIELDS}
+        return GpuConfig(sm=dataclasses.replace(self.config(), probe=False, assertions=False),
+                         **{"interconnect": Interconnect.TDM} | fields)
 
 
 @dataclass(frozen=True)
@@ -154,8 +167,8 @@ class Proof:
         case = dataclasses.asdict(self.case)
         parameters = dict(case.pop("parameters"))
         partition = case.pop("partition")
-        if self.case.property == SEPARATION:
-            case["partition"] = partition
+        if self.case.property in (SEPARATION, OF_SMS):
+            case["partition" if self.case.property == SEPARATION else "sm"] = partition
         row = {**case, **parameters, "method": self.method, "depth": self.depth, "seconds": self.seconds,
                "result": self.result, "cached": self.cached}
         if self.counterexample is not None:
@@ -169,6 +182,9 @@ def problem(case: Case, *, lemmas: bool = True, asserts: Callable[[str], bool] =
     ``asserts`` chooses claims by their text: the search finds violations of these only.
     """
     with collector_paused():
+        if case.property == OF_SMS:
+            gpu = SmSeparationModel(case.gpu(), case.partition, lemmas=lemmas, asserts=asserts)
+            return as_problem(case.property, gpu)
         config = case.config()
         if case.property == PRIVACY:
             return as_problem(case.property, PrivacyModel(config.partition, lemmas=lemmas, asserts=asserts))

@@ -17,9 +17,9 @@ class Internals:
     does not depend on the proof; a name that no longer exists is an error, not a weaker proof.
     """
 
-    def __init__(self, component: Elaboratable) -> None:
+    def __init__(self, component: Elaboratable, platform: object = None) -> None:
         # The stubs know only what Amaranth documents of a fragment; its origins, statements and parts are not.
-        self.fragment: Any = Fragment.get(component, None)
+        self.fragment: Any = Fragment.get(component, platform)
 
     def part(self, path: str) -> Any:
         """Return the submodule at ``path``; the component itself for the empty path.

@@ -20,7 +20,7 @@ from metronome.hdl.sm import Sm
 
 from .inside import Internals
 
-__all__ = ["Machine", "Partition"]
+__all__ = ["Machine", "Partition", "cut_memories", "ports"]
 
 #: The shared units, and the observer, which only the CSRs read.
 _SHARED = ("lsu", "control.simt", "control.csr", "observer")
@@ -64,7 +64,7 @@ class Partition:
         if machine.config.learns:
             paths["predictors"] = f"{front}.fetch.predictors"
         self.own = {name: machine.cut(path) for name, path in paths.items()}
-        self.memories = [memory for path in self._paths.values() for memory in _cut_memories(inside.part(path), "")]
+        self.memories = [memory for path in self._paths.values() for memory in cut_memories(inside.part(path), "")]
         reads = [port for _, memory in self.memories for port in memory._read_ports]
         if any(port._domain != "comb" for port in reads):
             raise LookupError("the proofs know only memories of a partition that are read in the cycle of the address")
@@ -149,10 +149,10 @@ def _driven(fragment: Any, path: str) -> Iterator[tuple[str, list[Signal]]]:
         yield from _driven(part, f"{path}.{name}")
 
 
-def _cut_memories(fragment: Any, path: str) -> list[tuple[str, Any]]:
+def cut_memories(fragment: Any, path: str) -> list[tuple[str, Any]]:
     """Remove every memory below a module, and return them by their paths."""
     found = [(f"{path}.{name}", part) for part, name, _ in fragment.subfragments if isinstance(part, MemoryInstance)]
     fragment.subfragments[:] = [each for each in fragment.subfragments if not isinstance(each[0], MemoryInstance)]
     for part, name, _ in fragment.subfragments:
-        found += _cut_memories(part, f"{path}.{name}")
+        found += cut_memories(part, f"{path}.{name}")
     return found

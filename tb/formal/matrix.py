@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
+from typing import Any
 
 from metronome.hdl.config import Coordination, Prediction, SmConfig, Turns
+from metronome.hdl.gpu.config import Interconnect
 from metronome.hdl.isa.sharing import PARTITIONS
 from metronome.hdl.policies import POLICIES
 from metronome.hdl.presets import PIPELINES
 
 from .flow import Case, Parameters, schemes_of
 from .picks import ORDERS
-from .properties import FRONT_END, OF_PARTITIONS, PRIVACY, PROPERTIES, SEPARATION, TURNS
+from .properties import FRONT_END, OF_PARTITIONS, OF_SMS, PRIVACY, PROPERTIES, SEPARATION, TURNS
 from .tables import fits
 
 __all__ = ["USUAL_POLICY", "USUAL_WARPS", "cases", "quick_cases"]
@@ -25,6 +27,8 @@ _PREDICTIONS = tuple(its.value for its in Prediction)
 _STATIC = [Prediction.NOT_TAKEN.value, Prediction.BTFN.value]
 #: The sizes of the predictors for P8: the defaults, and the same with counters.
 _COUNTERS: Parameters = (("two_bit", 4),)
+#: The cycles of a slot for P11, and the warps of an SM, on which it hardly depends.
+_SLOTS, _WARPS_OF_SMS = (1, 4), 4
 #: Fields that have nothing to do with the sizes of the predictors.
 _OTHERS = {*PARTITIONS, *(field for fields in PIPELINES.values() for field in fields)}
 
@@ -41,6 +45,8 @@ def _policies_of(name: str, scheme: str, asked: Sequence[str] | None) -> Sequenc
 
 def _predictions_of(name: str, scheme: str, asked: Sequence[str] | None) -> Sequence[str]:
     """P8, and P4 of other schemes than ``swas``, are about private predictions. Turns do not depend on them."""
+    if asked is None and name == OF_SMS:
+        return [Prediction.NOT_TAKEN.value]
     if asked is None and name in OF_PARTITIONS:
         return [Prediction.NOT_TAKEN.value, *([Prediction.PRIVATE.value] if name == SEPARATION else [])]
     private = name == PRIVACY or (name == "P4" and scheme != Coordination.SWAS.value)
@@ -49,12 +55,18 @@ def _predictions_of(name: str, scheme: str, asked: Sequence[str] | None) -> Sequ
 
 def _usual_warps(name: str, policy: str, schedulers: int) -> list[int]:
     """Return the usual sizes of a partition, in warps of the SM; for P3, those at which the policy has a reference."""
+    if name == OF_SMS:
+        return [schedulers * _WARPS_OF_SMS]
     return [schedulers * warps for warps in USUAL_WARPS
             if name != "P3" or policy in ORDERS or fits(SmConfig(warps=warps), policy)]
 
 
-def _parameters_of(name: str, asked: Mapping[str, int | tuple[int, ...]] | None) -> list[Parameters]:
+def _parameters_of(name: str, asked: Mapping[str, Any] | None) -> list[Parameters]:
     parameters = tuple((asked or {}).items())
+    if name == OF_SMS:
+        its = {"interconnect": Interconnect.TDM} | dict(parameters)
+        several = its["interconnect"] is Interconnect.TDM and "slot_cycles" not in its
+        return [tuple((its | {"slot_cycles": slot}).items()) for slot in _SLOTS] if several else [tuple(its.items())]
     if name != PRIVACY or not set(asked or ()) <= _OTHERS:
         return [parameters]
     return [parameters, parameters + _COUNTERS]
@@ -64,21 +76,25 @@ def cases(
     properties: Sequence[str] | None = None, schemes: Sequence[str] | None = None,
     policies: Sequence[str] | None = None, predictions: Sequence[str] | None = None,
     warps: Sequence[int] | None = None, icache: bool = True,
-    parameters: Mapping[str, int | tuple[int, ...]] | None = None,
+    parameters: Mapping[str, Any] | None = None,
 ) -> list[Case]:
     """Return every applicable combination of the request; by default all properties at the usual sizes.
 
     P3 is proved for every policy (of ``swas``), P6 is a property of ``lrr``. The rest do not depend on the policy, but
     P1 is also proved for one whose pick depends on the lookup. P8 is a property of ``private``, with and without
     counters. ``parameters``: fields that policies and predictors read, and those of partitions; with several, P9 is
-    proved of the SM, and P10 of each partition if its turns are fixed.
+    proved of the SM, and P10 of each partition if its turns are fixed. With ``sms``, P11 alone is proved, of each SM.
     """
-    schedulers = int((parameters or {}).get("schedulers", 1))  # type: ignore[arg-type]  # not one of the tuples
-    computed = (parameters or {}).get("turns") is Turns.OLDER
+    asked = parameters or {}
+    schedulers, sms, computed = asked.get("schedulers", 1), asked.get("sms", 1), asked.get("turns") is Turns.OLDER
+
+    def there(name: str) -> bool:
+        if name == OF_SMS or sms > 1:
+            return name == OF_SMS and sms > 1
+        return name not in OF_PARTITIONS or (schedulers > 1 and not (name == SEPARATION and computed))
+
     def found() -> Iterator[Case]:
-        for name in properties or PROPERTIES:
-            if (name in OF_PARTITIONS and schedulers == 1) or (name == SEPARATION and computed):
-                continue
+        for name in filter(there, properties or PROPERTIES):
             its_schemes = [scheme for scheme in schemes or schemes_of(name) if scheme in schemes_of(name)]
             for scheme in its_schemes:
                 for policy, prediction in product(
@@ -86,7 +102,7 @@ def cases(
                 ):
                     for count, its, partition in product(
                         warps or _usual_warps(name, policy, schedulers), _parameters_of(name, parameters),
-                        range(schedulers if name == SEPARATION else 1),
+                        range({SEPARATION: schedulers, OF_SMS: sms}.get(name, 1)),
                     ):
                         yield Case(name, scheme, policy, prediction, count, icache, its, partition)
 

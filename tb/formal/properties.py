@@ -17,7 +17,7 @@ from .paths import PredictedPath, predicted_bit
 from .picks import PickReference, pick_reference
 from .tables import TableReference
 
-__all__ = ["FRONT_END", "OF_PARTITIONS", "PRIVACY", "PROPERTIES", "SEPARATION", "TURNS"]
+__all__ = ["FRONT_END", "OF_PARTITIONS", "OF_SMS", "PRIVACY", "PROPERTIES", "SEPARATION", "TURNS"]
 
 
 def together(model: Model) -> None:
@@ -290,4 +290,6 @@ FRONT_END: dict[str, Callable[[Model], None]] = {
 PRIVACY = "P8"
 #: Properties of an SM with several schedulers (:mod:`tb.formal.turns`, :mod:`tb.formal.separation`).
 TURNS, SEPARATION = OF_PARTITIONS = ("P9", "P10")
-PROPERTIES = (*FRONT_END, PRIVACY, *OF_PARTITIONS)
+#: The property of a GPU (:mod:`tb.formal.sm_separation`).
+OF_SMS = "P11"
+PROPERTIES = (*FRONT_END, PRIVACY, *OF_PARTITIONS, OF_SMS)

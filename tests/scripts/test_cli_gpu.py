@@ -49,6 +49,15 @@ def test_what_reaches_the_simulator(metronome, gpu, words, expected):
     assert gpu.compiling.several_sms
 
 
+@pytest.mark.parametrize(("words", "shared"), [
+    (("--memory", "fixed"), False), (("--memory", "tdm"), False), (("--memory", "dram"), True),
+    (("--memory", "random"), True), (("--memory", "dram", "--interconnect", "round_robin"), False),
+])
+def test_a_memory_that_does_not_separate_is_noted(metronome, gpu, words, shared):
+    done = metronome("run", "psort", "--sms", "2", "--interconnect", "tdm", *words, status=0)
+    assert ("does not separate the SMs: with tdm, use --memory fixed or tdm" in done.err) == shared
+
+
 @pytest.mark.parametrize("words", [(), ("--sms", "1"), ("--set", "sms=1")])
 def test_one_sm_is_as_always(metronome, gpu, words):
     assert metronome("run", "psort", *words).status == 0

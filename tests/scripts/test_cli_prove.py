@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from metronome.hdl.gpu.config import Interconnect
 from metronome.hdl.policies import POLICIES
 from metronome.tb.formal import broken, flow
 from metronome.tb.formal.flow import Proof, ProofError
@@ -75,6 +76,23 @@ def test_several_schedulers_have_more_properties(metronome, asked):
     assert {case.partition for case in asked if case.property == "P10"} == {0, 1, 2, 3}
 
 
+def test_several_sms(metronome, asked):
+    done = metronome("prove", "--set", "sms=2", "--warps", 8, "--json", "-", status=0)
+    seen = [(case.property, case.partition, case.gpu().slot_cycles, case.gpu().interconnect) for case in asked]
+    assert seen == [("P11", sm, slot, Interconnect.TDM) for slot in (1, 4) for sm in (0, 1)]
+    assert [row["sm"] for row in json.loads(done.out)["proofs"]] == [0, 1, 0, 1]
+    asked.clear()
+    metronome("prove", "--set", "sms=4", "--set", "interconnect=round_robin")
+    assert [(case.partition, case.gpu().sms, case.gpu().interconnect) for case in asked] == [
+        (sm, 4, Interconnect.ROUND_ROBIN) for sm in range(4)]
+    asked.clear()
+    done = metronome("prove", "--set", "sms=2", "--set", "slot_cycles=3", "--warps", 8, status=0)
+    assert [case.gpu().slot_cycles for case in asked] == [3, 3] and "P11 of 1 slot 3" in done.out
+    asked.clear()
+    metronome("prove", "--set", "sms=1", "--property", "P2", "--warps", 2, status=0)
+    assert {case.property for case in asked} == {"P2"}
+
+
 def test_all_of_them(metronome, asked):
     assert metronome("prove", "--json", "-").status == 1
     swas = [case for case in asked if case.scheme == "swas"]
@@ -109,8 +127,16 @@ def test_broken_designs(metronome, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (("--property", "Q1"), "--property: unknown name 'Q1': use P1, P2, P3, P4, P5, P6, P7, P8, P9, P10"),
+        (("--property", "Q1"), "--property: unknown name 'Q1': use P1, P2, P3, P4, P5, P6, P7, P8, P9, P10, P11"),
         (("--property", "P10"), "nothing to prove with the other options"),
+        (("--property", "P11"), "P11 alone is a property of --set sms=2, 4, 8 or 16"),
+        (("--property", "P1", "--set", "sms=2"), "--property P1: there is nothing to prove with the other options"),
+        (("--set", "sms=3"), "--set: sms must be 1, 2, 4, 8 or 16, not 3"),
+        (("--set", "sms=two"), "--set sms=two: sms must be a whole number, not 'two'"),
+        (("--set", "slot_cycles=2"), "--set: slot_cycles: it has no effect without sms=2 or more"),
+        (("--set", "sms=2", "--set", "interconnect=round_robin", "--set", "slot_cycles=2"),
+         "slot_cycles: it has no effect without interconnect=tdm"),
+        (("--set", "sms=2", "--set", "interconnect=ring"), "unknown name 'ring': use round_robin, fixed_priority, tdm"),
         (("--set", "schedulers=3"), "schedulers must be 1, 2 or 4, not 3"),
         (("--set", "schedulers=4", "--warps", "4"), "--warps: 4 leaves a partition one warp or none: at least 8"),
         (("--pipeline", "asic"), "--pipeline: unknown name 'asic'"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["DRAM_MODELS", "MEMORY_MODELS", "Entry", "models_with"]
+__all__ = ["DRAM_MODELS", "MEMORY_MODELS", "SEPARATING_MODELS", "Entry", "models_with"]
 
 _DRAM = ("timing", "ratio", "mapping", "observer")
 
@@ -23,7 +23,7 @@ class Entry(NamedTuple):
 MEMORY_MODELS = {
     "fixed": Entry("fixed", "FixedMemory", ("latency",)),
     "dram": Entry("dram.model", "DramMemory", (*_DRAM, "queue_depth")),
-    "tdm": Entry("tdm", "TdmMemory", (*_DRAM, "outstanding")),
+    "tdm": Entry("tdm", "TdmMemory", (*_DRAM, "outstanding", "sms")),
     "random": Entry("random", "RandomMemory", ("latency", "seed")),
 }
 
@@ -35,3 +35,5 @@ def models_with(keyword: str) -> tuple[str, ...]:
 
 #: The models of a DRAM, which use a timing and a clock instead of a latency and a seed.
 DRAM_MODELS = models_with("timing")
+#: The models that answer each SM behind the interconnect tdm as if it were alone (docs/gpu.md, "Separation").
+SEPARATING_MODELS = ("fixed", "tdm")

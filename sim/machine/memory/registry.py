@@ -15,6 +15,7 @@ from .names import MEMORY_MODELS, Entry
 if TYPE_CHECKING:
     from .dram.device import Command
     from .model import Console, MemoryModel
+    from .sm_slots import SmSlots
     from .store import SparseMemory
 
 __all__ = ["MemoryOptions", "create_model"]
@@ -73,12 +74,14 @@ class MemoryOptions:
 def create_model(
     name: str, memory: SparseMemory, console: Console | None, *, latency: int, seed: int,
     options: MemoryOptions | None = None, tags: int = 64, observer: Callable[[Command], None] | None = None,
+    sms: SmSlots | None = None,
 ) -> MemoryModel:
     """Create the model ``name`` over ``memory``.
 
     ``latency``, in cycles and at least 1, is that of every request for ``fixed``, and the largest for ``random``.
     ``seed`` is used only by ``random``. ``tags``: the most requests in flight at once, for the bound that ``tdm``
-    reports. ``observer`` sees the commands of ``dram`` and ``tdm``.
+    reports. ``observer`` sees the commands of ``dram`` and ``tdm``. ``sms``: the slots of the SMs of a GPU. ``tdm``
+    then serves each SM in slots of its own; the other models ignore them.
 
     Raises
     ------
@@ -92,7 +95,7 @@ def create_model(
     values = vars(options) | {
         "latency": latency, "seed": seed, "timing": TIMINGS[options.timing], "ratio": options.clock,
         "mapping": AddressMapping(options.mapping, options.bank_hash),
-        "outstanding": tags, "observer": observer,
+        "outstanding": tags, "observer": observer, "sms": sms,
     }
     if unknown := [keyword for keyword in entry.keywords if keyword not in values]:
         raise ValueError(f"sim/machine/memory/names.py: no value is called {unknown[0]!r}: the keywords of {name} must "

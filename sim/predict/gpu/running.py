@@ -11,6 +11,7 @@ import numpy as np
 from metronome.hdl.gpu.config import GpuConfig, Interconnect
 
 from ...machine.events import WARPS
+from ...machine.memory.sm_slots import SmSlots
 from ...machine.memory.store import SparseMemory
 from ...run.types import Job, RunRequest, Watcher
 from ..choosing import Chooser
@@ -63,7 +64,9 @@ class GpuPredictionRun:
         config = gpu.sm_of(0)
         steppers = [] if streams else _steppers(gpu, job, memory.copy())
         self.memory = MemorySide(
-            config, request, job, memory, tags=1 << gpu.mem_tag_bits, unsure=streams.unsure if streams else {})
+            config, request, job, memory, tags=1 << gpu.mem_tag_bits, unsure=streams.unsure if streams else {},
+            slots=SmSlots.of(gpu),
+        )
         self._codes = self.memory.codes.table
         settings = configured(config, request, ring=0 if streams else PLACES - 1, in_gpu=True)
         settings["events"] = watchers is not None
@@ -163,7 +166,7 @@ def new_gpu(
     link, memory = np.zeros(1, interconnect.LINK), np.zeros(1, interconnect.MEMORY)
     link["sms"], memory["cycle"] = sms, -1
     return Gpu(
-        link=link, memory=memory, config=settings, code=code, steps=executed.steps, first=executed.first,
+        link=link, memory=memory, queue=np.zeros((sms, 1), interconnect.QUEUE), config=settings, code=code, steps=executed.steps, first=executed.first,
         known=executed.known, addresses=executed.addresses, shared=one.shared, lists=one.lists, **arrays,
     )
 

@@ -22,6 +22,8 @@ class Gpu(NamedTuple):
     #: LINK and MEMORY, of one element each.
     link: np.ndarray
     memory: np.ndarray
+    #: QUEUE of each SM.
+    queue: np.ndarray
     #: One for all SMs.
     config: np.ndarray
     front: np.ndarray
@@ -73,7 +75,7 @@ def advance_gpu(g, start_pc):
         for i in range(link.sms):
             machine.reset(sm_of(g, i))
             g.port[i, 0].cycle = 0
-        box.cycle = 0
+        box.cycle, link.presented = 0, NONE
     while True:
         result = _cycle(g, box.cycle, start_pc)
         if result in (machine.STEP, machine.VOLATILE, machine.RACE, machine.FINISHED, machine.CHOOSE):
@@ -91,10 +93,13 @@ def advance_gpu(g, start_pc):
 @inlined
 def _cycle(g, cycle, start_pc):
     link, box = g.link[0], g.memory[0]
-    interconnect.present(box, cycle)
+    if link.presented != cycle:
+        interconnect.present(box, cycle)
+        interconnect.arrive(link, box, g.queue, cycle)
+        link.presented = cycle
     asks = faults = runs = 0
     for i in range(link.sms):
-        _route(link, box, g.port[i, 0], i)
+        interconnect.offer(link, box, g.queue[i, 0], g.port[i, 0], i)
         m = sm_of(g, i)
         reason = machine.first_half(m, cycle, start_pc)
         if reason:
@@ -126,14 +131,6 @@ def _cycle(g, cycle, start_pc):
 
 
 @inlined
-def _route(link, box, own, i):
-    """Offer memory's answer to the SM if it is its own."""
-    own.response_valid = box.response_valid and box.response_tag >> link.tag_bits == i
-    own.response_tag = box.response_tag & (1 << link.tag_bits) - 1
-    own.response_error, own.response_code = box.response_error, box.response_code
-
-
-@inlined
 def _finish(g, i, cycle, runs, granted):
     """Compute the second half of an SM's cycle.
 
@@ -148,8 +145,7 @@ def _finish(g, i, cycle, runs, granted):
         interconnect.accept(link, i, own)
     result = machine.second_half(m, cycle, runs, turn, taken)
     if own.answer_taken:
-        box.response_valid = 0
-        link.owed -= own.response_tag >> link.tag_bits - 1 & 1
+        interconnect.leave(link, box, g.queue[i, 0], own)
     return result
 
 

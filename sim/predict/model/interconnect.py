@@ -6,10 +6,11 @@ It accepts one request of an SM a cycle, and offers it to memory from the next c
 import numpy as np
 
 from .compiled import inlined
+from .records import RING
 
 __all__ = [
-    "FIXED_PRIORITY", "GPU_RING", "LINK", "MEMORY", "ROUND_ROBIN", "TDM", "accept", "choose", "present", "send", "tick",
-    "wants_service",
+    "FIXED_PRIORITY", "GPU_RING", "LINK", "MEMORY", "QUEUE", "ROUND_ROBIN", "TDM", "accept", "arrive", "choose", "leave",
+    "offer", "present", "send", "tick", "wants_service",
 ]
 
 #: Places for requests and for answers between the interconnect and a memory model: more than the number of tags.
@@ -23,11 +24,11 @@ def _fields(names: str, **arrays: int) -> np.dtype:
 
 #: Parameters: the number of SMs, the way in which one is chosen, the cycles of a slot, and the bits of an SM's own tag.
 #: State: the request that is offered to memory; the SMs behind the one served last, as a set; the slot's SM, and how
-#: long it has been. ``asks``: the SM for which the caller has something to do. ``owed``: the requests of load/store
+#: long it has been; the last cycle in which an answer of memory was looked for. ``asks``: the SM for which the caller has something to do. ``owed``: the requests of load/store
 #: units that memory has not answered; ``deadlocked``: for how many cycles no warp of any SM could change any more.
 #: ``finished``, ``ended``, ``deadlock``: how the run has stopped. ``max_cycles``: when it is cut off.
 LINK = _fields(
-    "sms kind slot_cycles tag_bits max_cycles valid tag line write bytes later turn turn_cycles asks owed deadlocked"
+    "sms kind slot_cycles tag_bits max_cycles valid tag line write bytes later turn turn_cycles presented asks owed deadlocked"
     " finished ended deadlock"
 )
 
@@ -38,6 +39,46 @@ MEMORY = _fields(
     request_cycle=GPU_RING, request_tag=GPU_RING, request_line=GPU_RING, request_write=GPU_RING,
     request_bytes=GPU_RING, answer_due=GPU_RING, answer_tag=GPU_RING, answer_error=GPU_RING, answer_code=GPU_RING,
 )
+
+#: With tdm, the answers that wait for an SM, the oldest in ``first``.
+QUEUE = _fields("first count", tag=RING, error=RING, code=RING)
+
+
+@inlined
+def arrive(link, box, queue, cycle):
+    """With tdm, let an answer of memory enter the queue of its SM. Once a cycle: a cycle may be begun again."""
+    if link.kind != TDM or link.presented == cycle or not box.response_valid:
+        return
+    tag = box.response_tag
+    mine = queue[tag >> link.tag_bits, 0]
+    at = (mine.first + mine.count) % RING
+    mine.count += 1
+    mine.tag[at], mine.error[at], mine.code[at] = tag, box.response_error, box.response_code
+    box.response_valid = 0
+    link.owed -= tag >> link.tag_bits - 1 & 1
+
+
+@inlined
+def offer(link, box, queue, own, i):
+    """Offer the SM's answer to it, if there is one: that of memory, or with tdm the oldest that waits for it."""
+    if link.kind == TDM:
+        at = queue.first
+        own.response_valid = queue.count > 0
+        tag, error, code = queue.tag[at], queue.error[at], queue.code[at]
+    else:
+        tag, error, code = box.response_tag, box.response_error, box.response_code
+        own.response_valid = box.response_valid and tag >> link.tag_bits == i
+    own.response_tag, own.response_error, own.response_code = tag & (1 << link.tag_bits) - 1, error, code
+
+
+@inlined
+def leave(link, box, queue, own):
+    """Remove the answer that the SM has taken."""
+    if link.kind == TDM:
+        queue.first, queue.count = (queue.first + 1) % RING, queue.count - 1
+    else:
+        box.response_valid = 0
+        link.owed -= own.response_tag >> link.tag_bits - 1 & 1
 
 
 @inlined

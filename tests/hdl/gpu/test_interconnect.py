@@ -22,6 +22,8 @@ class Traffic:
         self.offered = [None] * config.sms
         self.accepted, self.arrived, self.log = [[] for _ in range(config.sms)], [], []
         self.busy_since = [0] * config.sms
+        #: Responses that their SMs have not taken, the oldest first.
+        self.waiting = [[] for _ in range(config.sms)]
         self.longest = 0
 
     async def run(self, ctx):
@@ -64,7 +66,7 @@ class Traffic:
         self.log += [(cycle, number) for number in taken]
 
     def respond(self, ctx):
-        """A response that goes to one SM only, which says whether it can be accepted."""
+        """A response of any SM: it is offered at once. Only with tdm it is taken before its SM takes it."""
         rng, port = self.rng, self.dut.port.response
         number, tag, data = rng.randrange(self.config.sms), rng.getrandbits(TINY.mem_tag_bits), rng.getrandbits(512)
         valid = rng.random() < 0.8
@@ -73,12 +75,18 @@ class Traffic:
         readies = [rng.getrandbits(1) for _ in range(self.config.sms)]
         for each, ready in enumerate(readies):
             ctx.set(getattr(self.dut.sms, f"sm_{each}").response.ready, ready)
-        assert ctx.get(port.ready) == readies[number], self.where
-        for each in range(self.config.sms):
+        queues = self.config.interconnect is Interconnect.TDM
+        assert ctx.get(port.ready) == (queues or readies[number]), self.where
+        if valid:
+            self.waiting[number].append((tag, data & 1, data))
+        for each, waiting in enumerate(self.waiting):
             mine = getattr(self.dut.sms, f"sm_{each}").response
-            assert ctx.get(mine.valid) == (valid and each == number), self.where
-        mine = getattr(self.dut.sms, f"sm_{number}").response
-        assert ctx.get(mine.payload.tag) == tag and ctx.get(mine.payload.data) == data, self.where
+            assert ctx.get(mine.valid) == bool(waiting), self.where
+            if waiting:
+                fields = tuple(ctx.get(mine.payload[name]) for name in ("tag", "error", "data"))
+                assert fields == waiting[0], self.where
+                if readies[each] or not queues:
+                    del waiting[0]
 
     def check(self):
         """What has arrived is what was accepted, in order; the last one may be in the register."""
@@ -120,3 +128,30 @@ def test_tdm_serves_each_in_its_slot_only(slot):
     config = GpuConfig(sm=TINY, sms=4, interconnect=Interconnect.TDM, slot_cycles=slot)
     traffic = run(config, chance=0.6, ready=1.0)
     assert all(cycle // slot % 4 == number for cycle, number in traffic.log) and len(traffic.log) > CYCLES // 8
+
+
+def test_tdm_has_room_for_the_responses_of_all_tags():
+    """SM 1 takes none until all its tags have been answered; SM 0 gets each of its own at once. Then SM 1 takes all."""
+    dut, tags = MemoryInterconnect(GpuConfig(sm=TINY, sms=2, interconnect=Interconnect.TDM)), 1 << TINY.mem_tag_bits
+    one, other, port = dut.sms.sm_0.response, dut.sms.sm_1.response, dut.port.response
+
+    async def testbench(ctx):
+        ctx.set(port.valid, 1)
+        ctx.set(one.ready, 1)
+        for tag in range(tags):
+            for number in range(2):
+                ctx.set(port.payload, {"tag": number * tags + tag, "error": 0, "data": tag})
+                assert ctx.get(port.ready) and ctx.get(one.valid) == (number == 0)
+                assert number or ctx.get(one.payload.tag) == tag
+                await ctx.tick()
+        assert not ctx.get(port.ready)
+        ctx.set(port.payload.tag, 0)
+        assert ctx.get(port.ready)
+        ctx.set(port.valid, 0)
+        ctx.set(other.ready, 1)
+        for tag in range(tags):
+            assert (ctx.get(other.valid), ctx.get(other.payload.tag), ctx.get(other.payload.data)) == (1, tag, tag)
+            await ctx.tick()
+        assert not ctx.get(other.valid)
+
+    simulate(dut, testbench)

@@ -98,7 +98,7 @@ def test_a_damaged_entry_is_proved_again(left, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(("case", "text"), [
-    ({"property": "P11"}, "property must be one of P1, P2, P3, P4, P5, P6, P7, P8, P9, P10, not 'P11'"),
+    ({"property": "P12"}, "property must be one of P1, P2, P3, P4, P5, P6, P7, P8, P9, P10, P11, not 'P12'"),
     ({"property": "P9"}, "schedulers must be 2 or 4 for P9, not 1"),
     ({"property": "P9", "policy": "gto", "parameters": (("schedulers", 2),)}, "policy must be lrr for P9, not 'gto'"),
     ({"property": "P6", "policy": "gtlo"}, "policy must be lrr for P6, not 'gtlo'"),

@@ -1,0 +1,85 @@
+"""P11 (docs/proof.md): SMs behind the interconnect tdm are separated, others are not, and nothing is assumed away."""
+
+import pytest
+
+from metronome.hdl.gpu.config import Interconnect
+from metronome.tb.formal.flow import Case, as_problem, bounded_check, prove
+from metronome.tb.formal.matrix import cases
+from metronome.tb.formal.sm_separation import SmSeparationModel
+
+
+def case(sms, number, interconnect="tdm", slot=1, warps=4):
+    return Case("P11", warps=warps, partition=number, parameters=(
+        ("sms", sms), ("interconnect", Interconnect(interconnect)), ("slot_cycles", slot)))
+
+
+def name(its):
+    return "-".join([*(f"{value}" for _, value in its.parameters), f"{its.partition}", f"{its.warps}"])
+
+
+def proves(its):
+    proof = prove(its)
+    assert (proof.result, proof.method, proof.depth) == ("pass", "induction", 1), proof.counterexample
+
+
+@pytest.mark.slow
+def test_two_sms():
+    proves(case(2, 1, slot=3))
+
+
+@pytest.mark.more
+@pytest.mark.parametrize("its", [case(2, 0), case(2, 1, slot=64), case(4, 2, slot=3), case(4, 3, warps=32)], ids=name)
+def test_more_sms(its):
+    proves(its)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("its", [its for sms in (2, 4, 8) for its in cases(["P11"], parameters={"sms": sms})], ids=name)
+def test_all_sms(its):
+    proves(its)
+
+
+@pytest.mark.more
+@pytest.mark.parametrize(("interconnect", "claim"), [
+    ("round_robin", "its requests are accepted in the same cycles"),
+    ("fixed_priority", "a response waits for no SM at the memory port"),
+])
+def test_other_interconnects_do_not_separate(interconnect, claim):
+    """SM 0 of fixed_priority waits for no other request, but for responses that others do not take."""
+    proof = prove(case(2, 0, interconnect))
+    assert (proof.result, proof.method) == ("fail", "bmc")
+    assert proof.counterexample.reachable and claim in proof.counterexample.violated
+
+
+#: What has to be possible under the assumptions, as a function of the model, for SM 0 of two.
+EVENTS = {
+    "the other SM has a response waiting in one GPU only, while this one gets one": lambda one, other: (
+        (one.queues[1].level != 0) & (other.queues[1].level == 0) & one.sms[0].mem.resp.valid),
+    "two responses of the SM wait": lambda one, other: one.queues[0].level == 2,
+    "its request is accepted while memory gets one of the other SM in one GPU only": lambda one, other: (
+        one.sms[0].mem.req.valid & one.sms[0].mem.req.ready & one.asks(1) & ~other.asks(1)),
+}
+
+
+@pytest.mark.more
+@pytest.mark.parametrize("event", EVENTS)
+def test_nothing_is_assumed_away(event):
+    model = SmSeparationModel(case(2, 0).gpu(), 0, lemmas=False, asserts=lambda text: text == event)
+    model.claim(event, ~EVENTS[event](*model.pair))
+    found = bounded_check(as_problem(event, model), 12)
+    assert found is not None and event in found.violated, f"cannot happen: {event}"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("part", ["rules", "from_sm", "from_memory", "from_queue"])
+def test_each_assumption_is_needed(part, monkeypatch):
+    """Without that on memory's contract, for example, a request stays in the register."""
+    monkeypatch.setattr(SmSeparationModel, f"_{part}", lambda self: [])
+    model = SmSeparationModel(case(2, 1).gpu(), 1, lemmas=False)
+    assert bounded_check(as_problem(part, model), 12) is not None
+
+
+@pytest.mark.parametrize("changes", [{"parameters": ()}, {"property": "P1"}])
+def test_only_several_sms_have_it(changes):
+    with pytest.raises(ValueError, match="sms must be given for P11, and for no other property"):
+        Case(**{"property": "P11", "parameters": (("sms", 2),)} | changes)
