@@ -28,8 +28,8 @@ _MOST_CYCLES = 1 << 16
 class MemorySide:
     """A memory model, the program's console, and the decoded lines of its code.
 
-    ``tags``: the number of tags at the memory port. ``unsure``: see :class:`sim.predict.streams.Streams`. ``slots``: those
-    of the SMs of a GPU with tdm.
+    ``tags``: the number of tags at the memory port. ``unsure``: see :class:`sim.predict.streams.Streams`.
+    ``slots``: those of the SMs of a GPU with tdm.
     """
 
     def __init__(

@@ -166,8 +166,9 @@ def new_gpu(
     link, memory = np.zeros(1, interconnect.LINK), np.zeros(1, interconnect.MEMORY)
     link["sms"], memory["cycle"] = sms, -1
     return Gpu(
-        link=link, memory=memory, queue=np.zeros((sms, 1), interconnect.QUEUE), config=settings, code=code, steps=executed.steps, first=executed.first,
-        known=executed.known, addresses=executed.addresses, shared=one.shared, lists=one.lists, **arrays,
+        link=link, memory=memory, queue=np.zeros((sms, 1), interconnect.QUEUE), config=settings, code=code,
+        steps=executed.steps, first=executed.first, known=executed.known, addresses=executed.addresses,
+        shared=one.shared, lists=one.lists, **arrays,
     )
 
 

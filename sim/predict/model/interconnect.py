@@ -9,8 +9,8 @@ from .compiled import inlined
 from .records import RING
 
 __all__ = [
-    "FIXED_PRIORITY", "GPU_RING", "LINK", "MEMORY", "QUEUE", "ROUND_ROBIN", "TDM", "accept", "arrive", "choose", "leave",
-    "offer", "present", "send", "tick", "wants_service",
+    "FIXED_PRIORITY", "GPU_RING", "LINK", "MEMORY", "QUEUE", "ROUND_ROBIN", "TDM", "accept", "arrive", "choose",
+    "leave", "offer", "present", "send", "tick", "wants_service",
 ]
 
 #: Places for requests and for answers between the interconnect and a memory model: more than the number of tags.
@@ -22,14 +22,15 @@ def _fields(names: str, **arrays: int) -> np.dtype:
     return np.dtype([(name, np.int64) for name in names.split()] + [(name, np.int64, n) for name, n in arrays.items()])
 
 
-#: Parameters: the number of SMs, the way in which one is chosen, the cycles of a slot, and the bits of an SM's own tag.
-#: State: the request that is offered to memory; the SMs behind the one served last, as a set; the slot's SM, and how
-#: long it has been; the last cycle in which an answer of memory was looked for. ``asks``: the SM for which the caller has something to do. ``owed``: the requests of load/store
-#: units that memory has not answered; ``deadlocked``: for how many cycles no warp of any SM could change any more.
-#: ``finished``, ``ended``, ``deadlock``: how the run has stopped. ``max_cycles``: when it is cut off.
+#: Parameters: the number of SMs, the way in which one is chosen, the cycles of a slot, the bits of an SM's own tag, and
+#: the cycle in which the run is cut off. State: the request that is offered to memory; the SMs behind the one served
+#: last, as a set; the slot's SM, and how long it has been. ``presented``: the last cycle in which an answer of memory
+#: was looked for. ``asks``: the SM for which the caller has something to do. ``owed``: the requests of load/store units
+#: that memory has not answered; ``deadlocked``: for how many cycles no warp of any SM could change any more.
+#: ``finished``, ``ended``, ``deadlock``: how the run has stopped.
 LINK = _fields(
-    "sms kind slot_cycles tag_bits max_cycles valid tag line write bytes later turn turn_cycles presented asks owed deadlocked"
-    " finished ended deadlock"
+    "sms kind slot_cycles tag_bits max_cycles valid tag line write bytes later turn turn_cycles presented asks"
+    " owed deadlocked finished ended deadlock"
 )
 
 #: The mailbox (tb/mailbox.cpp), as the part of :data:`.records.PORT` with the same names.
