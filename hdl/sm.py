@@ -81,7 +81,7 @@ class Sm(Component):
             #: The barrier of all SMs: it is ``arrived`` when all accesses of the SM to memory are done, too.
             members["barrier"] = Out(arrival_signature(config))
         if tells_fences:
-            #: One-cycle pulse: a fence empties the data cache, or a fence.i the I-cache. Requests that follow are later.
+            #: One-cycle pulse: a fence empties the data cache, or a fence.i the I-cache, before any later request.
             members["fences"] = Out(1)
         if config.all_counters:
             members["counters"] = Out(counters_layout())  # all counters, registered

@@ -50,8 +50,8 @@ class GpuConfig:
     interconnect: Interconnect = Interconnect.ROUND_ROBIN
     #: With tdm: cycles of a slot, 1 to 64.
     slot_cycles: int = 1
-    #: The L2. shared: one for all SMs, between the interconnect and memory. divided: a part of its ways and requests for
-    #: each SM, between the SM and the interconnect.
+    #: The L2. shared: one for all SMs, between the interconnect and memory. divided: each SM has a part of the ways and
+    #: requests of its own, between it and the interconnect.
     l2: L2Kind = L2Kind.NONE
     #: Bytes of lines in all of the L2: a power of two, 512 to 4 MiB.
     l2_bytes: int = 128 * 1024

@@ -12,11 +12,10 @@ from metronome.sim.program.compiler.options import Compiling
 from metronome.sim.program.kernels import KERNELS, prepare, prepare_source
 from metronome.sim.run.gpu.runner import GpuRefusedError, run_gpu, run_many_gpu
 from metronome.sim.run.runner import RunRequest
-from tests.support.builds import GPU, SMALL_GPU, TINY, on
+from tests.support.builds import GPU, GPUS, TINY, on
 from tests.support.tiers import some_more
 from tests.system.rtl_programs import RawProgram
 
-GPUS = [pytest.param(GPU, id="GPU", marks=on("GPU")), pytest.param(SMALL_GPU, id="SMALL_GPU", marks=on("SMALL_GPU"))]
 MEMORIES = [{"memory": "fixed"}, {"memory": "dram"}, {"memory": "random", "latency": 60},
             {"memory": "random", "latency": 200, "memory_options": MemoryOptions(adversarial=True)}]
 CORE, PLACE, VALUE, ID, COUNT = range(5, 10)

@@ -46,9 +46,9 @@ class GpuParts(Outcome):
         ]
 
     def as_json(self) -> dict[str, Any]:
-        """The fields of a run on one SM; ``config`` has those of the GPU, and ``sms`` the counters of each SM."""
+        """The fields of a run on one SM; ``config`` has those of the GPU, ``sms`` the counters of each SM."""
         whole = super().as_json()
         whole["config"] |= {
             name: getattr(self.gpu, name) for name in GPU_FIELDS
         }
-        return whole | {"sms": self._of_gpu.sm_counters}
+        return whole | {"sms": self._of_gpu.sm_counters, "l2": self._of_gpu.l2}

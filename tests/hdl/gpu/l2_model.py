@@ -68,8 +68,11 @@ class Model:
         return self.fill is None or (ready and not self._gives_hit() and len(self._waiting()) == 1)
 
     def step(self, *, request, sent, answer, ready, forget=False):
-        """End the cycle: a ``request`` accepted or None, whether the one to memory is, memory's accepted answer
-        (number, error) or None, and whether the SMs are ``ready``."""
+        """End the cycle.
+
+        ``request``: the one accepted, or None; ``sent``: whether memory accepts one; ``answer``: (number, error) of
+        memory's answer that is accepted, or None; ``ready``: whether the SMs accept an answer.
+        """
         fill, gives_hit = self.fill, self._gives_hit()
         installs = fill is not None and fill["fresh"] and fill["keeps"] and not fill["error"]
         goes = self._lookup(installs, sent or self.sent is None, self.hit is None or (gives_hit and ready))
