@@ -55,8 +55,8 @@ def _l2_counters(dut: Any, gpu: GpuConfig) -> dict[str, int] | None:
     if not gpu.l2_parts:
         return None
     layout = data.ArrayLayout(l2_counters_layout(), gpu.l2_parts)
-    parts = layout.from_bits(dut.l2_counted.value.to_unsigned())
-    return {name: sum(part[name] for part in parts) for name, _ in l2_counters_layout()}
+    counted: Any = layout.from_bits(dut.l2_counted.value.to_unsigned())
+    return {name: sum(counted[part][name] for part in range(gpu.l2_parts)) for name, _ in l2_counters_layout()}
 
 
 def _verdict(

@@ -200,7 +200,7 @@ def test_random_requests(name):
 @pytest.mark.long
 @pytest.mark.parametrize("name", CONFIGS)
 def test_many_random_requests(name):
-    play(CONFIGS[name], range(100, 140), 3000)
+    play(CONFIGS[name], range(100, 120), 2000)
 
 
 def test_a_line_that_is_here_costs_memory_nothing():
