@@ -57,4 +57,6 @@ GPU = (
            "(tags.invalidate, requests.forget, answers.forget)", "(tags.invalidate,)", (_PART,)),
     Mutant("a fence does not reach the L2", _GPU, "l2[i].invalidate.eq(sm.fences)", "l2[i].invalidate.eq(0)",
            (f"{_LITMUS}[PARTS_GPU-SB+F+F]",)),
+    Mutant("a fence.i does not reach the L2", _JOIN, "lsu.empties | fetches", "lsu.empties",
+           (f"{_RTL}::test_a_fence_i_fetches_what_another_sm_has_stored[PARTS_GPU]",)),
 )
