@@ -46,11 +46,13 @@ class Sm(Component):
     in_gpu
         Whether it shares memory with other SMs (:mod:`hdl.gpu`): its number comes through a port, a fence also
         orders later loads, and there is a port for barriers between SMs.
+    tells_fences
+        Whether a port says when a fence empties the caches: there is another one between the SM and the others.
     """
 
-    def __init__(self, config: SmConfig, *, in_gpu: bool = False) -> None:
+    def __init__(self, config: SmConfig, *, in_gpu: bool = False, tells_fences: bool = False) -> None:
         self.config = config
-        self._in_gpu = in_gpu
+        self._in_gpu, self._tells_fences = in_gpu, tells_fences
         members = {
             "start": In(1),  # launch: high for one cycle; starts warp 0
             "start_pc": In(32),  # with ``start``: the start address
@@ -78,6 +80,9 @@ class Sm(Component):
             members["halt"] = In(1)  # another SM has stopped by a fault: this one stops, too; stays high until reset
             #: The barrier of all SMs: it is ``arrived`` when all accesses of the SM to memory are done, too.
             members["barrier"] = Out(arrival_signature(config))
+        if tells_fences:
+            #: One-cycle pulse: a fence empties the data cache, or a fence.i the I-cache, before any later request.
+            members["fences"] = Out(1)
         if config.all_counters:
             members["counters"] = Out(counters_layout())  # all counters, registered
         if len(config.policies) > 1:
@@ -103,7 +108,7 @@ class Sm(Component):
         self._issues = [IssueStage(part, share=share) for _ in partitions]
         self._computes = [SharedUnits(config)] if shares_units(config) else [ComputeUnits(part) for _ in partitions]
         self._controls = Controls(config, in_gpu=self._in_gpu)
-        self._lsu = Lsu(config, fences=self._in_gpu)
+        self._lsu = Lsu(config, fences=self._in_gpu, tells_fences=self._tells_fences)
         for p in partitions:
             m.submodules[named("frontend", p)] = self._fronts[p]
             m.submodules[named("issue", p)] = self._issues[p]
@@ -148,6 +153,9 @@ class Sm(Component):
             self.barrier.id.eq(control.barrier.id),
             self.barrier.count.eq(control.barrier.count),
         ]
+        if self._tells_fences:
+            fetches = or_all(self._control("flow", p).invalidate for p in range(self.config.schedulers))
+            m.d.comb += self.fences.eq(lsu.empties | fetches)
 
     def _control(self, name: str, partition: int) -> Any:
         """A port of the control units for a partition."""

@@ -12,10 +12,12 @@ from typing import Any
 
 import cocotb
 import numpy as np
+from amaranth.lib import data
 from cocotb.triggers import ValueChange
 
 from metronome.hdl.config import LINE_BYTES
 from metronome.hdl.gpu.config import MOST_SMS, GpuConfig
+from metronome.hdl.gpu.l2.cache import l2_counters_layout
 from metronome.hdl.layouts.probe import ASSERTIONS
 from metronome.sim.build.records import decode_words, status_layout
 from metronome.sim.machine.golden import Fault
@@ -47,6 +49,15 @@ def _statuses(gpu: GpuConfig) -> list[np.void]:
     layout = status_layout(gpu.sm_of(0))
     rows = np.array(words.from_address(program.gpu_status_address()), np.uint32).reshape(MOST_SMS, _STATUS_WORDS)
     return list(decode_words(rows[: gpu.sms, : (layout.size + 31) // 32], layout))
+
+
+def _l2_counters(dut: Any, gpu: GpuConfig) -> dict[str, int] | None:
+    """The counters of the L2, or the sums of its parts; None without one."""
+    if not gpu.l2_parts:
+        return None
+    layout = data.ArrayLayout(l2_counters_layout(), gpu.l2_parts)
+    counted: Any = layout.from_bits(dut.l2_counted.value.to_unsigned())
+    return {name: sum(counted[part][name] for part in range(gpu.l2_parts)) for name, _ in l2_counters_layout()}
 
 
 def _verdict(
@@ -135,7 +146,7 @@ async def _run(
     fields: dict[str, Any] = {"status": "mismatch", "total_cycles": box.cycle}
     if box.finished:
         verdict, faults = _verdict(job, memory, checker)
-        fields |= verdict
+        fields |= verdict | {"l2": _l2_counters(dut, job.gpu)}
         observer.finish(memory, verdict, faults)
         if observer.mismatches:
             fields["status"] = "mismatch"

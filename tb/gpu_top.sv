@@ -55,7 +55,13 @@ module metronome_top;
   wire [STATUS_COUNTERS_BITS-1:0] counters[0:SMS-1];
   wire [STATUS_ASSERTIONS_BITS-1:0] assertions[0:SMS-1];
   wire [PROBE_BITS-1:0] probe[0:SMS-1];
+  // The counters of the L2, now and at the end of the last program.
+  wire [L2_BITS-1:0] l2_counters;
+  bit [L2_BITS-1:0] l2_counted /*verilator public_flat_rd*/ = 0;
 
+`ifndef METRONOME_L2
+  assign l2_counters = '0;
+`endif
 `ifndef METRONOME_PROBE
   assign probe = '{default: '0};
   assign hang_pc = '{default: '0};
@@ -116,7 +122,7 @@ module metronome_top;
   // its warps within the cycles that are waited for.
   int jump_pc[0:SMS-1][64];
   bit [63:0] jumps_again[0:SMS-1], jumps_on[0:SMS-1];
-  // Requests that memory has not answered, without those of the I-caches.
+  // Requests that memory has not answered, without those of the I-caches. An L2 does not tell them apart.
   int owed = 0;
   int deadlocked = 0;
   wire deadlock = deadlocked >= DEADLOCK_CYCLES;
@@ -164,8 +170,8 @@ module metronome_top;
         end
     end
     // The bit of a tag below the number of the SM: the LSU's.
-    if (req_valid && req_ready && req[REQ_TAG_LSB+SM_TAG_BITS-1]) owed = owed + 1;
-    if (resp_taken && resp[RESP_TAG_LSB+SM_TAG_BITS-1]) owed = owed - 1;
+    if (req_valid && req_ready && (HAS_L2 || req[REQ_TAG_LSB+SM_TAG_BITS-1])) owed = owed + 1;
+    if (resp_taken && (HAS_L2 || resp[RESP_TAG_LSB+SM_TAG_BITS-1])) owed = owed - 1;
     if (!stuck || moves || owed != 0) deadlocked = 0;
     else if (req_ready) deadlocked = deadlocked + 1;
   endfunction
@@ -202,6 +208,7 @@ module metronome_top;
             mailbox_record(cycle | longint'(s) << SM_SHIFT, RECORD_BITS'(probe[s]));
       if (stopped) begin
         for (int s = 0; s < SMS; s++) report(s);
+        l2_counted = l2_counters;
         mailbox_finish('0, 1);
       end
       if (mailbox_end_cycle(cycle)) wake = !wake;

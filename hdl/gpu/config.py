@@ -6,10 +6,10 @@ import enum
 from dataclasses import dataclass, replace
 
 from ..config import SmConfig
-from ..config_checks import require
+from ..config_checks import is_power_of_two, require
 from ..config_names import Channels
 
-__all__ = ["MOST_SMS", "GpuConfig", "Interconnect"]
+__all__ = ["MOST_SMS", "GpuConfig", "Interconnect", "L2Kind"]
 
 #: The most SMs of a GPU.
 MOST_SMS = 16
@@ -21,6 +21,14 @@ class Interconnect(enum.StrEnum):
     ROUND_ROBIN = "round_robin"
     FIXED_PRIORITY = "fixed_priority"
     TDM = "tdm"
+
+
+class L2Kind(enum.StrEnum):
+    """The cache between the SMs and memory."""
+
+    NONE = "none"
+    SHARED = "shared"
+    DIVIDED = "divided"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +50,16 @@ class GpuConfig:
     interconnect: Interconnect = Interconnect.ROUND_ROBIN
     #: With tdm: cycles of a slot, 1 to 64.
     slot_cycles: int = 1
+    #: The L2. shared: one for all SMs, between the interconnect and memory. divided: each SM has a part of the ways and
+    #: requests of its own, between it and the interconnect.
+    l2: L2Kind = L2Kind.NONE
+    #: Bytes of lines in all of the L2: a power of two, 512 to 4 MiB.
+    l2_bytes: int = 128 * 1024
+    #: Its ways: 1, 2, 4, 8 or 16; at least one for each SM if divided.
+    l2_ways: int = 8
+    #: Requests of the L2 that wait for memory, and reads that wait with them for the same line (MSHRs): 2 to 64; if
+    #: divided a multiple of the SMs, at least two for each.
+    l2_requests: int = 32
 
     def __post_init__(self) -> None:
         require(self.sms in (2, 4, 8, MOST_SMS), "sms", "2, 4, 8 or 16", self.sms)
@@ -52,6 +70,23 @@ class GpuConfig:
         require(self.sm.cores == 1, "cores", "1 in a GPU, which counts its SMs itself", self.sm.cores)
         require(self.sm.channels is Channels.NONE, "channels", "none in a GPU", str(self.sm.channels))
         self.sm_of(0)  # the stacks of all SMs must have room
+        self._require_l2()
+
+    def _require_l2(self) -> None:
+        """Require an L2 that can be built; its sizes must be possible without one, too."""
+        require(isinstance(self.l2, L2Kind), "l2", ", ".join(L2Kind), self.l2)
+        require(is_power_of_two(self.l2_bytes) and 512 <= self.l2_bytes <= 1 << 22, "l2_bytes",
+                "a power of two from 512 to 4194304", self.l2_bytes)
+        require(self.l2_ways in (1, 2, 4, 8, 16), "l2_ways", "1, 2, 4, 8 or 16", self.l2_ways)
+        sets = f"such that l2_bytes ({self.l2_bytes}) are two sets or more"
+        require(self.l2_sets >= 2, "l2_ways", sets, self.l2_ways)
+        most = min(64, 1 << self.mem_tag_bits)
+        require(2 <= self.l2_requests <= most, "l2_requests", f"between 2 and {most}", self.l2_requests)
+        if self.l2 is L2Kind.DIVIDED:
+            of_sms = f"of sms ({self.sms}) with l2=divided"
+            require(self.l2_ways % self.sms == 0, "l2_ways", f"a multiple {of_sms}", self.l2_ways)
+            require(self.l2_requests % self.sms == 0 and self.l2_requests >= 2 * self.sms, "l2_requests",
+                    f"a multiple {of_sms}, and two or more for each", self.l2_requests)
 
     def sm_of(self, number: int) -> SmConfig:
         """The configuration of an SM of the GPU."""
@@ -66,3 +101,23 @@ class GpuConfig:
     def mem_tag_bits(self) -> int:
         """Bits of a tag at the memory port: the number of the SM above the SM's own tag."""
         return self.sm.mem_tag_bits + self.number_bits
+
+    @property
+    def l2_parts(self) -> int:
+        """Number of caches that the L2 consists of: 0 without one, and one for each SM if divided."""
+        return {L2Kind.NONE: 0, L2Kind.SHARED: 1, L2Kind.DIVIDED: self.sms}[self.l2]
+
+    @property
+    def l2_sets(self) -> int:
+        """Sets of the L2, and of each of its parts."""
+        return self.l2_bytes // self.sm.line_bytes // self.l2_ways
+
+    @property
+    def part_ways(self) -> int:
+        """Ways of each part of the L2."""
+        return self.l2_ways // max(1, self.l2_parts)
+
+    @property
+    def part_requests(self) -> int:
+        """Requests of each part of the L2 that wait for memory."""
+        return self.l2_requests // max(1, self.l2_parts)

@@ -16,8 +16,9 @@ from ..lib.onehot import or_all
 from ..lib.shared import share_module
 from ..sm import Sm
 from .barrier import GpuBarrier
-from .config import GpuConfig
+from .config import GpuConfig, L2Kind
 from .interconnect import MemoryInterconnect
+from .l2.cache import L2, l2_counters_layout
 
 __all__ = ["Gpu", "sm_outputs"]
 
@@ -74,6 +75,9 @@ class Gpu(Component):
             members["policy"] = In(range(len(config.sm.policies)))  # the issue policy of all SMs, as for one SM
         if len(config.sm.fetch_policies) > 1:
             members["fetch_policy"] = In(range(len(config.sm.fetch_policies)))  # the fetch policy, likewise
+        if config.l2_parts:
+            #: The counters of the L2, or of each part of it. Registered.
+            members["l2"] = Out(data.ArrayLayout(l2_counters_layout(), config.l2_parts))
         super().__init__(members)
 
     def elaborate(self, platform: object) -> Module:
@@ -81,13 +85,21 @@ class Gpu(Component):
         config = self.config
         m.submodules.interconnect = interconnect = MemoryInterconnect(config)
         m.submodules.barrier = barrier = GpuBarrier(config)
-        sms = share_module(m, platform, Sm, config.sms, name="sm", config=config.sm_of(0), in_gpu=True)
+        sms = share_module(m, platform, Sm, config.sms, name="sm", config=config.sm_of(0), in_gpu=True, **(
+            {"tells_fences": True} if config.l2 is L2Kind.DIVIDED else {}))
+        l2 = share_module(m, platform, L2, config.l2_parts, name="l2_", config=config) if config.l2_parts else []
         outputs = sm_outputs(config.sm_of(0))
         faults = or_all(sm.fault_valid for sm in sms)
         for i, sm in enumerate(sms):
             port = getattr(interconnect.sms, f"sm_{i}")
-            connect(m, sm.mem.req, port.request)
-            connect(m, port.response, sm.mem.resp)
+            if config.l2 is L2Kind.DIVIDED:
+                connect(m, sm.mem.req, l2[i].sms.request)
+                connect(m, l2[i].sms.response, sm.mem.resp)
+                connect(m, l2[i].mem, port)
+                m.d.comb += l2[i].invalidate.eq(sm.fences)
+            else:
+                connect(m, sm.mem.req, port.request)
+                connect(m, port.response, sm.mem.resp)
             connect(m, sm.barrier, getattr(barrier.sms, f"sm_{i}"))
             m.d.sync += sm.halt.eq(faults)
             m.d.comb += [
@@ -97,7 +109,14 @@ class Gpu(Component):
                 *(getattr(sm, name).eq(getattr(self, name)) for name in ("policy", "fetch_policy")
                   if name in self.signature.members),
             ]
-        connect(m, interconnect.port.request, flipped(self.mem.req))
-        connect(m, flipped(self.mem.resp), interconnect.port.response)
-        m.d.comb += self.busy.eq(or_all(sm.busy for sm in sms))
+        memory = interconnect.port
+        if config.l2 is L2Kind.SHARED:
+            connect(m, interconnect.port, l2[0].sms)
+            memory = l2[0].mem
+        connect(m, memory.request, flipped(self.mem.req))
+        connect(m, flipped(self.mem.resp), memory.response)
+        m.d.comb += [
+            self.busy.eq(or_all(sm.busy for sm in sms)),
+            *(self.l2[i].eq(each.counters) for i, each in enumerate(l2)),
+        ]
         return m

@@ -64,14 +64,17 @@ class Lsu(Component):
     keeps its contents.
     """
 
-    def __init__(self, config: SmConfig, *, fences: bool = False) -> None:
+    def __init__(self, config: SmConfig, *, fences: bool = False, tells_fences: bool = False) -> None:
         self.config = config
-        self._fences = fences
+        self._fences, self._tells_fences = fences, tells_fences
         members: dict[str, Member] = {}
         if fences:
             #: A fence, or the end of a barrier between SMs: the accesses whose requests come later are made when all
             #: earlier ones are done, and read no line that the data cache has now (docs/memory.md, "Several SMs").
             members["fence"] = In(1)
+        if tells_fences:
+            #: The accesses before a fence are done, and the next one goes on in the next cycle: caches are emptied now.
+            members["empties"] = Out(1)
         if config.ordered:
             members |= {
                 #: Begins or ends a list (:class:`OrderUnit`); only if ``idle`` at its selection. From stage X.
@@ -132,6 +135,8 @@ class Lsu(Component):
             m.d.comb += [entrance.fence.eq(self.fence), entrance.drained.eq(~busy_behind)]
             if config.dcache_bytes:
                 m.d.comb += l1.invalidate.eq(entrance.invalidate)
+        if self._tells_fences:
+            m.d.comb += self.empties.eq(entrance.invalidate)
         wiring.connect(m, l1.answers, responses.answers)
         if config.watches_locality:
             m.d.comb += self.lost.eq(l1.lost)

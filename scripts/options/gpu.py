@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from metronome.hdl.config import SmConfig
-from metronome.hdl.gpu.config import GpuConfig, Interconnect
+from metronome.hdl.gpu.config import GpuConfig, Interconnect, L2Kind
 from metronome.sim.machine.gpu_settings import gpu_of, gpu_value
 from metronome.sim.machine.settings import ConfigError
 
@@ -34,6 +34,17 @@ class GpuOptions:
     ] = None
     slot_cycles: Annotated[
         int | None, typer.Option("--slot-cycles", metavar="N", help="Cycles of a slot of tdm: 1 (default) to 64.")
+    ] = None
+    l2: Annotated[
+        str | None,
+        typer.Option("--l2", metavar="NAME", help=f"The L2 of several SMs: {', '.join(L2Kind)}; default none."),
+    ] = None
+    l2_bytes: Annotated[
+        int | None, typer.Option("--l2-bytes", metavar="N", help="Bytes of the L2; default 131072.")
+    ] = None
+    l2_ways: Annotated[int | None, typer.Option("--l2-ways", metavar="N", help="Ways of the L2; default 8.")] = None
+    l2_requests: Annotated[
+        int | None, typer.Option("--l2-requests", metavar="N", help="Requests of the L2 to memory; default 32.")
     ] = None
 
 

@@ -51,14 +51,20 @@ class GpuDesign(Design):
     def header(self) -> str:
         """layout.svh for tb/gpu_top.sv."""
         from metronome.hdl.gpu.gpu import sm_outputs
+        from metronome.hdl.gpu.l2.cache import l2_counters_layout
 
         from .layout_header import layout_header
 
         config = self.gpu.sm_of(0)
         names = {name: "sm_busy" if name == "busy" else name for name in sm_outputs(config)}
         ports = [f".sms__sm_{i}__{name}({array}[{i}])" for i in range(self.gpu.sms) for name, array in names.items()]
+        l2_bits = l2_counters_layout().size * self.gpu.l2_parts
+        if l2_bits:
+            ports.append(".l2(l2_counters)")
         return layout_header(config, tag_bits=self.gpu.mem_tag_bits) + "\n".join([
             f"localparam int SMS = {self.gpu.sms}, SM_TAG_BITS = {config.mem_tag_bits};",
+            f"localparam bit HAS_L2 = {int(l2_bits > 0)};", f"localparam int L2_BITS = {max(1, l2_bits)};",
+            *["`define METRONOME_L2"] * (l2_bits > 0),
             f"`define METRONOME_SM_PORTS {', '.join(ports)}", "",
         ])
 

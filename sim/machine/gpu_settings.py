@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from enum import StrEnum
 from typing import Any
 
 from metronome.hdl.config import SmConfig
-from metronome.hdl.gpu.config import GpuConfig, Interconnect
+from metronome.hdl.gpu.config import GpuConfig, Interconnect, L2Kind
 
 from .settings import ConfigError, one_of
 
 __all__ = ["GPU_FIELDS", "gpu_of", "gpu_value"]
 
 #: The fields that make a GPU of several SMs. One SM has none of them.
-GPU_FIELDS = ("sms", "interconnect", "slot_cycles")
+GPU_FIELDS = ("sms", "interconnect", "slot_cycles", "l2", "l2_bytes", "l2_ways", "l2_requests")
+#: Those whose values are names, and the names.
+_NAMES: dict[str, type[StrEnum]] = {"interconnect": Interconnect, "l2": L2Kind}
+_L2_SIZES = ("l2_bytes", "l2_ways", "l2_requests")
 
 
 def gpu_value(name: str, value: Any, *, as_text: bool) -> int | str:
@@ -24,8 +28,8 @@ def gpu_value(name: str, value: Any, *, as_text: bool) -> int | str:
     ConfigError
         If it is not a value of its type.
     """
-    if name == "interconnect":
-        return one_of(name, str(value), [each.value for each in Interconnect])
+    if name in _NAMES:
+        return one_of(name, str(value), [each.value for each in _NAMES[name]])
     if as_text:
         try:
             return int(value, 0)
@@ -46,17 +50,21 @@ def gpu_of(
     ConfigError
         If there is no such GPU, or a field has no effect.
     """
-    sms = values.get("sms", 1)
-    interconnect = Interconnect(str(values.get("interconnect", Interconnect.ROUND_ROBIN)))
+    given: dict[str, Any] = {name: _NAMES[name](str(value)) if name in _NAMES else int(value)
+                             for name, value in values.items()}
+    sms = given.pop("sms", 1)
+    without_effect = {
+        "without sms=2 or more": (sms == 1, [name for name in GPU_FIELDS if name != "sms"]),
+        "without interconnect=tdm": (given.get("interconnect") is not Interconnect.TDM, ["slot_cycles"]),
+        "without l2=shared or l2=divided": (given.get("l2", L2Kind.NONE) is L2Kind.NONE, _L2_SIZES),
+    }
+    for reason, (applies, names) in without_effect.items():
+        for name in names:
+            if applies and name in given and name not in in_file:
+                raise ConfigError(f"{name}: it has no effect {reason}")
     if sms == 1:
-        for name in ("interconnect", "slot_cycles"):
-            if name in values and name not in in_file:
-                raise ConfigError(f"{name}: it has no effect without sms=2 or more")
         return None
-    if "slot_cycles" in values and "slot_cycles" not in in_file and interconnect is not Interconnect.TDM:
-        raise ConfigError("slot_cycles: it has no effect without interconnect=tdm")
     try:
-        return GpuConfig(
-            sm=config, sms=int(sms), interconnect=interconnect, slot_cycles=int(values.get("slot_cycles", 1)))
+        return GpuConfig(sm=config, sms=sms, **given)
     except ValueError as error:
-        raise ConfigError(str(error).replace("2, 4, 8 or 16", "1, 2, 4, 8 or 16")) from None
+        raise ConfigError(str(error).replace("sms must be 2,", "sms must be 1, 2,")) from None

@@ -12,6 +12,8 @@ _GPU = "metronome.hdl.gpu.gpu:Gpu.elaborate"
 _LITMUS = "tests/system/test_litmus_rtl.py::test_nothing_forbidden_is_seen"
 _RTL = "tests/system/test_gpu_rtl.py"
 _UNITS = "tests/hdl/gpu"
+_L2 = "metronome.hdl.gpu.l2"
+_SMALL_L2, _PART = (f"{_UNITS}/test_l2.py::test_random_requests[{name}]" for name in ("small", "part"))
 
 GPU = (
     Mutant("a fence leaves the lines of the data cache", _LSU,
@@ -40,4 +42,21 @@ GPU = (
            (f"{_RTL}::test_a_fault_stops_all_sms[GPU]",)),
     Mutant("all SMs have number 0", _GPU, "sm.core_id.eq(i)", "sm.core_id.eq(0)",
            (f"{_RTL}::test_numbers_of_sms[GPU]",)),
+    Mutant("a write does not wait for a read of its line", f"{_L2}.cache:L2._lookup",
+           "Mux(head.write, requests.some_open, requests.write_open)", "requests.write_open", (_SMALL_L2,)),
+    Mutant("a read does not wait for a write of its line", f"{_L2}.cache:L2._lookup",
+           "Mux(head.write, requests.some_open, requests.write_open)", "head.write & requests.some_open",
+           (_SMALL_L2,)),
+    Mutant("a line that memory refuses is in the L2", f"{_L2}.answers:L2Answers.elaborate",
+           "fresh & keeps & ~error", "fresh & keeps", (_SMALL_L2,)),
+    Mutant("an uncached line is in the L2", f"{_L2}.cache:L2._lookup",
+           "requests.cached.eq(head.line >= user)", "requests.cached.eq(1)", (_SMALL_L2,)),
+    Mutant("an entry is free while others wait for its line", f"{_L2}.requests:L2Requests._answer",
+           "Mux(self.last, lead, 0)", "Mux(self.first, lead, 0)", (_SMALL_L2,)),
+    Mutant("a line that is on its way survives a fence", f"{_L2}.cache:L2.elaborate",
+           "(tags.invalidate, requests.forget, answers.forget)", "(tags.invalidate,)", (_PART,)),
+    Mutant("a fence does not reach the L2", _GPU, "l2[i].invalidate.eq(sm.fences)", "l2[i].invalidate.eq(0)",
+           (f"{_LITMUS}[PARTS_GPU-SB+F+F]",)),
+    Mutant("a fence.i does not reach the L2", _JOIN, "lsu.empties | fetches", "lsu.empties",
+           (f"{_RTL}::test_a_fence_i_fetches_what_another_sm_has_stored[PARTS_GPU]",)),
 )

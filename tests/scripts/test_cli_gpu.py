@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from metronome.hdl.config import FaultCause
-from metronome.hdl.gpu.config import GpuConfig, Interconnect
+from metronome.hdl.gpu.config import GpuConfig, Interconnect, L2Kind
 from metronome.hdl.layouts.counters import StallReason
 from metronome.hdl.presets import BASE, TINY
 from metronome.sim.machine.golden import Fault
@@ -38,6 +38,10 @@ def gpu(backend):
     (("--config", "gpu.toml"), GpuConfig(sm=BASE, sms=8, interconnect=Interconnect.TDM, slot_cycles=3)),
     (("--config", "gpu.toml", "--slot-cycles", "5", "--set", "sms=4"),
      GpuConfig(sm=BASE, sms=4, interconnect=Interconnect.TDM, slot_cycles=5)),
+    (("--sms", "4", "--l2", "divided", "--l2-bytes", "32768", "--l2-ways", "4", "--l2-requests", "16"),
+     GpuConfig(sm=BASE, sms=4, l2=L2Kind.DIVIDED, l2_bytes=0x8000, l2_ways=4, l2_requests=16)),
+    (("--sms", "2", "--set", "l2=shared", "--set", "l2_bytes=8192"),
+     GpuConfig(sm=BASE, sms=2, l2=L2Kind.SHARED, l2_bytes=8192)),
 ])
 def test_what_reaches_the_simulator(metronome, gpu, words, expected):
     Path("gpu.toml").write_text('sms = 8\ninterconnect = "tdm"\nslot_cycles = 3\n')
@@ -69,6 +73,10 @@ def test_one_sm_is_as_always(metronome, gpu, words):
     (("--sms", "3"), "sms must be 1, 2, 4, 8 or 16, not 3"), (("--sms", "0"), "sms must be"),
     (("--interconnect", "tdm"), "interconnect: it has no effect without sms=2 or more"),
     (("--sms", "2", "--slot-cycles", "2"), "slot_cycles: it has no effect without interconnect=tdm"),
+    (("--l2", "shared"), "l2: it has no effect without sms=2 or more"),
+    (("--sms", "2", "--l2-ways", "2"), "l2_ways: it has no effect without l2=shared or l2=divided"),
+    (("--sms", "2", "--l2", "big"), "unknown name 'big': use none, shared, divided"),
+    (("--sms", "2", "--l2", "shared", "--l2-bytes", "1000"), "l2_bytes must be a power of two from 512 to 4194304"),
     (("--sms", "2", "--interconnect", "ring"), "unknown name 'ring': use round_robin, fixed_priority, tdm"),
     (("--set", "sms=two"), "--set sms=two: sms must be a whole number, not 'two'"),
     (("--set", "sms=2", "--set", "sms=4"), "--set: a field is set twice: name each once"),
@@ -105,6 +113,7 @@ def test_the_json(metronome, gpu):
     document = json.loads(metronome("run", "psort", "--sms", "2", "--json", "-").out)
     assert document["sms"] == [counters()] * 2 and document["lines"] is None
     assert (document["config"]["sms"], document["config"]["interconnect"]) == (2, "round_robin")
+    assert (document["config"]["l2"], document["config"]["l2_ways"], document["l2"]) == ("none", 8, None)
     assert "sms" not in json.loads(metronome("run", "psort", "--json", "-").out)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from metronome.hdl import presets
 from metronome.hdl.config import Channels, Prediction
-from metronome.hdl.gpu.config import GpuConfig, Interconnect
+from metronome.hdl.gpu.config import GpuConfig, Interconnect, L2Kind
 from metronome.hdl.policies import POLICIES
 
 __all__ = ["BARE", "BASE", "CHANNELS", "CROWD", "FPGA", "GPU", "LEAST", "MID", "ONE", "ORDERED", "PAPER", "SMALL",
@@ -58,6 +58,9 @@ SMALL_GPU = GpuConfig(
     sm=replace(SMALL, channels=Channels.NONE, policies=("lrr", "gtlrr")), sms=2, interconnect=Interconnect.TDM,
     slot_cycles=3,
 )
+#: The same with an L2: small, so that lines are replaced and all entries are taken.
+L2_GPU = replace(GPU, l2=L2Kind.SHARED, l2_bytes=2048, l2_ways=4, l2_requests=8)
+PARTS_GPU = replace(SMALL_GPU, l2=L2Kind.DIVIDED, l2_bytes=1024, l2_ways=4, l2_requests=8)
 MID = presets.MID
 PAPER = presets.PAPER
 
@@ -71,3 +74,8 @@ on = pytest.mark.build
 def named(*names, marks=()):
     """A parameter a configuration of these names, with the name as its id."""
     return [pytest.param(_NAMED[name], id=name, marks=[on(name), *marks]) for name in names]
+
+
+#: GPUs as parameters.
+GPUS = [pytest.param(gpu, id=name, marks=on(name)) for name, gpu in (
+    ("GPU", GPU), ("SMALL_GPU", SMALL_GPU), ("L2_GPU", L2_GPU), ("PARTS_GPU", PARTS_GPU))]

@@ -9,7 +9,7 @@ from metronome.sim.program.assembler import asm
 from metronome.sim.run.gpu.runner import run_many_gpu
 from metronome.sim.run.runner import RunRequest
 from tests.sim.machine.golden.iss_programs import RandomProgram
-from tests.support.builds import GPU, SMALL_GPU, on
+from tests.support.builds import GPUS
 from tests.support.tiers import some_more
 from tests.system.memory_programs import MemoryProgram
 from tests.system.rtl_programs import RawProgram
@@ -30,9 +30,7 @@ class RacingProgram(MemoryProgram):
 
 @pytest.mark.parametrize("count", some_more([20, 300], 1))
 @pytest.mark.parametrize("kind", [RacingProgram, RandomProgram])
-@pytest.mark.parametrize("gpu", [
-    pytest.param(GPU, id="GPU", marks=on("GPU")), pytest.param(SMALL_GPU, id="SMALL_GPU", marks=on("SMALL_GPU")),
-])
+@pytest.mark.parametrize("gpu", GPUS)
 def test_random_programs(gpu, kind, count):
     requests = []
     for number in range(count):

@@ -12,11 +12,10 @@ from metronome.sim.program.compiler.options import Compiling
 from metronome.sim.program.kernels import KERNELS, prepare, prepare_source
 from metronome.sim.run.gpu.runner import GpuRefusedError, run_gpu, run_many_gpu
 from metronome.sim.run.runner import RunRequest
-from tests.support.builds import GPU, SMALL_GPU, TINY, on
+from tests.support.builds import GPU, GPUS, TINY, on
 from tests.support.tiers import some_more
 from tests.system.rtl_programs import RawProgram
 
-GPUS = [pytest.param(GPU, id="GPU", marks=on("GPU")), pytest.param(SMALL_GPU, id="SMALL_GPU", marks=on("SMALL_GPU"))]
 MEMORIES = [{"memory": "fixed"}, {"memory": "dram"}, {"memory": "random", "latency": 60},
             {"memory": "random", "latency": 200, "memory_options": MemoryOptions(adversarial=True)}]
 CORE, PLACE, VALUE, ID, COUNT = range(5, 10)
@@ -57,6 +56,10 @@ def test_all_sms_work(gpu):
     assert min(stored) > 256 // gpu.sms and max(stored) < 1.5 * min(stored)
     assert result.counters["committed_threads"] == sum(stored)
     assert result.counters["cycles"] == max(each["cycles"] for each in result.sm_counters)
+    assert (result.l2 is None) == (gpu.l2_parts == 0)
+    if result.l2 is not None:
+        # All SMs run the same code.
+        assert min(result.l2.values()) > 0 and result.l2["hits"] + result.l2["merged"] > result.l2["reads"] // 3
     assert sum(result.counters["stalls"].values()) == sum(sum(each["stalls"].values()) for each in result.sm_counters)
 
 
@@ -104,6 +107,27 @@ def test_numbers_of_sms(gpu):
     for sm in range(gpu.sms):
         found = [result.memory.read_word(DATA + 16 * sm + 4 * k) for k in range(4)]
         assert found == [sm, gpu.sms, sm * gpu.sm.harts, 0x1_0000]
+
+
+@pytest.mark.parametrize("gpu", GPUS)
+def test_a_fence_i_fetches_what_another_sm_has_stored(gpu):
+    p, code = asm.Program(), 10
+    p.add(asm.csrr(CORE, 0xCC2), asm.slli(PLACE, CORE, 6), *asm.li(VALUE, DATA), asm.add(PLACE, PLACE, VALUE))
+    p.add(*asm.li(ID, 1 << 31), *asm.li(COUNT, gpu.sms))
+    p.la(code, "code")
+    # The code is in all caches before SM 0 changes it.
+    p.add(asm.jalr(1, code, 0), asm.sw(VALUE, 0, PLACE), asm.bar(ID, COUNT))
+    p.branch(asm.bne, CORE, 0, "others")
+    p.add(*asm.li(VALUE, asm.addi(VALUE, 0, 2)), asm.sw(VALUE, 0, code))
+    p.label("others")
+    p.add(asm.bar(ID, COUNT), asm.fence_i(), asm.jalr(1, code, 0), asm.sw(VALUE, 4, PLACE), asm.tmc(0))
+    p.label("code")
+    p.add(asm.addi(VALUE, 0, 1), asm.jalr(0, 1, 0))
+    for memory in MEMORIES:
+        result = run_gpu(gpu, request(RawProgram(p.assemble()), gpu, **memory))
+        assert passed(result), result.mismatches
+        found = [[result.memory.read_word(DATA + 64 * sm + 4 * k) for k in range(2)] for sm in range(gpu.sms)]
+        assert found == [[1, 2]] * gpu.sms
 
 
 @pytest.mark.parametrize("gpu", GPUS)

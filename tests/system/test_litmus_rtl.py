@@ -3,7 +3,7 @@
 import pytest
 
 from metronome.sim.machine.memory.registry import MemoryOptions
-from tests.support.builds import GPU, SMALL_GPU, on
+from tests.support.builds import GPU, L2_GPU, PARTS_GPU, SMALL_GPU, on
 from tests.system.litmus_programs import ROUNDS, Shape, observe
 
 MEMORIES = [
@@ -35,8 +35,9 @@ FOUR = {
                      frozenset({(1, 1, 0)})),
 }
 CASES = [
-    *(pytest.param(GPU, shape, id=f"GPU-{name}", marks=on("GPU")) for name, shape in (SHAPES | FOUR).items()),
-    *(pytest.param(SMALL_GPU, shape, id=f"SMALL_GPU-{name}", marks=on("SMALL_GPU")) for name, shape in SHAPES.items()),
+    pytest.param(gpu, shape, id=f"{build}-{name}", marks=on(build))
+    for build, gpu in (("GPU", GPU), ("SMALL_GPU", SMALL_GPU), ("L2_GPU", L2_GPU), ("PARTS_GPU", PARTS_GPU))
+    for name, shape in (SHAPES | (FOUR if gpu.sms == 4 else {})).items()
 ]
 
 

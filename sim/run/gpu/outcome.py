@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from metronome.hdl.gpu.config import GpuConfig
 
+from ...machine.gpu_settings import GPU_FIELDS
 from ..outcome import Outcome
 
 if TYPE_CHECKING:  # the command line imports this even if nothing is run
@@ -45,9 +46,9 @@ class GpuParts(Outcome):
         ]
 
     def as_json(self) -> dict[str, Any]:
-        """The fields of a run on one SM; ``config`` has those of the GPU, and ``sms`` the counters of each SM."""
+        """The fields of a run on one SM; ``config`` has those of the GPU, ``sms`` the counters of each SM."""
         whole = super().as_json()
         whole["config"] |= {
-            "sms": self.gpu.sms, "interconnect": self.gpu.interconnect, "slot_cycles": self.gpu.slot_cycles,
+            name: getattr(self.gpu, name) for name in GPU_FIELDS
         }
-        return whole | {"sms": self._of_gpu.sm_counters}
+        return whole | {"sms": self._of_gpu.sm_counters, "l2": self._of_gpu.l2}

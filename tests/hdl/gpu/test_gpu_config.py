@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from metronome.hdl.config import Channels, MemoryMap
-from metronome.hdl.gpu.config import GpuConfig, Interconnect
-from metronome.hdl.presets import BASE, TINY
+from metronome.hdl.gpu.config import GpuConfig, Interconnect, L2Kind
+from metronome.hdl.presets import BASE, NANO, TINY
 from metronome.sim.machine.gpu_settings import gpu_of, gpu_value
 from metronome.sim.machine.settings import ConfigError
 
@@ -18,6 +18,16 @@ from metronome.sim.machine.settings import ConfigError
     ({"sms": 2, "slot_cycles": 65}, "slot_cycles must be"),
     ({"sms": 2, "sm": replace(TINY, cores=2)}, "cores must be 1 in a GPU"),
     ({"sms": 2, "sm": replace(TINY, channels=Channels.FREE)}, "channels must be none in a GPU, not 'free'"),
+    ({"sms": 2, "l2": "large"}, "l2 must be none, shared, divided, not 'large'"),
+    ({"sms": 2, "l2_bytes": 3000}, "l2_bytes must be a power of two from 512 to 4194304, not 3000"),
+    ({"sms": 2, "l2_bytes": 256}, "l2_bytes must be"), ({"sms": 2, "l2_bytes": 1 << 23}, "l2_bytes must be"),
+    ({"sms": 2, "l2_ways": 3}, "l2_ways must be 1, 2, 4, 8 or 16, not 3"),
+    ({"sms": 2, "l2_bytes": 512}, r"l2_ways must be such that l2_bytes \(512\) are two sets or more, not 8"),
+    ({"sms": 2, "l2_requests": 1}, "l2_requests must be between 2 and 64, not 1"),
+    ({"sms": 2, "sm": NANO, "l2_requests": 33}, "l2_requests must be between 2 and 32, not 33"),
+    ({"sms": 16, "l2": L2Kind.DIVIDED}, r"l2_ways must be a multiple of sms \(16\) with l2=divided, not 8"),
+    ({"sms": 4, "l2": L2Kind.DIVIDED, "l2_requests": 30}, r"l2_requests must be a multiple of sms \(4\)"),
+    ({"sms": 4, "l2": L2Kind.DIVIDED, "l2_requests": 4}, "two or more for each, not 4"),
     # The stacks of one SM have room, those of 16 do not.
     ({"sms": 16, "sm": replace(BASE, memory_map=MemoryMap(stack_bytes_per_hart=1 << 24))}, "stack"),
 ])
@@ -33,12 +43,27 @@ def test_what_follows():
     assert gpu.mem_tag_bits == TINY.mem_tag_bits + 3
 
 
+def test_parts_of_the_l2():
+    shared = GpuConfig(sm=TINY, sms=4, l2=L2Kind.SHARED, l2_ways=8, l2_requests=40, l2_bytes=8192)
+    divided = replace(shared, l2=L2Kind.DIVIDED)
+    assert (shared.l2_parts, shared.l2_sets, shared.part_ways, shared.part_requests) == (1, 16, 8, 40)
+    assert (divided.l2_parts, divided.l2_sets, divided.part_ways, divided.part_requests) == (4, 16, 2, 10)
+    assert GpuConfig(sm=TINY, sms=4).l2_parts == 0
+
+
 def test_by_name():
     assert gpu_of(TINY, {}) is None and gpu_of(TINY, {"sms": 1}) is None
     made = gpu_of(TINY, {"sms": 4, "interconnect": "tdm", "slot_cycles": 5})
     assert made == GpuConfig(sm=TINY, sms=4, interconnect=Interconnect.TDM, slot_cycles=5)
     assert gpu_value("sms", "0x10", as_text=True) == gpu_value("sms", 16, as_text=False) == 16
     assert gpu_value("interconnect", "TDM", as_text=True) == "tdm"
+
+
+def test_the_l2_by_name():
+    made = gpu_of(TINY, {"sms": 2, "l2": "divided", "l2_bytes": 4096, "l2_ways": 4, "l2_requests": 8})
+    assert made == GpuConfig(sm=TINY, sms=2, l2=L2Kind.DIVIDED, l2_bytes=4096, l2_ways=4, l2_requests=8)
+    assert gpu_of(TINY, {"sms": 2, "l2": "none", "l2_bytes": 4096}, in_file={"l2_bytes"}).l2_parts == 0
+    assert gpu_value("l2", "Shared", as_text=True) == "shared"
 
 
 def test_a_file_may_have_fields_without_effect():
@@ -52,6 +77,9 @@ def test_a_file_may_have_fields_without_effect():
     ({"sms": 5}, "sms must be 1, 2, 4, 8 or 16, not 5"), ({"interconnect": "tdm"}, "no effect without sms=2 or more"),
     ({"sms": 1, "slot_cycles": 2}, "no effect without sms=2"),
     ({"sms": 2, "slot_cycles": 2}, "no effect without interconnect=tdm"),
+    ({"l2": "shared"}, "l2: it has no effect without sms=2"),
+    ({"sms": 2, "l2_ways": 2}, "l2_ways: it has no effect without l2=shared or l2=divided"),
+    ({"sms": 2, "l2": "shared", "l2_ways": 3}, "l2_ways must be 1, 2, 4, 8 or 16, not 3"),
 ])
 def test_refused_by_name(values, text):
     with pytest.raises(ConfigError, match=text):
@@ -60,7 +88,7 @@ def test_refused_by_name(values, text):
 
 @pytest.mark.parametrize(("name", "value", "as_text"), [
     ("sms", "two", True), ("sms", "2", False), ("sms", True, False), ("slot_cycles", 1.5, False),
-    ("interconnect", 3, False),
+    ("interconnect", 3, False), ("l2", "large", True), ("l2_bytes", "64K", True),
 ])
 def test_refused_values(name, value, as_text):
     with pytest.raises(ConfigError, match=name):
