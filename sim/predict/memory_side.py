@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 import numpy as np
 
@@ -17,12 +18,48 @@ from ..run.types import Job, RunRequest
 from .model.code import CodeTable
 from .sm_run import SmRun
 
-__all__ = ["MemorySide"]
+__all__ = ["MemorySide", "Requester", "SmRequester"]
 
 _NO_LINE = bytes(LINE_BYTES)
 _NEVER = (1 << 62) - 1
 #: The maximum number of cycles between polls of the memory model, as in a simulation.
 _MOST_CYCLES = 1 << 16
+
+
+class Requester(Protocol):
+    """What has the requests of a memory port, by their tags."""
+
+    def may_fetch(self, tag: int) -> bool:
+        """Whether a read may be one of instructions."""
+
+    def stored(self, tag: int) -> bytes | None:
+        """The bytes of a write; None if they do not matter."""
+
+    def arrive(self, tag: int, data: bytes) -> None:
+        """Memory will answer a request, with these bytes if it is a read."""
+
+
+class SmRequester:
+    """The SMs themselves, by the number above their own tags."""
+
+    def __init__(self, sms: Sequence[SmRun]) -> None:
+        config = sms[0].config
+        self._sms, self._bits = sms, config.mem_tag_bits
+        self._source, self._kind = 1 << config.mem_tag_bits - 1, 1 << config.l1_tag_bits - 1
+
+    def may_fetch(self, tag: int) -> bool:
+        """See :class:`Requester`."""
+        return not tag & self._source
+
+    def stored(self, tag: int) -> bytes | None:
+        """See :class:`Requester`."""
+        sm = self._sms[tag >> self._bits]
+        return None if sm.stepper is None else bytes(sm.entries[tag & self._kind - 1])
+
+    def arrive(self, tag: int, data: bytes) -> None:
+        """See :class:`Requester`."""
+        if tag & self._source:
+            self._sms[tag >> self._bits].arrive(tag & (1 << self._bits) - 1, data)
 
 
 class MemorySide:
@@ -47,10 +84,7 @@ class MemorySide:
             self.model.unwritten = job.arg // LINE_BYTES
         self.codes = CodeTable(config)
         self._unsure = unsure
-        self._own = (1 << config.mem_tag_bits) - 1
-        self._source, self._kind = 1 << config.mem_tag_bits - 1, 1 << config.l1_tag_bits - 1
-        self._tag_bits = config.mem_tag_bits
-        #: The line of each request of an I-cache, by tag.
+        #: The line of each read that may be one of instructions, by tag.
         self._fetched: dict[int, int] = {}
 
     def console_text(self) -> list[str]:
@@ -58,20 +92,19 @@ class MemorySide:
         self._console.flush()
         return self._printed
 
-    def serve(self, box: np.void, sms: Sequence[SmRun], cycle: int) -> None:
+    def serve(self, box: np.void, requester: Requester, cycle: int) -> None:
         """Pass requests to the memory model and its answers back, as tb/mailbox.py does for the hardware.
 
-        ``box``: the mailbox, a PORT or MEMORY; ``sms``: by the number above an SM's own tags.
+        ``box``: the mailbox, a PORT or MEMORY.
         """
         model, ring = self.model, len(box["request_tag"])
         for number in range(int(box["taken"]), int(box["given"])):
             at = number % ring
             tag, line, write = int(box["request_tag"][at]), int(box["request_line"][at]), bool(box["request_write"][at])
-            sm, data, mask = sms[tag >> self._tag_bits], _NO_LINE, 0
-            if write and sm.stepper is not None:
-                data = bytes(sm.entries[tag & self._kind - 1])
-                mask = int(box["request_bytes"][at]) & (1 << LINE_BYTES) - 1
-            if not tag & self._source:
+            data, mask = _NO_LINE, 0
+            if write and (stored := requester.stored(tag)) is not None:
+                data, mask = stored, int(box["request_bytes"][at]) & (1 << LINE_BYTES) - 1
+            if not write and requester.may_fetch(tag):
                 self._fetched[tag] = line
             model.request(int(box["request_cycle"][at]), tag, line, write, mask, data)
         box["taken"] = box["given"]
@@ -79,11 +112,10 @@ class MemorySide:
         for due, tag, error, data in model.complete(cycle + model.lookahead):
             at = index % ring
             box["answer_due"][at], box["answer_tag"][at], box["answer_error"][at] = due, tag, error
-            if not tag & self._source:
-                line = self._fetched[tag]
+            line = self._fetched.pop(tag, None)
+            if line is not None:
                 box["answer_code"][at] = self.codes.line(line, data, error, self._unsure.get(line, 0))
-            else:
-                sms[tag >> self._tag_bits].arrive(tag & self._own, data)
+            requester.arrive(tag, data)
             index += 1
         box["answers"] = index
         self.attend(box, cycle)

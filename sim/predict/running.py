@@ -13,7 +13,7 @@ from ..machine.memory.store import SparseMemory
 from ..machine.policies.base import Policy
 from ..run.types import Job, RunRequest, Watcher
 from .choosing import Chooser
-from .memory_side import MemorySide
+from .memory_side import MemorySide, SmRequester
 from .model import machine, policies
 from .setup import Executed, configured, new_machine
 from .sm_run import EVENTS, SmRun
@@ -65,6 +65,7 @@ class PredictionRun(SmRun):
             settings["policy"], settings["reads"] = policies.OUTSIDE, chooser.reads
         super().__init__(config, built, stepper, watcher=watcher, chooser=chooser)
         self.box["cycle"] = -1
+        self._requester = SmRequester([self])
 
     def run(self, tell: Callable[[int], None]) -> None:
         """Run to the end, and call ``tell`` with the current cycle from time to time.
@@ -99,6 +100,6 @@ class PredictionRun(SmRun):
         """Let the memory model take requests and give answers."""
         codes = self.memory.codes
         before = codes.table
-        self.memory.serve(self.box, [self], cycle)
+        self.memory.serve(self.box, self._requester, cycle)
         if codes.table is not before:
             self.machine = self.machine._replace(code=codes.table)

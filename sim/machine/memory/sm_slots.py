@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from metronome.hdl.gpu.config import GpuConfig, Interconnect
+from metronome.hdl.gpu.config import GpuConfig, Interconnect, L2Kind
 
 __all__ = ["ResponseSlots", "SmSlots"]
 
@@ -22,8 +22,8 @@ class SmSlots(NamedTuple):
 
     @classmethod
     def of(cls, gpu: GpuConfig) -> SmSlots | None:
-        """The slots of a GPU; None without ``tdm``."""
-        if gpu.interconnect is not Interconnect.TDM:
+        """The slots of a GPU; None without ``tdm``, and with a shared L2, whose requests are of no SM."""
+        if gpu.interconnect is not Interconnect.TDM or gpu.l2 is L2Kind.SHARED:
             return None
         return cls(gpu.sms, gpu.slot_cycles, gpu.sm.mem_tag_bits)
 

@@ -139,5 +139,5 @@ def _result(run: GpuPredictionRun, request: RunRequest, memory: SparseMemory, se
             sums.hang(sm.config, memory, sm.sums, sm.whole, request.policy) for sm in run.sms
         ],
         memory_statistics=run.memory.model.statistics(run.cycle), argument_missing=run.memory.model.read_unwritten,
-        sim_seconds=seconds,
+        sim_seconds=seconds, l2=None if run.l2 is None else run.l2.counters(),
     )

@@ -15,13 +15,15 @@ from ...machine.memory.sm_slots import SmSlots
 from ...machine.memory.store import SparseMemory
 from ...run.types import Job, RunRequest, Watcher
 from ..choosing import Chooser
-from ..memory_side import MemorySide
+from ..memory_side import MemorySide, Requester, SmRequester
 from ..model import interconnect, machine, policies
 from ..model.gpu import Gpu, advance_gpu
+from ..model.l2 import L2
 from ..model.records import Machine
 from ..setup import Executed, configured, new_machine
 from ..sm_run import EVENTS
 from ..stepping import PLACES, Stepper
+from .l2 import L2Requester, l2_kind, l2_settings
 from .sm_run import GpuSmRun
 from .streams import GpuStreams
 
@@ -75,15 +77,18 @@ class GpuPredictionRun:
             choosers = [Chooser.of_file(config, request.policy) for _ in range(gpu.sms)]
             settings["policy"], settings["reads"] = policies.OUTSIDE, choosers[0].reads  # type: ignore[union-attr]
         self._state = new_gpu(
-            settings, _executed(streams, steppers), code=self._codes,
-            shared=streams.sms[0].shared if streams else np.zeros(1, np.int64), sms=gpu.sms,
-            events=EVENTS if watchers else 0, choices=1 if choosers[0] is None else _CHOICES,
+            settings, _executed(streams, steppers), code=self._codes, sms=gpu.sms,
+            shared=streams.sms[0].shared if streams else np.zeros(1, np.int64),
+            l2=(max(1, gpu.l2_parts), gpu.l2_sets * gpu.part_ways), events=EVENTS if watchers else 0,
+            choices=1 if choosers[0] is None else _CHOICES,
         )
         for name, value in {
             "kind": _KINDS.index(gpu.interconnect), "slot_cycles": gpu.slot_cycles, "tag_bits": config.mem_tag_bits,
-            "max_cycles": request.max_cycles,
+            "max_cycles": request.max_cycles, "l2": l2_kind(gpu),
         }.items():
             self._state.link[name] = value
+        for name, value in l2_settings(gpu).items():
+            self._state.l2[name] = value
         self.link, self.box = self._state.link[0], self._state.memory[0]
         self.sms = [
             GpuSmRun(
@@ -92,6 +97,9 @@ class GpuPredictionRun:
             )
             for number in range(gpu.sms)
         ]
+        self.l2 = None if not gpu.l2_parts else L2Requester(
+            gpu, self.sms, self._state.l2, self._state.l2_line, self._state.l2_code)
+        self._requester: Requester = SmRequester(self.sms) if self.l2 is None else self.l2
 
     @property
     def cycle(self) -> int:
@@ -106,13 +114,16 @@ class GpuPredictionRun:
             if self.sms[int(self.link["asks"])].take_part(reason):
                 continue
             finished = reason == machine.FINISHED
+            if self.l2 is not None and self.streams is None and not finished:
+                self.l2.move(self.memory.codes)
             for sm in self.sms:
                 if not finished:
                     sm.move()
                 sm.empty_logs(finished)
+            self._renew()
             if finished or reason == machine.SERVE:
                 cycle = int(self.box["cycle"]) - (not finished)
-                self.memory.serve(self.box, self.sms, cycle)
+                self.memory.serve(self.box, self._requester, cycle)
                 self._renew()
                 tell(cycle)
             if finished:
@@ -153,10 +164,13 @@ def _executed(streams: GpuStreams | None, steppers: Sequence[Stepper]) -> Execut
 
 
 def new_gpu(
-    settings: np.ndarray, executed: Executed, *, code: np.ndarray, shared: np.ndarray, sms: int, events: int = 0,
-    choices: int = 1,
+    settings: np.ndarray, executed: Executed, *, code: np.ndarray, shared: np.ndarray, sms: int,
+    l2: tuple[int, int] = (1, 1), events: int = 0, choices: int = 1,
 ) -> Gpu:
-    """Return a GPU before its first cycle; as :func:`sim.predict.setup.new_machine`."""
+    """Return a GPU before its first cycle; as :func:`sim.predict.setup.new_machine`.
+
+    ``l2``: the parts of the L2 and the lines of each; at least one, even if there is no L2.
+    """
     nobody = np.zeros(WARPS, np.int64)
     one = new_machine(
         settings, Executed(executed.steps, nobody, nobody, executed.addresses), code=code, shared=shared,
@@ -166,7 +180,9 @@ def new_gpu(
     link, memory = np.zeros(1, interconnect.LINK), np.zeros(1, interconnect.MEMORY)
     link["sms"], memory["cycle"] = sms, -1
     return Gpu(
-        link=link, memory=memory, queue=np.zeros((sms, 1), interconnect.QUEUE), config=settings, code=code,
+        link=link, memory=memory, queue=np.zeros((sms, 1), interconnect.QUEUE), l2=np.zeros((l2[0], 1), L2),
+        l2_line=np.zeros(l2, np.int64), l2_used=np.zeros(l2, np.int64), l2_code=np.zeros(l2, np.int64),
+        config=settings, code=code,
         steps=executed.steps, first=executed.first, known=executed.known, addresses=executed.addresses,
         shared=one.shared, lists=one.lists, **arrays,
     )

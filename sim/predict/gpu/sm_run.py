@@ -56,6 +56,14 @@ class GpuSmRun(SmRun):
         if not tag & self._of_store:
             self._arrived[tag & self._number] = data
 
+    def stored(self, tag: int) -> bytes:
+        """The bytes of a write that it has sent to memory."""
+        return bytes(self.entries[tag & self._number])
+
+    def mask_of(self, tag: int) -> int:
+        """The bytes that this write stores, as a mask."""
+        return int(self.lsu["entry_bytes"][tag & self._number]) & (1 << LINE_BYTES) - 1
+
     def move(self) -> None:
         """Follow the bytes that have moved in the cycle that has ended."""
         if self.stepper is None:

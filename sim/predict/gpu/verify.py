@@ -16,7 +16,7 @@ from ..verify import RESULT_FIELDS, FirstDifference, Verification, Verifier, fie
 __all__ = ["GpuVerifier"]
 
 #: Those of one SM are compared SM by SM.
-_FIELDS = (*(name for name in RESULT_FIELDS if name not in ("hang", "counters", "region")), "fault_sm")
+_FIELDS = (*(name for name in RESULT_FIELDS if name not in ("hang", "counters", "region")), "fault_sm", "l2")
 _PORT = {"port_tag": NONE, "port_answer": NONE, "port_line": 0, "port_write": 0, "port_error": 0}
 
 

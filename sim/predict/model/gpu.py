@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ...machine.events import NONE
-from . import interconnect, lsu, machine, observer, port
+from . import interconnect, l2, lsu, machine, observer, port
 from .compiled import inlined, outer
-from .records import Machine
+from .records import RING, Machine
 
 __all__ = ["Gpu", "advance_gpu", "sm_of"]
 
@@ -24,6 +24,11 @@ class Gpu(NamedTuple):
     memory: np.ndarray
     #: QUEUE of each SM.
     queue: np.ndarray
+    #: L2 of each part, or one that is not used; and the line, time of last use and code of each of its places.
+    l2: np.ndarray
+    l2_line: np.ndarray
+    l2_used: np.ndarray
+    l2_code: np.ndarray
     #: One for all SMs.
     config: np.ndarray
     front: np.ndarray
@@ -75,6 +80,8 @@ def advance_gpu(g, start_pc):
         for i in range(link.sms):
             machine.reset(sm_of(g, i))
             g.port[i, 0].cycle = 0
+        for i in range(len(g.l2)):
+            l2.reset(g.l2[i, 0], g.l2_line[i])
         box.cycle, link.presented = 0, NONE
     while True:
         result = _cycle(g, box.cycle, start_pc)
@@ -94,12 +101,13 @@ def advance_gpu(g, start_pc):
 def _cycle(g, cycle, start_pc):
     link, box = g.link[0], g.memory[0]
     if link.presented != cycle:
+        # Once a cycle: a cycle may be begun again.
         interconnect.present(box, cycle)
-        interconnect.arrive(link, box, g.queue, cycle)
+        _arrive(g)
         link.presented = cycle
     asks = faults = runs = 0
     for i in range(link.sms):
-        interconnect.offer(link, box, g.queue[i, 0], g.port[i, 0], i)
+        _offer(g, i)
         m = sm_of(g, i)
         reason = machine.first_half(m, cycle, start_pc)
         if reason:
@@ -107,8 +115,11 @@ def _cycle(g, cycle, start_pc):
             return reason
         runs |= machine.busy(m) << i
         faults |= m.whole[0].faulty
-        asks |= port.asks(m, m.front[m.port[0].fetch_turn].offered, machine.lsu_asks(m)) << i
-    free = interconnect.send(link, box, cycle)
+        asks |= _asks(g, i, m) << i
+    # The request that goes from the interconnect into a shared L2 in this cycle.
+    goes_on = link.l2 == l2.SHARED and link.valid and l2.ready(g.l2[0, 0])
+    line, write, tag, bytes_ = link.line, link.write, link.tag, link.bytes
+    sent, free = _send(g, cycle, goes_on)
     if (cycle > 0 and not runs) or link.deadlocked >= observer.DEADLOCK_CYCLES or cycle >= link.max_cycles:
         link.finished, link.ended = 1, cycle > 0 and not runs
         link.deadlock = link.deadlocked >= observer.DEADLOCK_CYCLES
@@ -119,7 +130,17 @@ def _cycle(g, cycle, start_pc):
     released = _released(g, link.sms)
     result = 0
     for i in range(link.sms):
-        result = _finish(g, i, cycle, runs >> i & 1, free and chosen >> i & 1) or result
+        granted = l2.ready(g.l2[i, 0]) if link.l2 == l2.DIVIDED else free and chosen >> i & 1
+        result = _finish(g, i, cycle, runs >> i & 1, granted) or result
+    if link.l2 == l2.SHARED:
+        _tick_shared(g, sent)
+        if goes_on:
+            l2.push(g.l2[0, 0], line, write, tag, bytes_)
+    elif link.l2 == l2.DIVIDED:
+        for i in range(link.sms):
+            _tick_part(g, i, free and chosen >> i & 1)
+    if link.l2 and g.config[0].ring and _moves(g):
+        result = machine.STORED
     interconnect.tick(link, chosen, free)
     for i in range(link.sms):
         whole = g.whole[i, 0]
@@ -131,22 +152,137 @@ def _cycle(g, cycle, start_pc):
 
 
 @inlined
+def _arrive(g):
+    """With tdm, let the answer of this cycle enter the queue of its SM, which always has room."""
+    link, box = g.link[0], g.memory[0]
+    link.l2_accepted = 0
+    if link.kind != interconnect.TDM:
+        return
+    if link.l2 == l2.SHARED:
+        part = g.l2[0, 0]
+        if l2.answers(part):
+            interconnect.enqueue(link, g.queue, l2.answer_tag(part), l2.answer_error(part), l2.answer_code(part))
+            link.l2_accepted = 1
+    elif box.response_valid:
+        interconnect.enqueue(link, g.queue, box.response_tag, box.response_error, box.response_code)
+        interconnect.answered(link, box)
+
+
+@inlined
+def _offer(g, i):
+    """Offer its answer to an SM, if there is one."""
+    link, own = g.link[0], g.port[i, 0]
+    own.response_valid = 0
+    if link.l2 == l2.DIVIDED or (link.l2 == l2.SHARED and link.kind != interconnect.TDM):
+        part = g.l2[i if link.l2 == l2.DIVIDED else 0, 0]
+        if l2.answers(part):
+            tag = l2.answer_tag(part)
+            own.response_valid = link.l2 == l2.DIVIDED or tag >> link.tag_bits == i
+            own.response_tag = tag & (1 << link.tag_bits) - 1
+            own.response_error, own.response_code = l2.answer_error(part), l2.answer_code(part)
+        return
+    there, tag, error, code = interconnect.answer_of(link, g.memory[0], g.queue[i, 0], i)
+    own.response_valid, own.response_tag, own.response_error, own.response_code = there, tag, error, code
+
+
+@inlined
+def _asks(g, i, m):
+    """Whether the interconnect is offered a request of an SM, or of its part of the L2."""
+    if g.link[0].l2 == l2.DIVIDED:
+        return bool(g.l2[i, 0].sent_valid)
+    return port.asks(m, m.front[m.port[0].fetch_turn].offered, machine.lsu_asks(m))
+
+
+@inlined
+def _send(g, cycle, goes_on):
+    """Give a request to memory if it accepts one.
+
+    Return whether a shared L2 has sent one, and whether the interconnect can accept one of an SM. ``goes_on``: the
+    request of the interconnect enters the shared L2.
+    """
+    link, box = g.link[0], g.memory[0]
+    if link.l2 != l2.SHARED:
+        return False, interconnect.send(link, box, cycle)
+    part, ready = g.l2[0, 0], cycle >= box.ready_from
+    sent = part.sent_valid and ready
+    if sent:
+        number = part.sent_number
+        interconnect.give(link, box, cycle, number, part.by_line[number], part.by_write[number], part.by_bytes[number])
+    if goes_on:
+        link.valid = 0
+    return sent, not link.valid
+
+
+@inlined
 def _finish(g, i, cycle, runs, granted):
     """Compute the second half of an SM's cycle.
 
-    ``runs``: it is busy; ``granted``: the interconnect accepts its request, if it has one.
+    ``runs``: it is busy; ``granted``: its request is accepted, if it has one.
     """
-    link, box, m = g.link[0], g.memory[0], sm_of(g, i)
+    link, m = g.link[0], sm_of(g, i)
     own = m.port[0]
     own.ready_from = cycle if granted else cycle + 1
     turn = own.fetch_turn
     taken = port.accept(m, cycle, m.front[turn].offered, machine.lsu_asks(m), lsu.offers_store(m.lsu[0]))
-    if own.accepted != NONE:
-        interconnect.accept(link, i, own)
+    if own.accepted != NONE and link.l2 != l2.DIVIDED:
+        at = (own.given - 1) % RING
+        interconnect.accept(
+            link, i, own.accepted, own.request_line[at], own.request_write[at], own.request_bytes[at])
     result = machine.second_half(m, cycle, runs, turn, taken)
-    if own.answer_taken:
-        interconnect.leave(link, box, g.queue[i, 0], own)
+    if own.answer_taken and link.l2 == l2.SHARED and link.kind != interconnect.TDM:
+        link.l2_accepted = 1
+    elif own.answer_taken and link.l2 != l2.DIVIDED:
+        interconnect.leave(link, g.memory[0], g.queue[i, 0])
     return result
+
+
+@inlined
+def _tick_shared(g, sent):
+    """End the cycle of a shared L2."""
+    link, box, part = g.link[0], g.memory[0], g.l2[0, 0]
+    answer = NONE
+    if box.response_valid and l2.takes_answer(part, link.l2_accepted):
+        answer = box.response_tag
+        interconnect.answered(link, box)
+    l2.tick(
+        part, g.l2_line[0], g.l2_used[0], g.l2_code[0], sent, link.l2_accepted, answer, box.response_error,
+        box.response_code, False,
+    )
+
+
+@inlined
+def _tick_part(g, i, chosen):
+    """End the cycle of an SM's part of a divided L2; ``chosen``: its request is accepted, if it has one."""
+    link, part, own = g.link[0], g.l2[i, 0], g.port[i, 0]
+    sent = chosen and part.sent_valid
+    if sent:
+        number = part.sent_number
+        interconnect.accept(link, i, number, part.by_line[number], part.by_write[number], part.by_bytes[number])
+    there, tag, error, code = interconnect.answer_of(link, g.memory[0], g.queue[i, 0], i)
+    answer = NONE
+    if there and l2.takes_answer(part, own.answer_taken):
+        answer = tag
+        interconnect.leave(link, g.memory[0], g.queue[i, 0])
+    forget = g.lsu[i, 0].emptied or g.front[i, 0].invalidate
+    l2.tick(
+        part, g.l2_line[i], g.l2_used[i], g.l2_code[i], sent, own.answer_taken, answer, error, code, forget,
+    )
+    if own.accepted != NONE:
+        at = (own.given - 1) % RING
+        l2.push(part, own.request_line[at], own.request_write[at], own.accepted, own.request_bytes[at])
+
+
+@inlined
+def _moves(g):
+    """Whether bytes have moved in the L2."""
+    for i in range(len(g.l2)):
+        part = g.l2[i, 0]
+        if (
+            part.moved_hit != NONE or part.moved_write != NONE or part.moved_in != NONE
+            or part.moved_answer != NONE or part.moved_accept != NONE
+        ):
+            return True
+    return False
 
 
 @inlined

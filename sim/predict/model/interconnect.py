@@ -9,8 +9,8 @@ from .compiled import inlined
 from .records import RING
 
 __all__ = [
-    "FIXED_PRIORITY", "GPU_RING", "LINK", "MEMORY", "QUEUE", "ROUND_ROBIN", "TDM", "accept", "arrive", "choose",
-    "leave", "offer", "present", "send", "tick", "wants_service",
+    "FIXED_PRIORITY", "GPU_RING", "LINK", "MEMORY", "QUEUE", "ROUND_ROBIN", "TDM", "accept", "answer_of", "answered",
+    "choose", "enqueue", "give", "leave", "present", "send", "tick", "wants_service",
 ]
 
 #: Places for requests and for answers between the interconnect and a memory model: more than the number of tags.
@@ -22,15 +22,16 @@ def _fields(names: str, **arrays: int) -> np.dtype:
     return np.dtype([(name, np.int64) for name in names.split()] + [(name, np.int64, n) for name, n in arrays.items()])
 
 
-#: Parameters: the number of SMs, the way in which one is chosen, the cycles of a slot, the bits of an SM's own tag, and
-#: the cycle in which the run is cut off. State: the request that is offered to memory; the SMs behind the one served
-#: last, as a set; the slot's SM, and how long it has been. ``presented``: the last cycle in which an answer of memory
-#: was looked for. ``asks``: the SM for which the caller has something to do. ``owed``: the requests of load/store units
-#: that memory has not answered; ``deadlocked``: for how many cycles no warp of any SM could change any more.
-#: ``finished``, ``ended``, ``deadlock``: how the run has stopped.
+#: Parameters: the number of SMs, the way in which one is chosen, the cycles of a slot, the bits of an SM's own tag, the
+#: cycle in which the run is cut off, and the kind of L2. State: the request that is offered to memory; the SMs behind
+#: the one served last, as a set; the slot's SM, and how long it has been. ``presented``: the last cycle in which an
+#: answer of memory was looked for. ``l2_accepted``: what a shared L2 offers is accepted in this cycle. ``asks``: the SM
+#: for which the caller has something to do. ``owed``: the requests of load/store units that memory has not answered;
+#: ``deadlocked``: for how many cycles no warp of any SM could change any more. ``finished``, ``ended``, ``deadlock``:
+#: how the run has stopped.
 LINK = _fields(
-    "sms kind slot_cycles tag_bits max_cycles valid tag line write bytes later turn turn_cycles presented asks"
-    " owed deadlocked finished ended deadlock"
+    "sms kind slot_cycles tag_bits max_cycles l2 valid tag line write bytes later turn turn_cycles presented"
+    " l2_accepted asks owed deadlocked finished ended deadlock"
 )
 
 #: The mailbox (tb/mailbox.cpp), as the part of :data:`.records.PORT` with the same names.
@@ -46,40 +47,46 @@ QUEUE = _fields("first count", tag=RING, error=RING, code=RING)
 
 
 @inlined
-def arrive(link, box, queue, cycle):
-    """With tdm, let an answer of memory enter the queue of its SM. Once a cycle: a cycle may be begun again."""
-    if link.kind != TDM or link.presented == cycle or not box.response_valid:
-        return
-    tag = box.response_tag
+def enqueue(link, queue, tag, error, code):
+    """Let an answer enter the queue of its SM."""
     mine = queue[tag >> link.tag_bits, 0]
     at = (mine.first + mine.count) % RING
     mine.count += 1
-    mine.tag[at], mine.error[at], mine.code[at] = tag, box.response_error, box.response_code
-    box.response_valid = 0
-    link.owed -= tag >> link.tag_bits - 1 & 1
+    mine.tag[at], mine.error[at], mine.code[at] = tag, error, code
 
 
 @inlined
-def offer(link, box, queue, own, i):
-    """Offer the SM's answer to it, if there is one: that of memory, or with tdm the oldest that waits for it."""
+def answer_of(link, box, queue, i):
+    """Return the answer that is offered to port ``i``: whether there is one, own tag, error and code."""
     if link.kind == TDM:
         at = queue.first
-        own.response_valid = queue.count > 0
-        tag, error, code = queue.tag[at], queue.error[at], queue.code[at]
+        there, tag, error, code = queue.count > 0, queue.tag[at], queue.error[at], queue.code[at]
     else:
         tag, error, code = box.response_tag, box.response_error, box.response_code
-        own.response_valid = box.response_valid and tag >> link.tag_bits == i
-    own.response_tag, own.response_error, own.response_code = tag & (1 << link.tag_bits) - 1, error, code
+        there = box.response_valid != 0 and tag >> link.tag_bits == i
+    return there, tag & (1 << link.tag_bits) - 1, error, code
 
 
 @inlined
-def leave(link, box, queue, own):
-    """Remove the answer that the SM has taken."""
+def leave(link, box, queue):
+    """Remove the answer that a port has taken."""
     if link.kind == TDM:
         queue.first, queue.count = (queue.first + 1) % RING, queue.count - 1
     else:
-        box.response_valid = 0
-        link.owed -= own.response_tag >> link.tag_bits - 1 & 1
+        answered(link, box)
+
+
+@inlined
+def answered(link, box):
+    """Memory's answer has been taken."""
+    box.response_valid = 0
+    link.owed -= _counts(link, box.response_tag)
+
+
+@inlined
+def _counts(link, tag):
+    """Whether a request counts for the detection of deadlocks: not of an I-cache. An L2 does not tell them apart."""
+    return 1 if link.l2 else tag >> link.tag_bits - 1 & 1
 
 
 @inlined
@@ -95,16 +102,21 @@ def present(box, cycle):
 
 @inlined
 def send(link, box, cycle):
-    """Give the request to memory if it is accepted; return whether a request of an SM can be accepted."""
-    ready = cycle >= box.ready_from
-    if link.valid and ready:
-        at = box.given % GPU_RING
-        box.given += 1
-        box.request_cycle[at], box.request_tag[at], box.request_line[at] = cycle, link.tag, link.line
-        box.request_write[at], box.request_bytes[at] = link.write, link.bytes
-        link.owed += link.tag >> link.tag_bits - 1 & 1
+    """Give the request to memory if it is accepted; return whether a request of a port can be accepted."""
+    if link.valid and cycle >= box.ready_from:
+        give(link, box, cycle, link.tag, link.line, link.write, link.bytes)
         link.valid = 0
     return not link.valid
+
+
+@inlined
+def give(link, box, cycle, tag, line, write, bytes_):
+    """Give a request to memory."""
+    at = box.given % GPU_RING
+    box.given += 1
+    box.request_cycle[at], box.request_tag[at], box.request_line[at] = cycle, tag, line
+    box.request_write[at], box.request_bytes[at] = write, bytes_
+    link.owed += _counts(link, tag)
 
 
 @inlined
@@ -118,11 +130,9 @@ def choose(link, asks):
 
 
 @inlined
-def accept(link, i, port):
-    """Take the request that an SM has given in this cycle, the last one of its ``port``."""
-    at = (port.given - 1) % len(port.request_tag)
-    link.valid, link.tag, link.line = 1, port.request_tag[at] | i << link.tag_bits, port.request_line[at]
-    link.write, link.bytes = port.request_write[at], port.request_bytes[at]
+def accept(link, i, tag, line, write, bytes_):
+    """Take a request of port ``i``."""
+    link.valid, link.tag, link.line, link.write, link.bytes = 1, tag | i << link.tag_bits, line, write, bytes_
 
 
 @inlined

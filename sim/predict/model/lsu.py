@@ -99,7 +99,7 @@ def tick(m, wb_ready, memory_ready, answer, request_x):
     local_free = not lsu.slot[LOCAL] or leaves & 4
     load_fault = leaves & 1 and lsu.fill_error
     use_store = offers_store(lsu)
-    over = config.in_gpu and lsu.head_waits and drained(lsu)
+    over = lsu.emptied = config.in_gpu and lsu.head_waits and drained(lsu)
     sent = memory_ready and use_store and lsu.request != NONE
     install = l1.installs(config, lsu)
     found = find(m, install, sent)

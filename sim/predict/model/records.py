@@ -190,8 +190,8 @@ LSU = _fields(
     # The access in the lookup; whether it was there in the last cycle, and whether it stays for another one.
     " held held_again stays held_warp held_register held_store held_first held_line held_bytes held_load held_pc"
     " held_address held_row held_lanes"
-    # A fence marks the next request; a request at the head waits for what was before the fence.
-    " fence_before head_waits"
+    # A fence marks the next request; a request at the head waits for what was before the fence. Caches are emptied.
+    " fence_before head_waits emptied"
     # Parts: the one that takes its lanes' values in this cycle, and the one that begins to wait for its line. Places in
     # the cache: that of a hit, and that of the line that enters. The line of memory's answer is taken.
     " part_given part_added hit_at filled_at line_taken"
