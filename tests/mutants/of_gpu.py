@@ -14,6 +14,7 @@ _RTL = "tests/system/test_gpu_rtl.py"
 _UNITS = "tests/hdl/gpu"
 _L2 = "metronome.hdl.gpu.l2"
 _SMALL_L2, _PART = (f"{_UNITS}/test_l2.py::test_random_requests[{name}]" for name in ("small", "part"))
+_ALONE = "tests/system/test_separation_rtl.py::test_with_tdm_an_sm_is_alone"
 
 GPU = (
     Mutant("a fence leaves the lines of the data cache", _LSU,
@@ -36,6 +37,13 @@ GPU = (
     Mutant("a request is replaced before memory has taken it", f"{_INTERCONNECT}.elaborate",
            "free.eq(~request.valid | request.ready)", "free.eq(1)",
            (f"{_UNITS}/test_interconnect.py::test_random_traffic[0-2-round_robin]",)),
+    Mutant("an SM uses the slot of another that asks for nothing", f"{_INTERCONNECT}._choice",
+           "return self._slot(m)",
+           "return (its := self._slot(m)) & asks | lowest_one(asks) & ~(its & asks).any().replicate(count)",
+           (f"{_UNITS}/test_interconnect.py::test_tdm_serves_each_in_its_slot_only[1]", _ALONE)),
+    Mutant("with tdm a response waits at the memory port until its SM takes it", f"{_INTERCONNECT}._queues",
+           "arriving.append(queue.arriving)", "arriving.append(port.response)",
+           (f"{_UNITS}/test_interconnect.py::test_tdm_has_room_for_the_responses_of_all_tags",)),
     Mutant("a barrier is complete although an SM waits for more", "metronome.hdl.gpu.barrier:GpuBarrier.elaborate",
            "there[i] & ~others_want", "there[i]", (f"{_UNITS}/test_barrier.py::test_random_arrivals[0]",)),
     Mutant("a fault stops one SM only", _GPU, "sm.halt.eq(faults)", "sm.halt.eq(0)",

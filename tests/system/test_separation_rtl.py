@@ -32,6 +32,7 @@ def beside(gpu, seed, neighbours, **own):
 def is_alone(gpu, programs, monkeypatch, what, **memory):
     """SM 0 does the same beside all of them."""
     first, *others = observed(gpu, programs, monkeypatch, **memory)
+    assert first[0]["misplaced"] == 0
     for number, each in enumerate(others, start=1):
         assert each[0] == first[0], f"{what}, {memory}: SM 0 feels the neighbours {number}"
     return [result for _, result in (first, *others)]
