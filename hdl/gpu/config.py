@@ -9,7 +9,7 @@ from ..config import SmConfig
 from ..config_checks import require
 from ..config_names import Channels
 
-__all__ = ["MOST_SMS", "GpuConfig", "Interconnect"]
+__all__ = ["MOST_SMS", "GpuConfig", "Interconnect", "sm_config"]
 
 #: The most SMs of a GPU.
 MOST_SMS = 16
@@ -66,3 +66,8 @@ class GpuConfig:
     def mem_tag_bits(self) -> int:
         """Bits of a tag at the memory port: the number of the SM above the SM's own tag."""
         return self.sm.mem_tag_bits + self.number_bits
+
+
+def sm_config(machine: SmConfig | GpuConfig) -> SmConfig:
+    """The configuration of an SM itself, or of SM 0 of a GPU."""
+    return machine.sm_of(0) if isinstance(machine, GpuConfig) else machine

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -23,6 +23,7 @@ from ..options.compiling import (
     compiling_of,
     print_warnings,
 )
+from ..options.gpu import GpuOptions, asked_gpu
 from ..options.machine import MachineOptions, machine_of
 from ..options.program import Program, find_program
 from ..options.running import SeedOption, SizeOption, TypeOption, size_and_seed, type_of
@@ -51,6 +52,7 @@ _OF_PROGRAM = (
 class _Inputs:
     """The parameters of a kernel's inputs and stacks."""
 
+    #: Of SM 0, if there are several.
     config: SmConfig
     size: int | None
     seed: int
@@ -94,7 +96,7 @@ class SourceOptions:
 
 def build(
     ctx: typer.Context, *, files: FileOptions, compiled: SourceOptions, machine: MachineOptions,
-    many_runs: OptimiseOptions, size: SizeOption = None, seed: SeedOption = 1, json_file: JsonOption = None,
+    gpu: GpuOptions, many_runs: OptimiseOptions, size: SizeOption = None, seed: SeedOption = 1, json_file: JsonOption = None,
 ) -> int:
     """Compile C or assembly with the runtime into an ELF for `metronome run`.
 
@@ -104,13 +106,19 @@ def build(
     With --optimise, in place of a program: the simulation of a machine. Its runs take a tenth less time; the results
     are the same. Commands that use a machine for long do this by themselves.
     """
+    asked = machine_of(machine, of_gpu=True, sms=gpu.sms)
+    several = asked_gpu(asked, asked.config, gpu)
+    if several is not None and (many_runs.optimise or files.image is None):
+        wanted = "--optimise builds machines of one SM" if many_runs.optimise else (
+            "there is no ELF for several SMs: add --image, or name the source to metronome run")
+        raise UsageError(f"sms={several.sms}: {wanted}")
     if many_runs.optimise:
         wrong = files.sources[0] if files.sources else given(ctx, _OF_PROGRAM)
         _refuse(wrong, "a program: --optimise builds a machine")
-        return build_by_profile(backend_of(ctx), machine_of(machine), many_runs, json_file)
+        return build_by_profile(backend_of(ctx), asked, many_runs, json_file)
     _refuse(given(ctx, _OF_SIMULATION), "--optimise: a program is the same for every front end")
     sources = _sources(files)
-    how = compiling_of(compiled)
+    how = replace(compiling_of(compiled), several_sms=several is not None)
     if files.show_simt and (compiled.no_simt or json_file == STDOUT):
         option = "--no-simt" if compiled.no_simt else "--json -"
         raise UsageError(f"--show-simt and {option} cannot be used together: leave one out")
@@ -118,7 +126,7 @@ def build(
     if files.image is None:
         _refuse(given(ctx, _OF_IMAGE), "--image: an ELF is the same for every machine and size")
     size_and_seed(size, seed)
-    inputs = _Inputs(machine_of(machine).config, size, seed)
+    inputs = _Inputs(asked.config if several is None else several.sm_of(0), size, seed)
     programs = [find_program(name) for name in sources]
     _check(programs, dtype, files.image)
     programs[0].require_opencl(how)

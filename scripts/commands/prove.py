@@ -13,11 +13,13 @@ from metronome.hdl.config import Coordination, Prediction
 from metronome.hdl.isa.sharing import PARTITIONS
 from metronome.hdl.presets import PIPELINES
 from metronome.sim.machine.conditions import without_effect
+from metronome.sim.machine.gpu_settings import GPU_FIELDS
 from metronome.sim.machine.policies.files import loaded
 from metronome.sim.machine.settings import ConfigError, parse
 
 from ..options.common import JsonOption, choose, json_target, listed
 from ..options.machine import PipelineOption
+from ..options.one_sm import OneSmError
 from ..options.schemes import POLICY_NAMES, listed_policies, policy_of, require_hardware
 from ..output.outputs import STDOUT, write_json
 from ..output.tables import new_table
@@ -230,6 +232,8 @@ def _parameters(asked: CaseOptions) -> dict[str, Any]:
         **PIPELINES[choose("--pipeline", asked.pipeline, PIPELINES)]}
     for text in asked.settings or ():
         name, _, value = text.partition("=")
+        if name in GPU_FIELDS:
+            raise OneSmError(f"{name}={value}")
         if name not in _PARAMETERS:
             raise UsageError(f"--set {text}: a proof takes {_TAKEN} only, e.g. group_warps=2")
         try:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import enum
 from collections.abc import Collection, Mapping
 from typing import Any
 
@@ -10,10 +12,16 @@ from metronome.hdl.gpu.config import GpuConfig, Interconnect
 
 from .settings import ConfigError, one_of
 
-__all__ = ["GPU_FIELDS", "gpu_of", "gpu_value"]
+__all__ = ["GPU_ABOUT", "GPU_FIELDS", "gpu_of", "gpu_value", "gpu_values", "gpu_words"]
 
 #: The fields that make a GPU of several SMs. One SM has none of them.
 GPU_FIELDS = ("sms", "interconnect", "slot_cycles")
+#: The meaning of each.
+GPU_ABOUT = {
+    "sms": "number of SMs",
+    "interconnect": "which SM may send a request to memory",
+    "slot_cycles": "with tdm: cycles of a slot",
+}
 
 
 def gpu_value(name: str, value: Any, *, as_text: bool) -> int | str:
@@ -60,3 +68,16 @@ def gpu_of(
             sm=config, sms=int(sms), interconnect=interconnect, slot_cycles=int(values.get("slot_cycles", 1)))
     except ValueError as error:
         raise ConfigError(str(error).replace("2, 4, 8 or 16", "1, 2, 4, 8 or 16")) from None
+
+
+def gpu_values(gpu: GpuConfig) -> dict[str, int | str]:
+    """Return the fields of :data:`GPU_FIELDS` by name, as JSON has them."""
+    values = {name: getattr(gpu, name) for name in GPU_FIELDS}
+    return {name: value.value if isinstance(value, enum.Enum) else value for name, value in values.items()}
+
+
+def gpu_words(gpu: GpuConfig) -> list[str]:
+    """Return the options of the command line that make this GPU of its SM; none for a default."""
+    usual = {field.name: field.default for field in dataclasses.fields(gpu)}
+    return [word for name, value in gpu_values(gpu).items() if value != usual[name]
+            for word in (f"--{name.replace('_', '-')}", str(value))]
