@@ -1,4 +1,4 @@
-"""The surroundings of any SM or GPU that a host starts through registers: clock domains, memory port, console and wires."""
+"""The surroundings of an SM or GPU that a host starts through registers: clock domains, memory, console and wires."""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from metronome.hdl.config import SmConfig
+from metronome.hdl.gpu.config import GpuConfig
 from metronome.sim.machine.user_paths import user_path
 from metronome.sim.program.compiler.options import Compiling
 
@@ -24,7 +25,7 @@ from ..options.compiling import (
     print_warnings,
 )
 from ..options.gpu import GpuOptions, asked_gpu
-from ..options.machine import MachineOptions, machine_of
+from ..options.machine import Machine, MachineOptions, machine_of
 from ..options.program import Program, find_program
 from ..options.running import SeedOption, SizeOption, TypeOption, size_and_seed, type_of
 from ..output.outputs import STANDARD_OUTPUT, STDOUT, refuse_shared, require_writable, write_file, write_json
@@ -95,8 +96,8 @@ class SourceOptions:
 
 
 def build(
-    ctx: typer.Context, *, files: FileOptions, compiled: SourceOptions, machine: MachineOptions,
-    gpu: GpuOptions, many_runs: OptimiseOptions, size: SizeOption = None, seed: SeedOption = 1, json_file: JsonOption = None,
+    ctx: typer.Context, *, files: FileOptions, compiled: SourceOptions, machine: MachineOptions, gpu: GpuOptions,
+    many_runs: OptimiseOptions, size: SizeOption = None, seed: SeedOption = 1, json_file: JsonOption = None,
 ) -> int:
     """Compile C or assembly with the runtime into an ELF for `metronome run`.
 
@@ -106,12 +107,7 @@ def build(
     With --optimise, in place of a program: the simulation of a machine. Its runs take a tenth less time; the results
     are the same. Commands that use a machine for long do this by themselves.
     """
-    asked = machine_of(machine, of_gpu=True, sms=gpu.sms)
-    several = asked_gpu(asked, asked.config, gpu)
-    if several is not None and (many_runs.optimise or files.image is None):
-        wanted = "--optimise builds machines of one SM" if many_runs.optimise else (
-            "there is no ELF for several SMs: add --image, or name the source to metronome run")
-        raise UsageError(f"sms={several.sms}: {wanted}")
+    asked, several = _machine(machine, gpu, files, many_runs)
     if many_runs.optimise:
         wrong = files.sources[0] if files.sources else given(ctx, _OF_PROGRAM)
         _refuse(wrong, "a program: --optimise builds a machine")
@@ -161,6 +157,21 @@ def build(
     if json_file != STDOUT:
         print("\n".join(lines))
     return Exit.PASSED
+
+
+def _machine(
+    machine: MachineOptions, gpu: GpuOptions, files: FileOptions, many_runs: OptimiseOptions,
+) -> tuple[Machine, GpuConfig | None]:
+    """Return the machine of an image or of --optimise, and the GPU of several SMs."""
+    asked = machine_of(machine, of_gpu=True, sms=gpu.sms)
+    several = asked_gpu(asked, asked.config, gpu)
+    if several is not None and many_runs.optimise:
+        raise UsageError(f"sms={several.sms}: --optimise builds machines of one SM: leave it out")
+    if several is not None and files.image is None:
+        raise UsageError(
+            f"sms={several.sms}: no ELF is written for several SMs: add --image, or name the source to metronome run"
+        )
+    return asked, several
 
 
 def _refuse(option: str | None, purpose: str) -> None:

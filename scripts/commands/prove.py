@@ -233,7 +233,7 @@ def _parameters(asked: CaseOptions) -> dict[str, Any]:
     for text in asked.settings or ():
         name, _, value = text.partition("=")
         if name in GPU_FIELDS:
-            raise OneSmError(f"{name}={value}")
+            raise OneSmError(f"sms={value}" if name == "sms" else name)
         if name not in _PARAMETERS:
             raise UsageError(f"--set {text}: a proof takes {_TAKEN} only, e.g. group_warps=2")
         try:

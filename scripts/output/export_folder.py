@@ -26,7 +26,7 @@ _LOOK_LIKE_FILES = (".v", ".sv", ".vh", ".svh", ".vhd", ".vhdl")
 
 @dataclass(frozen=True)
 class Kind:
-    """The command that writes such folders, and the file with the hashes of the others (``files``), by its possible names."""
+    """The command that writes such folders, and the possible names of the index with the hashes of the other files."""
 
     command: str
     indices: tuple[str, ...]
