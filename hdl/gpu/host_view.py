@@ -15,6 +15,16 @@ from .config import GpuConfig
 __all__ = ["HostView"]
 
 
+def _outputs(config: GpuConfig) -> dict[str, wiring.Member]:
+    """The outputs of an SM that a host sees, like its ports of the same names."""
+    return {
+        "fault_valid": Out(1),  # a fault of this SM has stopped the GPU
+        "fault": Out(fault_layout(config.sm_of(0))),  # with ``fault_valid``
+        "counter_value": Out(COUNTER_BITS),  # of the counter that all SMs are asked for
+        "counter_valid": Out(1),  # the value is that counter's
+    }
+
+
 class HostView(Component):
     """Chooses among the outputs of the SMs: combinational, without state."""
 
@@ -24,12 +34,7 @@ class HostView(Component):
             #: The outputs of the SMs, by number.
             "sms": In(wiring.Signature({
                 #: Those of one SM.
-                f"sm_{i}": Out(wiring.Signature({
-                    "fault_valid": Out(1),  # a fault of this SM has stopped the GPU
-                    "fault": Out(fault_layout(config.sm_of(0))),  # with ``fault_valid``
-                    "counter_value": Out(COUNTER_BITS),  # of the counter that all SMs are asked for
-                    "counter_valid": Out(1),  # the value is that counter's
-                })) for i in range(config.sms)
+                f"sm_{i}": Out(wiring.Signature(_outputs(config))) for i in range(config.sms)
             })),
             "fault_valid": Out(1),  # an SM has a fault
             "fault": Out(fault_layout(config.sm_of(0))),  # with ``fault_valid``: that of ``fault_sm``

@@ -24,8 +24,8 @@ from ..options.compiling import (
     compiling_of,
     print_warnings,
 )
-from ..options.gpu import GpuOptions, asked_gpu
-from ..options.machine import Machine, MachineOptions, machine_of
+from ..options.gpu import GpuMachineOptions, asked_gpu
+from ..options.machine import Machine, machine_of
 from ..options.program import Program, find_program
 from ..options.running import SeedOption, SizeOption, TypeOption, size_and_seed, type_of
 from ..output.outputs import STANDARD_OUTPUT, STDOUT, refuse_shared, require_writable, write_file, write_json
@@ -96,7 +96,7 @@ class SourceOptions:
 
 
 def build(
-    ctx: typer.Context, *, files: FileOptions, compiled: SourceOptions, machine: MachineOptions, gpu: GpuOptions,
+    ctx: typer.Context, *, files: FileOptions, compiled: SourceOptions, machine: GpuMachineOptions,
     many_runs: OptimiseOptions, size: SizeOption = None, seed: SeedOption = 1, json_file: JsonOption = None,
 ) -> int:
     """Compile C or assembly with the runtime into an ELF for `metronome run`.
@@ -107,7 +107,7 @@ def build(
     With --optimise, in place of a program: the simulation of a machine. Its runs take a tenth less time; the results
     are the same. Commands that use a machine for long do this by themselves.
     """
-    asked, several = _machine(machine, gpu, files, many_runs)
+    asked, several = _machine(machine, files, many_runs)
     if many_runs.optimise:
         wrong = files.sources[0] if files.sources else given(ctx, _OF_PROGRAM)
         _refuse(wrong, "a program: --optimise builds a machine")
@@ -130,7 +130,8 @@ def build(
     file, image_file, target = _written(files, name, json_file)
     outputs = [("--output", file), ("--image", image_file), ("--json", target)]
     read = [(path.name, path) for program in programs for path in program.files.values()]
-    read += [] if machine.config_file is None else [("--config", user_path(machine.config_file))]
+    config_file = machine.machine.config_file
+    read += [] if config_file is None else [("--config", user_path(config_file))]
     refuse_shared([(option, path) for option, path in outputs if path is not None], [*read, STANDARD_OUTPUT])
     backend = backend_of(ctx)
     document: dict[str, object] = {"output": None, "bytes": None}
@@ -160,11 +161,11 @@ def build(
 
 
 def _machine(
-    machine: MachineOptions, gpu: GpuOptions, files: FileOptions, many_runs: OptimiseOptions,
+    options: GpuMachineOptions, files: FileOptions, many_runs: OptimiseOptions,
 ) -> tuple[Machine, GpuConfig | None]:
     """Return the machine of an image or of --optimise, and the GPU of several SMs."""
-    asked = machine_of(machine, of_gpu=True, sms=gpu.sms)
-    several = asked_gpu(asked, asked.config, gpu)
+    asked = machine_of(options.machine, of_gpu=True, sms=options.gpu.sms)
+    several = asked_gpu(asked, asked.config, options.gpu)
     if several is not None and many_runs.optimise:
         raise UsageError(f"sms={several.sms}: --optimise builds machines of one SM: leave it out")
     if several is not None and files.image is None:

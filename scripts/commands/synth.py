@@ -14,9 +14,9 @@ from metronome.sim.machine.gpu_settings import gpu_values
 from metronome.sim.machine.policies.files import files_of
 
 from ..options.common import JsonOption, choose, given, json_target, listed, within
-from ..options.gpu import GpuOptions, asked_gpu
-from ..options.machine import ChipMachineOptions, Machine, machine_of, one_scheduler
-from ..options.schemes import SchemeOptions, chip_of
+from ..options.gpu import ChipGpuOptions, asked_gpu
+from ..options.machine import Machine, machine_of, one_scheduler
+from ..options.schemes import chip_of
 from ..output.outputs import refuse_inputs, require_writable
 from ..process.errors import UsageError
 from .synth_price import price as show_price
@@ -117,8 +117,7 @@ def synth(
     unit: Annotated[
         str | None, typer.Option(metavar="NAME", help="frontend, select_loop, scheduler, buffers, ..., sm.")
     ] = None,
-    machine: ChipMachineOptions, scheme: SchemeOptions, gpu: GpuOptions, routing: RoutingOptions,
-    figures: FigureOptions, table: PriceOptions, files: FileOptions,
+    chip: ChipGpuOptions, routing: RoutingOptions, figures: FigureOptions, table: PriceOptions, files: FileOptions,
 ) -> int:
     """Synthesise, place and route one unit for an FPGA (default: Lattice ECP5-85), and report area and clock rate."""
     from metronome.sim.fpga.synth import UNITS
@@ -135,9 +134,9 @@ def synth(
     target = json_target(files.json_file)
     if table.price:
         return show_price(targets, options, table.only, table.output, files.json_file, target)
-    asked = machine_of(machine, of_gpu=True, sms=gpu.sms)
-    config = chip_of(asked, scheme)
-    several = asked_gpu(asked, config, gpu)
+    asked = machine_of(chip.machine, of_gpu=True, sms=chip.gpu.sms)
+    config = chip_of(asked, chip.scheme)
+    several = asked_gpu(asked, config, chip.gpu)
     if unit == "order":
         one_scheduler(config, "--unit order")
     needs = UNITS[unit].needs
@@ -146,7 +145,7 @@ def synth(
     if several is not None:
         _refuse_with_sms(several, unit, figures)
     log_path = None if files.log is None else require_writable(files.log, "--log", ".log", ".txt")
-    refuse_inputs(target, {"--config": machine.config_file}, [("--log", log_path)] if log_path else [])
+    refuse_inputs(target, {"--config": chip.machine.config_file}, [("--log", log_path)] if log_path else [])
     told = _asked(asked, config) | ({} if several is None else gpu_values(several)) | as_json(targets[0])
     work = Work(unit, several or config, files.json_file, target, log_path, told, targets[0])
     if figures.breakdown:

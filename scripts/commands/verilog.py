@@ -16,9 +16,9 @@ from metronome.sim.machine.policies.files import files_of
 from metronome.sim.machine.user_paths import user_path
 
 from ..options.common import JsonOption, choose, json_target
-from ..options.gpu import GpuOptions, asked_gpu
-from ..options.machine import ChipMachineOptions, Machine, machine_of
-from ..options.schemes import SchemeOptions, check_scheme, coordinate, one_policy, require_hardware
+from ..options.gpu import ChipGpuOptions, asked_gpu
+from ..options.machine import Machine, machine_of
+from ..options.schemes import check_scheme, coordinate, one_policy, require_hardware
 from ..output.export_folder import is_folder, require_folder, write_folder
 from ..output.outputs import STANDARD_OUTPUT, STDOUT, refuse_shared, require_writable, write_file, write_json
 from ..process.backend import Backend, backend_of
@@ -36,7 +36,7 @@ _MAX_CLOCK = 10_000
 
 
 def verilog(
-    ctx: typer.Context, *, machine: ChipMachineOptions, scheme: SchemeOptions, gpu: GpuOptions,
+    ctx: typer.Context, *, chip: ChipGpuOptions,
     output: Annotated[
         str, typer.Option("-o", "--output", metavar="DIR|FILE.v", help="The output; - is standard output.")
     ] = STDOUT,
@@ -59,6 +59,7 @@ def verilog(
     A folder gets one port per field, a testbench, files for tools, and a description of the ports; with a bus, a C
     driver as well. A single file, or standard output, has packed ports and nothing else.
     """
+    machine, scheme, gpu = chip.machine, chip.scheme, chip.gpu
     asked = machine_of(machine, of_gpu=True, sms=gpu.sms)
     found = check_scheme(asked, scheme)
     config = one_policy(asked.config, found) if scheme.issue is not None else coordinate(asked.config, found)

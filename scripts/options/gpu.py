@@ -13,9 +13,10 @@ from metronome.sim.machine.gpu_settings import gpu_of, gpu_value
 from metronome.sim.machine.settings import ConfigError
 
 from ..process.errors import UsageError
-from .machine import Machine
+from .machine import ChipMachineOptions, Machine, MachineOptions
+from .schemes import SchemeOptions
 
-__all__ = ["GpuOptions", "asked_gpu"]
+__all__ = ["ChipGpuOptions", "GpuMachineOptions", "GpuOptions", "asked_gpu"]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -35,6 +36,23 @@ class GpuOptions:
     slot_cycles: Annotated[
         int | None, typer.Option("--slot-cycles", metavar="N", help="Cycles of a slot of tdm: 1 (default) to 64.")
     ] = None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class GpuMachineOptions:
+    """A machine of one SM or several."""
+
+    machine: MachineOptions
+    gpu: GpuOptions
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ChipGpuOptions:
+    """The same of a command that builds hardware, with one front end."""
+
+    machine: ChipMachineOptions
+    scheme: SchemeOptions
+    gpu: GpuOptions
 
 
 def asked_gpu(machine: Machine, config: SmConfig, options: GpuOptions) -> GpuConfig | None:
