@@ -164,6 +164,15 @@ def test_verilog_of_a_gpu(metronome, gpu):
     assert [config[name] for name in ("sms", "interconnect", "slot_cycles", "cores")] == [4, "tdm", 2, 4]
 
 
+def test_exports_of_an_sm_and_of_a_gpu_replace_each_other(metronome, tmp_path):
+    for words in ((), ("--sms", "2"), ()):
+        assert metronome("verilog", "--preset", "TINY", *words, "-o", "out").status == 0
+        top = "metronome_gpu" if words else "metronome_sm"
+        assert {path.name.partition(".")[0].removesuffix("_tb") for path in (tmp_path / "out").iterdir()} == {top}
+    (tmp_path / "out" / "metronome_sm.v").write_text("mine")
+    assert "have changed: metronome_sm.v" in metronome("verilog", "--sms", "2", "-o", "out").refusal
+
+
 def test_the_json(metronome, gpu):
     document = json.loads(metronome("run", "psort", "--sms", "2", "--json", "-").out)
     assert document["sms"] == [counters()] * 2 and document["lines"] is None
