@@ -26,12 +26,16 @@ ONE_SM = {
 SEVERAL_SMS = ("run", "build --image", "verilog", "synth --unit sm --area")
 
 
+#: What all such messages say.
+_SEVERAL = f"these know several SMs: metronome {', '.join(SEVERAL_SMS)}"
+
+
 class OneSmError(UsageError):
-    """Several SMs, or a field of them, where the command knows one. ``what``: the option or field, as given."""
+    """Several SMs, or a field of them, where there may be one only. ``what``: the option or field, as given."""
 
     def __init__(self, what: str) -> None:
         self.what = what
-        super().__init__(what)
+        super().__init__(f"{what}: {_SEVERAL}")
 
 
 def why_one_sm(error: Exception, command: str | None) -> str | None:
@@ -50,5 +54,4 @@ def why_one_sm(error: Exception, command: str | None) -> str | None:
         what = getattr(error, "option_name", "")
         if what not in [f"--{name.replace('_', '-')}" for name in GPU_FIELDS]:
             return None
-    return (f"{what}: metronome {command} knows one SM only, because {ONE_SM[command]}; "
-            f"these know several: metronome {', '.join(SEVERAL_SMS)}")
+    return f"{what}: metronome {command} knows one SM only, because {ONE_SM[command]}; {_SEVERAL}"

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import metronome as metronome_package
 from metronome.hdl.config import FaultCause
 from metronome.hdl.gpu.config import GpuConfig, Interconnect
 from metronome.hdl.layouts.counters import StallReason
@@ -117,8 +118,8 @@ def test_other_commands_refuse_several_sms(metronome, gpu, command, machine, wha
     if command == "prove" and machine[0] == "--config":
         pytest.skip("it reads no such file")
     assert metronome(command, *COMPLETE[command], *machine).refusal == (
-        f"metronome: {what}: metronome {command} knows one SM only, because {ONE_SM[command]}; these know several: "
-        f"metronome {', '.join(SEVERAL_SMS)}"
+        f"metronome: {what}: metronome {command} knows one SM only, because {ONE_SM[command]}; these know several "
+        f"SMs: metronome {', '.join(SEVERAL_SMS)}"
     )
     assert gpu.runs == []
 
@@ -142,6 +143,11 @@ def test_one_sm_is_refused_by_none(metronome, gpu, machine):
 def test_the_parts_of_commands_that_know_one_sm(metronome, gpu, words, text, machine):
     Path("gpu.toml").write_text("sms = 2\n")
     assert metronome(*words, *machine).refusal == f"metronome: {text}"
+
+
+def test_the_python_functions_refuse_several_sms():
+    with pytest.raises(ValueError, match=r"^sms=2: these know several SMs: metronome run, build --image, "):
+        metronome_package.run("psort", settings={"sms": 2})
 
 
 def test_the_table_of_front_ends_is_of_one_sm(metronome):
