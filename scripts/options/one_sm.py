@@ -23,7 +23,7 @@ ONE_SM = {
     "prove": "its claims are about one SM",
 }
 #: The others that take a machine, as an error message names them.
-SEVERAL_SMS = ("run", "build --image", "verilog", "synth --unit sm --area")
+SEVERAL_SMS = ("run", "build --image", "verilog", "synth --unit sm")
 
 
 #: What all such messages say.
