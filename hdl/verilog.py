@@ -1,4 +1,4 @@
-"""Export of the SM as plain synthesizable Verilog."""
+"""Export of an SM or a GPU as plain synthesizable Verilog."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .bus.axi_sm import AxiSm
 from .bus.flat import Flat, FlatPort
 from .bus.wishbone_sm import WishboneSm
 from .config import SmConfig
-from .gpu.config import GpuConfig
+from .gpu.config import MOST_SMS, GpuConfig
 from .gpu.gpu import Gpu
 from .layouts.counters import StallReason
 from .lib.collector import collector_paused
@@ -18,7 +18,7 @@ from .lib.shared import SharedModules, to_verilog
 from .sm import Sm
 
 __all__ = ["BUSES", "GPU_TOP", "TOP", "FlatVerilog", "convert", "flat_top", "generate", "generate_flat",
-           "generate_gpu"]
+           "inside_of", "top_of"]
 
 #: The names of the top-level modules: of an SM, and of a GPU.
 TOP, GPU_TOP = "metronome_sm", "metronome_gpu"
@@ -27,9 +27,11 @@ TOP, GPU_TOP = "metronome_sm", "metronome_gpu"
 BUSES: dict[str, type[Component]] = {"line": Sm, "axi": AxiSm, "wishbone": WishboneSm}
 
 #: In the names of flat ports.
-_NAMES = {"counters": "counter"}
-_ELEMENTS = {"counters.stalls": [reason.name.lower() if reason else None for reason in StallReason]}
-
+_NAMES = {"counters": "counter", "sms": ""}
+_ELEMENTS = {
+    f"{path}counters.stalls": [reason.name.lower() if reason else None for reason in StallReason]
+    for path in ("", *(f"sms.sm_{i}." for i in range(MOST_SMS)))
+}
 
 #: A part of a register that is constant. Nothing that it depends on ever changes.
 _CONSTANT = re.compile(r"^  always @\*\n    (.+ = \d+'h[0-9a-f]+;)$", re.MULTILINE)
@@ -67,26 +69,31 @@ def convert(
     return _EMPTY.sub("", text + shared.text)
 
 
-def _sm_text(component: Component, sharing: type[SharedModules] = SharedModules) -> str:
-    return convert(component, name=TOP, prefix=TOP.removesuffix("_sm"), sharing=sharing)
+def top_of(config: SmConfig | GpuConfig) -> str:
+    """The name of the top-level module."""
+    return GPU_TOP if isinstance(config, GpuConfig) else TOP
 
 
-def generate(config: SmConfig, sharing: type[SharedModules] = SharedModules) -> str:
-    """The Verilog of the SM, module :data:`TOP`, with packed ports (``mem__req__payload``, ...).
+def inside_of(config: SmConfig | GpuConfig, bus: str) -> type[Component]:
+    """The component with this memory interface (of :data:`BUSES`), which takes the configuration."""
+    return Gpu if bus == "line" and isinstance(config, GpuConfig) else BUSES[bus]
+
+
+def _text(component: Component, name: str, sharing: type[SharedModules] = SharedModules) -> str:
+    return convert(component, name=name, prefix=TOP.removesuffix("_sm"), sharing=sharing)
+
+
+def generate(config: SmConfig | GpuConfig, sharing: type[SharedModules] = SharedModules) -> str:
+    """The Verilog of an SM or a GPU, module :func:`top_of`, with packed ports (``mem__req__payload``, ...).
 
     Clock ``clk`` and synchronous reset ``rst``. Takes half a minute at the PAPER size. ``sharing`` writes the modules
-    of the lanes.
+    of the lanes. The SMs of a GPU are instances of one module.
     """
-    return _sm_text(Sm(config), sharing)
+    return _text(inside_of(config, "line")(config), top_of(config), sharing)
 
 
-def generate_gpu(config: GpuConfig, sharing: type[SharedModules] = SharedModules) -> str:
-    """The Verilog of a GPU, module :data:`GPU_TOP`, with packed ports. Its SMs are instances of one module."""
-    return convert(Gpu(config), name=GPU_TOP, prefix=TOP.removesuffix("_sm"), sharing=sharing)
-
-
-def flat_top(config: SmConfig, bus: str = "line", **sizes: int) -> Flat:
-    """The SM with one port for each field (``mem_req_line``, ``counter_cycles``, ...).
+def flat_top(config: SmConfig | GpuConfig, bus: str = "line", **sizes: int) -> Flat:
+    """The SM or the GPU with one port for each field (``mem_req_line``, ``counter_cycles``, ``sm_1_busy``, ...).
 
     Parameters
     ----------
@@ -96,7 +103,7 @@ def flat_top(config: SmConfig, bus: str = "line", **sizes: int) -> Flat:
         Parameters of the bus's component besides the configuration (:class:`hdl.bus.axi_sm.AxiSm`,
         :class:`hdl.bus.wishbone_sm.WishboneSm`).
     """
-    return Flat(BUSES[bus](config, **sizes), names=_NAMES, elements=_ELEMENTS)
+    return Flat(inside_of(config, bus)(config, **sizes), names=_NAMES, elements=_ELEMENTS)
 
 
 @dataclass(frozen=True)
@@ -107,7 +114,7 @@ class FlatVerilog:
     ports: list[FlatPort]  # in the order of the signature
 
 
-def generate_flat(config: SmConfig, bus: str = "line", **sizes: int) -> FlatVerilog:
+def generate_flat(config: SmConfig | GpuConfig, bus: str = "line", **sizes: int) -> FlatVerilog:
     """The Verilog of :func:`flat_top`, as :func:`generate` writes it, and its ports."""
     top = flat_top(config, bus, **sizes)
-    return FlatVerilog(_woken(_sm_text(top)), top.ports)
+    return FlatVerilog(_woken(_text(top, top_of(config))), top.ports)

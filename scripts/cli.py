@@ -18,6 +18,7 @@ import typer
 
 from metronome.sim.build import origin
 
+from .options.one_sm import why_one_sm
 from .options.records import PlainCommand, command
 from .process.errors import Exit, UsageError
 from .process.signals import ReceivedSignal, Terminated, terminable
@@ -166,6 +167,8 @@ def _several(message: str, name: str | None) -> str:
 
 def _bad_use(error: Exception, name: str | None) -> str:
     """Return the line for a user error; typer's own errors also point to the help."""
+    if (line := why_one_sm(error, name)) is not None:
+        return line
     if not isinstance(error, typer.TyperException):
         return f"{error}{_several(str(error), name)}"
     program = f"metronome {name}" if name in COMMANDS else "metronome"

@@ -81,7 +81,9 @@ module metronome_top;
 `endif
       `METRONOME_SM_PORTS,
       .mem__req__valid(req_valid), .mem__req__ready(req_ready), .mem__req__payload(req),
-      .mem__resp__valid(resp_valid), .mem__resp__ready(resp_ready), .mem__resp__payload(resp), .busy);
+      .mem__resp__valid(resp_valid), .mem__resp__ready(resp_ready), .mem__resp__payload(resp), .busy,
+      // Only a host reads through these: the outputs of each SM have more.
+      .counter_sm('0), .counter_index('0), .counter_value(), .counter_valid(), .fault_valid(), .fault(), .fault_sm());
 
   always #1 clk = !clk;
 

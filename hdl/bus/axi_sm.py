@@ -1,10 +1,11 @@
-"""The SM with an AXI4 master and an AXI4-Lite slave, for block designs."""
+"""An SM or a GPU with an AXI4 master and an AXI4-Lite slave, for block designs."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from ..config import SmConfig
+from ..gpu.config import GpuConfig, sm_config
 from .axi import AxiMaster, require_axi
 from .control import AxiLiteControl
 from .register_table import ADDRESS_BITS
@@ -26,7 +27,7 @@ class AxiSm(BusSm):
     Parameters: as for :class:`hdl.bus.axi.AxiMaster`, and ``console`` as for :class:`hdl.bus.top.BusSm`.
     """
 
-    def __init__(self, config: SmConfig, *, data_bits: int = 64, reads: int = 16, writes: int = 16,
+    def __init__(self, config: SmConfig | GpuConfig, *, data_bits: int = 64, reads: int = 16, writes: int = 16,
                  console: int = CONSOLE_DEPTH) -> None:
         require_axi(data_bits, reads, writes)
         self._sizes = {"data_bits": data_bits, "reads": reads, "writes": writes}
@@ -40,5 +41,6 @@ class AxiSm(BusSm):
 
     def bridges(self) -> tuple[Any, Any, Any, Any]:
         """AXI4 and AXI4-Lite."""
-        master, control = AxiMaster(self.config, **self._sizes), AxiLiteControl()
+        tag_bits = self.config.mem_tag_bits
+        master, control = AxiMaster(sm_config(self.config), **self._sizes, tag_bits=tag_bits), AxiLiteControl()
         return master, master.axi, control, control.axi

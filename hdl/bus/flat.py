@@ -69,7 +69,7 @@ def flat_ports(
             if len(path) > len(member) and member[-1] == _PAYLOAD:
                 del parts[len(member) - 1]
             port = FlatPort(
-                name="_".join(parts), path=path, member=member, offset=offset, width=width,
+                name="_".join(filter(None, parts)), path=path, member=member, offset=offset, width=width,
                 is_input=description.flow is In,
             )
             if port.name in found:
@@ -89,7 +89,7 @@ class Flat(Component):
     component : wiring.Component
         The component inside, as submodule ``sm``.
     names : mapping of str to str
-        Replacements for parts of a path.
+        Replacements for parts of a path; an empty one leaves the part out.
     elements : mapping of str to sequence
         For the path (with dots) of an array: the names of its elements, each of which is then a port; None omits an
         output.

@@ -1,4 +1,4 @@
-"""The surroundings of any SM that a host starts through registers: clock domains, memory port, console and wires."""
+"""The surroundings of an SM or GPU that a host starts through registers: clock domains, memory, console and wires."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import Any
 from amaranth.hdl import ClockDomain, DomainRenamer, Elaboratable, Module, Signal, Value
 
 from ..config import LINE_BYTES, LINE_OFFSET_BITS, SmConfig
+from ..gpu.config import GpuConfig, sm_config
+from ..gpu.gpu import Gpu
 from ..sm import Sm
 from .console import ConsoleQueue
 from .registers import ControlRegisters
@@ -19,10 +21,13 @@ _OUTER, _INNER = "metronome_host", "metronome_sm"
 
 
 def add_hosted_sm(
-    m: Module, config: SmConfig, parts: Mapping[str, Elaboratable], *, clk: Value, rst: Value,
+    m: Module, config: SmConfig | GpuConfig, parts: Mapping[str, Elaboratable], *, clk: Value, rst: Value,
     port: Any, idle: Value, console: int = 0,
-) -> tuple[Sm, ControlRegisters]:
+) -> tuple[Sm | Gpu, ControlRegisters]:
     """Add an SM and its host's registers as submodules ``sm`` and ``registers``, with ``parts`` around them.
+
+    For a :class:`hdl.gpu.config.GpuConfig` it is a GPU, which this function's text calls an SM, too: it starts, ends
+    and is reset as a whole.
 
     While the registers hold the SM in reset, its requests are held back and answers of ``port`` are discarded.
 
@@ -39,7 +44,7 @@ def add_hosted_sm(
 
     Returns
     -------
-    Sm, ControlRegisters
+    Sm or Gpu, ControlRegisters
         The caller connects the registers' host side and ``irq``.
     """
     # Both domains have one clock signal and differ only in reset: signals between them behave as in one domain.
@@ -47,7 +52,9 @@ def add_hosted_sm(
     outer.clk = inner.clk = clk  # type: ignore[attr-defined]  # the stubs give a domain no signals
     outer.rst = rst  # type: ignore[attr-defined]  # as above
     m.domains += [outer, inner]
-    sm, registers = Sm(config), ControlRegisters(config, console=console)
+    sm = Gpu(config) if isinstance(config, GpuConfig) else Sm(config)
+    registers = ControlRegisters(config, console=console)
+    config = sm_config(config)
     queue = {"console": ConsoleQueue(config, depth=console)} if console else {}
     for name, part in {"sm": sm, "registers": registers, **queue, **parts}.items():
         m.submodules[name] = DomainRenamer(_INNER if part is sm else _OUTER)(part)
@@ -69,9 +76,11 @@ def add_hosted_sm(
         sm.counter_index.eq(registers.counter_index),
         registers.counter_value.eq(sm.counter_value), registers.counter_valid.eq(sm.counter_valid),
     ]
-    for strap in ("policy", "fetch_policy"):
+    for strap in ("policy", "fetch_policy", "counter_sm"):
         if strap in sm.signature.members:
             m.d.comb += getattr(sm, strap).eq(getattr(registers, strap))
+    if "fault_sm" in sm.signature.members:
+        m.d.comb += registers.fault_sm.eq(sm.fault_sm)
     exit_code = config.memory_map.exit_code
     place = exit_code % LINE_BYTES
     m.d.comb += registers.exit_data.eq(request.payload.data[8 * place : 8 * place + 32])
@@ -81,7 +90,7 @@ def add_hosted_sm(
     return sm, registers
 
 
-def _connect_console(m: Module, queue: ConsoleQueue, sm: Sm, registers: ControlRegisters) -> None:
+def _connect_console(m: Module, queue: ConsoleQueue, sm: Sm | Gpu, registers: ControlRegisters) -> None:
     """Connect the queue between the SM's requests and the registers; a start or reset empties it."""
     request = sm.mem.req
     m.d.comb += [

@@ -6,6 +6,7 @@ import enum
 from dataclasses import dataclass
 
 from ..config import FaultCause, SmConfig
+from ..gpu.config import GpuConfig, sm_config
 from ..layouts.counters import COUNTER_BITS, built_counters
 
 __all__ = ["ADDRESS_BITS", "COUNTERS_OFFSET", "IDENTITY", "MAP_VERSION", "Access", "Register", "constants",
@@ -47,8 +48,9 @@ def _configuration(config: SmConfig) -> int:
     return config.warps | config.threads << 8 | len(config.policies) << 16 | len(config.fetch_policies) << 24
 
 
-def constants(config: SmConfig, *, console: int = 0) -> dict[str, int]:
+def constants(config: SmConfig | GpuConfig, *, console: int = 0) -> dict[str, int]:
     """The registers whose values never change; ``console``: characters that the queue holds."""
+    config = sm_config(config)
     return {
         "identity": IDENTITY,
         "version": MAP_VERSION,
@@ -58,8 +60,10 @@ def constants(config: SmConfig, *, console: int = 0) -> dict[str, int]:
     }
 
 
-def register_table(config: SmConfig) -> tuple[Register, ...]:
-    """All registers, in address order."""
+def register_table(config: SmConfig | GpuConfig) -> tuple[Register, ...]:
+    """All registers, in address order. A GPU of several SMs has all of an SM, and those of :func:`_of_gpu`."""
+    more = _of_gpu(config) if isinstance(config, GpuConfig) else ()
+    config = sm_config(config)
     cause, high = max(FaultCause).bit_length(), COUNTER_BITS - 32
     fixed = (
         Register("identity", 0x00, 32, Access.READ, f"{IDENTITY:#010x}, the characters MTRN"),
@@ -102,7 +106,15 @@ def register_table(config: SmConfig) -> tuple[Register, ...]:
         for name, number in built_counters(research=config.research_counters).items()
         for upper, half in enumerate(("low", "high"))
     ]
-    return (*fixed, *counters)
+    return (*fixed, *more, *counters)
+
+
+def _of_gpu(config: GpuConfig) -> tuple[Register, ...]:
+    """The registers that only a GPU of several SMs has."""
+    return (
+        Register("fault_sm", 0x50, config.number_bits, Access.READ, "SM of the fault; of several the lowest number"),
+        Register("counter_sm", 0x54, config.number_bits, Access.WRITE, "SM whose counters are read; initially 0"),
+    )
 
 
 def _bits(choices: int) -> int:

@@ -9,6 +9,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..config import SmConfig
+from ..gpu.config import GpuConfig, sm_config
 from ..layouts.counters import COUNTER_BITS, counter_places
 from ..layouts.execute import fault_layout
 from ..lib.component import Component
@@ -57,10 +58,15 @@ class ControlRegisters(Component):
         The value of ``console_size``; with 0, nothing is connected to ``characters``.
     """
 
-    def __init__(self, config: SmConfig, *, console: int = 0) -> None:
-        self._config, self._console = config, console
+    def __init__(self, config: SmConfig | GpuConfig, *, console: int = 0) -> None:
+        self._config, self._console = sm_config(config), console
         self._table = register_table(config)
         widths = {its.name: its.bits for its in self._table}
+        self._of_gpu = isinstance(config, GpuConfig)
+        more = {
+            "fault_sm": In(widths["fault_sm"]),  # the number of the SM; with ``fault_valid``
+            "counter_sm": Out(widths["counter_sm"]),  # the SM whose counters are read
+        } if self._of_gpu else {}
         super().__init__({
             **host_ports(),
             "sm_reset": Out(1),  # holds the SM in reset; from a register
@@ -72,16 +78,17 @@ class ControlRegisters(Component):
             "fetch_policy": Out(widths["fetch_policy"]),  # strap
             "busy": In(1),  # the SM's
             "fault_valid": In(1),  # the SM's
-            "fault": In(fault_layout(config)),  # the SM's; with ``fault_valid``
+            "fault": In(fault_layout(self._config)),  # the SM's; with ``fault_valid``
             "counter_index": Out(range(len(counter_places()))),  # the counter that is read, if a counter is read
             "counter_value": In(COUNTER_BITS),  # the SM's, of that counter
             "counter_valid": In(1),  # the SM's: the value is that counter's
             "exit_mask": In(4),  # bytes of the exit code that the SM writes in this cycle
             "exit_data": In(32),  # those bytes, in their places
-            "characters": In(stream.Signature(console_layout(config))),  # the console's oldest character
+            "characters": In(stream.Signature(console_layout(self._config))),  # the console's oldest character
             "character_count": In(16),  # characters that wait
             "character_lost": In(1),  # one was lost
             "irq": Out(1),  # a run has ended, and that interrupts; until ``interrupt`` is cleared
+            **more,
         })
 
     def elaborate(self, platform: object) -> Module:
@@ -109,10 +116,14 @@ class ControlRegisters(Component):
             self.policy.eq(state["policy"]), self.fetch_policy.eq(state["fetch_policy"]),
             self.irq.eq(interrupt & state["interrupt_enable"]),
         ]
+        of_gpu = {}
+        if self._of_gpu:
+            m.d.comb += self.counter_sm.eq(state["counter_sm"])
+            of_gpu["fault_sm"] = Mux(self.fault_valid, self.fault_sm, 0)
         status = running | self.fault_valid << 1 | self.sm_reset << 2 | done << 3
         self._read(m, {
             **constants(self._config, console=self._console), **state, "control": 0, "status": status,
-            "interrupt": interrupt, "exit_code": code, "console": self._character(m),
+            **of_gpu, "interrupt": interrupt, "exit_code": code, "console": self._character(m),
             "console_state": Cat(self.character_count, Const(0, 15), self.character_lost),
             **{f"fault_{name}": Mux(self.fault_valid, self.fault[name], 0)
                for name in ("cause", "warp", "pc", "address")},

@@ -1,4 +1,4 @@
-"""The SM on a bus: flat ports for every wire, shared by the top levels of all buses."""
+"""An SM or a GPU on a bus: flat ports for every wire, shared by the top levels of all buses."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..config import SmConfig
+from ..gpu.config import GpuConfig
 from ..lib.component import Component
 from .console import CONSOLE_DEPTH
 from .hosted import add_hosted_sm
@@ -53,17 +54,20 @@ class BusSm(Component):
     """A top level with flat ports, in a clock domain of its own: ``clk`` with the synchronous reset ``rst``.
 
     The host starts and resets the SM through registers (:mod:`hdl.bus.register_table`). While the SM is in reset, its
-    requests are held back, and answers that are still due on the bus are awaited and discarded.
+    requests are held back, and answers that are still due on the bus are awaited and discarded. A GPU of several SMs
+    has the same ports.
 
     Parameters
     ----------
+    config
+        Of the SM, or of the GPU.
     memory, host : Side
         The bus on which the SM is the master, and the one of its registers.
     console : int
         Characters that the console's queue holds; 0: none.
     """
 
-    def __init__(self, config: SmConfig, members: dict[str, wiring.Member], memory: Side, host: Side,
+    def __init__(self, config: SmConfig | GpuConfig, members: dict[str, wiring.Member], memory: Side, host: Side,
                  console: int) -> None:
         self.config = config
         self._memory, self._host, self._console = memory, host, console

@@ -1,10 +1,11 @@
-"""The SM with a Wishbone master and a Wishbone slave, for block designs."""
+"""An SM or a GPU with a Wishbone master and a Wishbone slave, for block designs."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from ..config import SmConfig
+from ..gpu.config import GpuConfig, sm_config
 from .register_table import ADDRESS_BITS
 from .signatures import wishbone_wires
 from .top import CONSOLE_DEPTH, BusSm, Side, common_ports
@@ -25,7 +26,7 @@ class WishboneSm(BusSm):
     Parameters: as for :class:`hdl.bus.wishbone.WishboneMaster`, and ``console`` as for :class:`hdl.bus.top.BusSm`.
     """
 
-    def __init__(self, config: SmConfig, *, data_bits: int = 32, console: int = CONSOLE_DEPTH) -> None:
+    def __init__(self, config: SmConfig | GpuConfig, *, data_bits: int = 32, console: int = CONSOLE_DEPTH) -> None:
         self._data_bits = data_bits
         memory, host = _sides(data_bits)
         super().__init__(config, {**common_ports(), **memory.ports(), **host.ports()}, memory, host, console)
@@ -37,5 +38,6 @@ class WishboneSm(BusSm):
 
     def bridges(self) -> tuple[Any, Any, Any, Any]:
         """Wishbone on both sides."""
-        master, control = WishboneMaster(self.config, data_bits=self._data_bits), WishboneControl()
+        config, bits, tag_bits = sm_config(self.config), self._data_bits, self.config.mem_tag_bits
+        master, control = WishboneMaster(config, data_bits=bits, tag_bits=tag_bits), WishboneControl()
         return master, master.bus, control, control.bus

@@ -9,7 +9,7 @@ from ..config import SmConfig
 from ..config_checks import is_power_of_two, require
 from ..config_names import Channels
 
-__all__ = ["MOST_SMS", "GpuConfig", "Interconnect", "L2Kind"]
+__all__ = ["MOST_SMS", "GpuConfig", "Interconnect", "L2Kind", "sm_config"]
 
 #: The most SMs of a GPU.
 MOST_SMS = 16
@@ -121,3 +121,8 @@ class GpuConfig:
     def part_requests(self) -> int:
         """Requests of each part of the L2 that wait for memory."""
         return self.l2_requests // max(1, self.l2_parts)
+
+
+def sm_config(machine: SmConfig | GpuConfig) -> SmConfig:
+    """The configuration of an SM itself, or of SM 0 of a GPU."""
+    return machine.sm_of(0) if isinstance(machine, GpuConfig) else machine

@@ -7,7 +7,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from ..config import SmConfig
-from ..layouts.counters import counters_layout
+from ..layouts.counters import COUNTER_BITS, counter_places, counters_layout
 from ..layouts.execute import fault_layout
 from ..layouts.memory import memory_request_layout, memory_response_layout
 from ..layouts.probe import ASSERTIONS, passed_over_layout, probe_layout
@@ -17,6 +17,7 @@ from ..lib.shared import share_module
 from ..sm import Sm
 from .barrier import GpuBarrier
 from .config import GpuConfig, L2Kind
+from .host_view import HostView
 from .interconnect import MemoryInterconnect
 from .l2.cache import L2, l2_counters_layout
 
@@ -65,6 +66,14 @@ class Gpu(Component):
                 "resp": In(stream.Signature(memory_response_layout(config.sm, tag_bits=tag_bits))),
             })),
             "busy": Out(1),  # an SM is busy
+            "fault_valid": Out(1),  # a fault of an SM has stopped the GPU; stays high until reset
+            "fault": Out(fault_layout(config.sm_of(0))),  # the details of the fault; undefined without ``fault_valid``
+            "fault_sm": Out(range(config.sms)),  # with ``fault_valid``: its SM; of several the lowest number
+            "counter_sm": In(range(config.sms)),  # the SM whose counter is read
+            "counter_index": In(range(len(counter_places()))),  # the counter to read, as for one SM
+            #: Combinational: its value; undefined if there is none, or without ``counter_valid``.
+            "counter_value": Out(COUNTER_BITS),
+            "counter_valid": Out(1),  # 0 in any cycle in which that SM reads a CSR
             #: The outputs of each SM, by its number.
             "sms": Out(wiring.Signature({
                 #: One SM.
@@ -85,11 +94,11 @@ class Gpu(Component):
         config = self.config
         m.submodules.interconnect = interconnect = MemoryInterconnect(config)
         m.submodules.barrier = barrier = GpuBarrier(config)
+        m.submodules.host_view = host_view = HostView(config)
         sms = share_module(m, platform, Sm, config.sms, name="sm", config=config.sm_of(0), in_gpu=True, **(
             {"tells_fences": True} if config.l2 is L2Kind.DIVIDED else {}))
         l2 = share_module(m, platform, L2, config.l2_parts, name="l2_", config=config) if config.l2_parts else []
         outputs = sm_outputs(config.sm_of(0))
-        faults = or_all(sm.fault_valid for sm in sms)
         for i, sm in enumerate(sms):
             port = getattr(interconnect.sms, f"sm_{i}")
             if config.l2 is L2Kind.DIVIDED:
@@ -101,10 +110,12 @@ class Gpu(Component):
                 connect(m, sm.mem.req, port.request)
                 connect(m, port.response, sm.mem.resp)
             connect(m, sm.barrier, getattr(barrier.sms, f"sm_{i}"))
-            m.d.sync += sm.halt.eq(faults)
+            seen = getattr(host_view.sms, f"sm_{i}")
+            m.d.sync += sm.halt.eq(host_view.fault_valid)
             m.d.comb += [
                 sm.start.eq(self.start), sm.start_pc.eq(self.start_pc), sm.arg.eq(self.arg), sm.core_id.eq(i),
-                sm.counter_index.eq(0),
+                sm.counter_index.eq(self.counter_index),
+                *(getattr(seen, name).eq(getattr(sm, name)) for name in seen.signature.members),
                 *(getattr(getattr(self.sms, f"sm_{i}"), name).eq(getattr(sm, name)) for name in outputs),
                 *(getattr(sm, name).eq(getattr(self, name)) for name in ("policy", "fetch_policy")
                   if name in self.signature.members),
@@ -118,5 +129,8 @@ class Gpu(Component):
         m.d.comb += [
             self.busy.eq(or_all(sm.busy for sm in sms)),
             *(self.l2[i].eq(each.counters) for i, each in enumerate(l2)),
+            host_view.counter_sm.eq(self.counter_sm),
+            *(getattr(self, name).eq(getattr(host_view, name))
+              for name in ("fault_valid", "fault", "fault_sm", "counter_value", "counter_valid")),
         ]
         return m

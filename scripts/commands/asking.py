@@ -184,7 +184,8 @@ def asked_run(
     memory, dtype = check_run_options(inputs, subject.memory, options.max_cycles)
     cycles = memory_latency(memory, subject.memory.latency)
     of_memory = memory_options(memory, subject.memory)
-    asked = machine or machine_of(subject.machine, of_gpu=options.gpu is not None)
+    asked = machine or machine_of(
+        subject.machine, of_gpu=options.gpu is not None, sms=None if options.gpu is None else options.gpu.sms)
     scheme = check_scheme(asked, subject.scheme)
     config = coordinate(asked.config, scheme)
     gpu = None if options.gpu is None else asked_gpu(asked, config, options.gpu)

@@ -77,7 +77,7 @@ class Bitstreams:
     work: BoardWork
     folder: Path
 
-    kind = Kind("metronome board", "board.json")
+    kind = Kind("metronome board", ("board.json",))
 
     def write(self, seeds: list[int], minutes: float, launch: Launch | None) -> int:
         """Place and route from successive seeds until one meets the clock; write the folder.

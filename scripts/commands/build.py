@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from metronome.hdl.config import SmConfig
+from metronome.hdl.gpu.config import GpuConfig
 from metronome.sim.machine.user_paths import user_path
 from metronome.sim.program.compiler.options import Compiling
 
@@ -23,7 +24,8 @@ from ..options.compiling import (
     compiling_of,
     print_warnings,
 )
-from ..options.machine import MachineOptions, machine_of
+from ..options.gpu import GpuMachineOptions, asked_gpu
+from ..options.machine import Machine, machine_of
 from ..options.program import Program, find_program
 from ..options.running import SeedOption, SizeOption, TypeOption, size_and_seed, type_of
 from ..output.outputs import STANDARD_OUTPUT, STDOUT, refuse_shared, require_writable, write_file, write_json
@@ -51,6 +53,7 @@ _OF_PROGRAM = (
 class _Inputs:
     """The parameters of a kernel's inputs and stacks."""
 
+    #: Of SM 0, if there are several.
     config: SmConfig
     size: int | None
     seed: int
@@ -93,7 +96,7 @@ class SourceOptions:
 
 
 def build(
-    ctx: typer.Context, *, files: FileOptions, compiled: SourceOptions, machine: MachineOptions,
+    ctx: typer.Context, *, files: FileOptions, compiled: SourceOptions, machine: GpuMachineOptions,
     many_runs: OptimiseOptions, size: SizeOption = None, seed: SeedOption = 1, json_file: JsonOption = None,
 ) -> int:
     """Compile C or assembly with the runtime into an ELF for `metronome run`.
@@ -104,13 +107,14 @@ def build(
     With --optimise, in place of a program: the simulation of a machine. Its runs take a tenth less time; the results
     are the same. Commands that use a machine for long do this by themselves.
     """
+    asked, several = _machine(machine, files, many_runs)
     if many_runs.optimise:
         wrong = files.sources[0] if files.sources else given(ctx, _OF_PROGRAM)
         _refuse(wrong, "a program: --optimise builds a machine")
-        return build_by_profile(backend_of(ctx), machine_of(machine), many_runs, json_file)
+        return build_by_profile(backend_of(ctx), asked, many_runs, json_file)
     _refuse(given(ctx, _OF_SIMULATION), "--optimise: a program is the same for every front end")
     sources = _sources(files)
-    how = compiling_of(compiled)
+    how = replace(compiling_of(compiled), several_sms=several is not None)
     if files.show_simt and (compiled.no_simt or json_file == STDOUT):
         option = "--no-simt" if compiled.no_simt else "--json -"
         raise UsageError(f"--show-simt and {option} cannot be used together: leave one out")
@@ -118,7 +122,7 @@ def build(
     if files.image is None:
         _refuse(given(ctx, _OF_IMAGE), "--image: an ELF is the same for every machine and size")
     size_and_seed(size, seed)
-    inputs = _Inputs(machine_of(machine).config, size, seed)
+    inputs = _Inputs(asked.config if several is None else several.sm_of(0), size, seed)
     programs = [find_program(name) for name in sources]
     _check(programs, dtype, files.image)
     programs[0].require_opencl(how)
@@ -126,7 +130,8 @@ def build(
     file, image_file, target = _written(files, name, json_file)
     outputs = [("--output", file), ("--image", image_file), ("--json", target)]
     read = [(path.name, path) for program in programs for path in program.files.values()]
-    read += [] if machine.config_file is None else [("--config", user_path(machine.config_file))]
+    config_file = machine.machine.config_file
+    read += [] if config_file is None else [("--config", user_path(config_file))]
     refuse_shared([(option, path) for option, path in outputs if path is not None], [*read, STANDARD_OUTPUT])
     backend = backend_of(ctx)
     document: dict[str, object] = {"output": None, "bytes": None}
@@ -153,6 +158,21 @@ def build(
     if json_file != STDOUT:
         print("\n".join(lines))
     return Exit.PASSED
+
+
+def _machine(
+    options: GpuMachineOptions, files: FileOptions, many_runs: OptimiseOptions,
+) -> tuple[Machine, GpuConfig | None]:
+    """Return the machine of an image or of --optimise, and the GPU of several SMs."""
+    asked = machine_of(options.machine, of_gpu=True, sms=options.gpu.sms)
+    several = asked_gpu(asked, asked.config, options.gpu)
+    if several is not None and many_runs.optimise:
+        raise UsageError(f"sms={several.sms}: --optimise builds machines of one SM: leave it out")
+    if several is not None and files.image is None:
+        raise UsageError(
+            f"sms={several.sms}: no ELF is written for several SMs: add --image, or name the source to metronome run"
+        )
+    return asked, several
 
 
 def _refuse(option: str | None, purpose: str) -> None:

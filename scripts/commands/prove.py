@@ -20,6 +20,7 @@ from metronome.sim.machine.settings import ConfigError, parse
 
 from ..options.common import JsonOption, choose, json_target, listed
 from ..options.machine import PipelineOption
+from ..options.one_sm import OneSmError
 from ..options.schemes import POLICY_NAMES, listed_policies, policy_of, require_hardware
 from ..output.outputs import STDOUT, write_json
 from ..output.tables import new_table
@@ -234,6 +235,8 @@ def _parameters(asked: CaseOptions) -> dict[str, Any]:
         **PIPELINES[choose("--pipeline", asked.pipeline, PIPELINES)]}
     for text in asked.settings or ():
         name, _, value = text.partition("=")
+        if name in GPU_FIELDS:
+            raise OneSmError(f"sms={value}" if name == "sms" else name)
         if name not in _PARAMETERS:
             raise UsageError(f"--set {text}: a proof takes {_TAKEN} only, e.g. group_warps=2")
         try:

@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from metronome.hdl.config import SmConfig
+from metronome.hdl.gpu.config import GpuConfig
+from metronome.sim.machine.gpu_settings import gpu_values
 from metronome.sim.machine.policies.files import files_of
 
 from ..options.common import JsonOption, choose, given, json_target, listed, within
-from ..options.machine import ChipMachineOptions, Machine, machine_of, one_scheduler
-from ..options.schemes import SchemeOptions, chip_of
+from ..options.gpu import ChipGpuOptions, asked_gpu
+from ..options.machine import Machine, machine_of, one_scheduler
+from ..options.schemes import chip_of
 from ..output.outputs import refuse_inputs, require_writable
 from ..process.errors import UsageError
 from .synth_price import price as show_price
@@ -30,7 +33,8 @@ __all__ = ["synth"]
 _OF_ROUTING = ("freq", "seed", "seeds", "minutes", "placer", "router")
 #: Options of one unit, which the table of --price does not have.
 _ONE_UNIT = ("unit", "preset", "warps", "threads", "settings", "config_file", "pipeline", "mode", "issue", "fetch",
-             "prediction", "breakdown", "depth", "cells", "compare", "log", "seed")
+             "prediction", "sms", "interconnect", "slot_cycles", "breakdown", "depth", "cells", "compare", "log",
+             "seed")
 _MAX_FREQ, _MAX_MINUTES, _MAX_DEPTH = 10_000, 10_000, 10
 #: nextpnr reads the seed as a signed number of 32 bits.
 _MAX_SEED = 2**31 - 1
@@ -113,8 +117,7 @@ def synth(
     unit: Annotated[
         str | None, typer.Option(metavar="NAME", help="frontend, select_loop, scheduler, buffers, ..., sm.")
     ] = None,
-    machine: ChipMachineOptions, scheme: SchemeOptions, routing: RoutingOptions, figures: FigureOptions,
-    table: PriceOptions, files: FileOptions,
+    chip: ChipGpuOptions, routing: RoutingOptions, figures: FigureOptions, table: PriceOptions, files: FileOptions,
 ) -> int:
     """Synthesise, place and route one unit for an FPGA (default: Lattice ECP5-85), and report area and clock rate."""
     from metronome.sim.fpga.synth import UNITS
@@ -131,21 +134,35 @@ def synth(
     target = json_target(files.json_file)
     if table.price:
         return show_price(targets, options, table.only, table.output, files.json_file, target)
-    asked = machine_of(machine)
-    config = chip_of(asked, scheme)
+    asked = machine_of(chip.machine, of_gpu=True, sms=chip.gpu.sms)
+    config = chip_of(asked, chip.scheme)
+    several = asked_gpu(asked, config, chip.gpu)
     if unit == "order":
         one_scheduler(config, "--unit order")
     needs = UNITS[unit].needs
     if not table.price and needs and not getattr(config, needs):
         raise UsageError(f"--unit {unit}: this machine does not have it ({needs}={getattr(config, needs)})")
+    if several is not None:
+        _refuse_with_sms(several, unit, figures)
     log_path = None if files.log is None else require_writable(files.log, "--log", ".log", ".txt")
-    refuse_inputs(target, {"--config": machine.config_file}, [("--log", log_path)] if log_path else [])
-    work = Work(unit, config, files.json_file, target, log_path, _asked(asked, config) | as_json(targets[0]),
-                targets[0])
+    refuse_inputs(target, {"--config": chip.machine.config_file}, [("--log", log_path)] if log_path else [])
+    told = _asked(asked, config) | ({} if several is None else gpu_values(several)) | as_json(targets[0])
+    work = Work(unit, several or config, files.json_file, target, log_path, told, targets[0])
     if figures.breakdown:
         return work.break_down(figures.depth, figures.cells)
     striven = routing.freq if given(ctx, ("freq",)) else None
     return work.measure(options, figures.cells, _committed(unit, config) if figures.compare else None, striven)
+
+
+def _refuse_with_sms(gpu: GpuConfig, unit: str, figures: FigureOptions) -> None:
+    """Refuse what several SMs do not have: units within an SM, and committed figures."""
+    from metronome.sim.fpga.synth import UNITS
+
+    if UNITS[unit].of_gpu is None:
+        whole = ", ".join(name for name, entry in UNITS.items() if entry.of_gpu is not None)
+        raise UsageError(f"sms={gpu.sms}: --unit {unit} is a part of one SM: leave it out, or name one of {whole}")
+    if figures.compare:
+        raise UsageError(f"sms={gpu.sms}: --compare has figures of one SM only: leave it out")
 
 
 def _check_options(ctx: typer.Context, unit: str | None, figures: FigureOptions, *, price: bool) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Group, RenderableType
 
 from metronome.hdl.config import SmConfig
+from metronome.hdl.gpu.config import GpuConfig
 
 from ..output.outputs import STDOUT, write_file, write_json
 from ..process.errors import Exit, UsageError
@@ -31,7 +32,7 @@ class Work:
     """One unit of one machine, and the destination of its results."""
 
     unit: str
-    config: SmConfig
+    config: SmConfig | GpuConfig
     json_file: str | None
     target: Path | None
     log: Path | None

@@ -1,4 +1,4 @@
-"""``metronome verilog``: the SM as synthesizable Verilog, one file or a folder with all accompanying files."""
+"""``metronome verilog``: an SM or a GPU as synthesizable Verilog, one file or a folder with all accompanying files."""
 
 from __future__ import annotations
 
@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from metronome.hdl.config import SmConfig
+from metronome.hdl.gpu.config import GpuConfig, sm_config
+from metronome.sim.machine.gpu_settings import gpu_values
 from metronome.sim.machine.policies.files import files_of
 from metronome.sim.machine.user_paths import user_path
 
 from ..options.common import JsonOption, choose, json_target
-from ..options.machine import ChipMachineOptions, Machine, machine_of
-from ..options.schemes import SchemeOptions, check_scheme, coordinate, one_policy, require_hardware
+from ..options.gpu import ChipGpuOptions, asked_gpu
+from ..options.machine import Machine, machine_of
+from ..options.schemes import check_scheme, coordinate, one_policy, require_hardware
 from ..output.export_folder import is_folder, require_folder, write_folder
 from ..output.outputs import STANDARD_OUTPUT, STDOUT, refuse_shared, require_writable, write_file, write_json
 from ..process.backend import Backend, backend_of
@@ -33,7 +36,7 @@ _MAX_CLOCK = 10_000
 
 
 def verilog(
-    ctx: typer.Context, *, machine: ChipMachineOptions, scheme: SchemeOptions,
+    ctx: typer.Context, *, chip: ChipGpuOptions,
     output: Annotated[
         str, typer.Option("-o", "--output", metavar="DIR|FILE.v", help="The output; - is standard output.")
     ] = STDOUT,
@@ -56,10 +59,12 @@ def verilog(
     A folder gets one port per field, a testbench, files for tools, and a description of the ports; with a bus, a C
     driver as well. A single file, or standard output, has packed ports and nothing else.
     """
-    asked = machine_of(machine)
+    machine, scheme, gpu = chip.machine, chip.scheme, chip.gpu
+    asked = machine_of(machine, of_gpu=True, sms=gpu.sms)
     found = check_scheme(asked, scheme)
     config = one_policy(asked.config, found) if scheme.issue is not None else coordinate(asked.config, found)
     require_hardware(config)
+    made = _Made(asked, config, asked_gpu(asked, config, gpu))
     if json_file == STDOUT and output == STDOUT:
         raise UsageError("--json - and the Verilog cannot both use standard output: add --output DIR or FILE.v")
     target = json_target(json_file)
@@ -72,19 +77,43 @@ def verilog(
         folder = require_folder(output)
         if target is not None and target.is_relative_to(folder):
             raise UsageError(f"--json: {target.name} is in the folder of --output, which is replaced as a whole")
-        about = _export(backend_of(ctx), asked, config, _Kind(name, probe, _clock(clock)), folder)
+        about = _export(backend_of(ctx), made, _Kind(name, probe, _clock(clock)), folder)
     else:
         if bus is not None:
             raise UsageError("--bus is for a folder: add --output DIR (a single file has packed ports)")
         if clock is not None:
             raise UsageError("--clock is for a folder: add --output DIR (a single file has no constraints)")
-        chip = asked.for_chip(config, probe=probe)
-        about = _one_file(backend_of(ctx), asked, chip, output, target, inputs, json_file)
+        about = _one_file(backend_of(ctx), made, output, target, inputs, json_file, probe=probe)
     if json_file is not None:
         write_json(target, about)
     if STDOUT not in (output, json_file):
         print(_line(output, about))
     return Exit.PASSED
+
+
+@dataclasses.dataclass(frozen=True)
+class _Made:
+    """The machine that is written."""
+
+    asked: Machine
+    config: SmConfig
+    gpu: GpuConfig | None
+
+    @property
+    def title(self) -> str:
+        """Short description."""
+        return self.asked.title if self.gpu is None else f"{self.gpu.sms} SMs of {self.asked.title}"
+
+    def chip(self, *, probe: bool = False) -> SmConfig | GpuConfig:
+        """Return the configuration without the parts that only a simulation needs; or with them."""
+        config = self.asked.for_chip(self.config, probe=probe)
+        return config if self.gpu is None else dataclasses.replace(self.gpu, sm=config)
+
+
+def _configuration(machine: SmConfig | GpuConfig) -> dict[str, Any]:
+    """The fields for --json."""
+    fields = dataclasses.asdict(sm_config(machine))
+    return fields if isinstance(machine, SmConfig) else fields | gpu_values(machine)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -106,7 +135,8 @@ def _line(output: str, about: dict[str, Any]) -> str:
     """The line about what has been written."""
     if "files" not in about:
         return f"{output}: {about['bytes']} bytes"
-    return f"{output}: {len(about['files'])} files, {about['bytes']} bytes; metronome_sm.md describes them"
+    (page,) = (name for name in about["files"] if name.endswith(".md"))
+    return f"{output}: {len(about['files'])} files, {about['bytes']} bytes; {page} describes them"
 
 
 def _outputs(output: Path | None, target: Path | None) -> list[tuple[str, Path]]:
@@ -114,45 +144,48 @@ def _outputs(output: Path | None, target: Path | None) -> list[tuple[str, Path]]
 
 
 def _one_file(
-    backend: Backend, asked: Machine, config: SmConfig, output: str, target: Path | None,
-    inputs: list[tuple[str, Path]], json_file: str | None,
+    backend: Backend, made: _Made, output: str, target: Path | None, inputs: list[tuple[str, Path]],
+    json_file: str | None, *, probe: bool,
 ) -> dict[str, Any]:
     """Write the file, or to standard output; return the data for --json."""
     file = None if output == STDOUT else require_writable(output, "--output", ".v")
     refuse_shared(_outputs(file, target), [*inputs, *([STANDARD_OUTPUT] if STDOUT in (output, json_file) else [])])
+    config = made.chip(probe=probe)
+    of_sm = sm_config(config)
     with show_progress() as progress:
-        progress(f"elaborating {asked.title}")
+        progress(f"elaborating {made.title}")
         text = backend.verilog(config)
     if file is None:
         sys.stdout.write(text)
     else:
         write_file(file, text.encode())
     return {
-        "preset": asked.preset, "config": dataclasses.asdict(config),
-        "policy_files": files_of((*config.policies, *config.fetch_policies)),
+        "preset": made.asked.preset, "config": _configuration(config),
+        "policy_files": files_of((*of_sm.policies, *of_sm.fetch_policies)),
         "output": None if file is None else str(file), "bytes": len(text.encode()), "lines": text.count("\n"),
     }
 
 
-def _export(backend: Backend, asked: Machine, config: SmConfig, kind: _Kind, folder: Path) -> dict[str, Any]:
+def _export(backend: Backend, made: _Made, kind: _Kind, folder: Path) -> dict[str, Any]:
     """Write the folder; return the data for --json."""
     from metronome.sim.build.export.files import export_files
 
-    chip = asked.for_chip(config)
+    chip = made.chip()
+    of_sm = sm_config(chip)
     with show_progress() as progress:
 
-        def text_of(variant: SmConfig, bus: str) -> FlatVerilog:
-            progress(f"elaborating {asked.title}{', for simulation' if variant is not chip else ''}")
+        def text_of(variant: SmConfig | GpuConfig, bus: str) -> FlatVerilog:
+            progress(f"elaborating {made.title}{', for simulation' if variant is not chip else ''}")
             return backend.flat_verilog(variant, bus)
 
-        simulation = asked.for_chip(config, probe=True) if kind.probe else None
+        simulation = made.chip(probe=True) if kind.probe else None
         files = export_files(
-            chip, simulation, preset=asked.preset, bus=kind.bus, verilog=text_of, clock_mhz=kind.clock_mhz
+            chip, simulation, preset=made.asked.preset, bus=kind.bus, verilog=text_of, clock_mhz=kind.clock_mhz
         )
     write_folder(folder, files)
     return {
-        "preset": asked.preset, "config": dataclasses.asdict(chip),
-        "policy_files": files_of((*chip.policies, *chip.fetch_policies)), "output": str(folder),
+        "preset": made.asked.preset, "config": _configuration(chip),
+        "policy_files": files_of((*of_sm.policies, *of_sm.fetch_policies)), "output": str(folder),
         "bytes": sum(map(len, files.values())), "lines": sum(content.count(b"\n") for content in files.values()),
         "bus": kind.bus, "files": {name: len(content) for name, content in files.items()},
     }

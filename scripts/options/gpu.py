@@ -13,9 +13,10 @@ from metronome.sim.machine.gpu_settings import gpu_of, gpu_value
 from metronome.sim.machine.settings import ConfigError
 
 from ..process.errors import UsageError
-from .machine import Machine
+from .machine import ChipMachineOptions, Machine, MachineOptions
+from .schemes import SchemeOptions
 
-__all__ = ["GpuOptions", "asked_gpu"]
+__all__ = ["ChipGpuOptions", "GpuMachineOptions", "GpuOptions", "asked_gpu"]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -46,6 +47,23 @@ class GpuOptions:
     l2_requests: Annotated[
         int | None, typer.Option("--l2-requests", metavar="N", help="Requests of the L2 to memory; default 32.")
     ] = None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class GpuMachineOptions:
+    """A machine of one SM or several."""
+
+    machine: MachineOptions
+    gpu: GpuOptions
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ChipGpuOptions:
+    """The same of a command that builds hardware, with one front end."""
+
+    machine: ChipMachineOptions
+    scheme: SchemeOptions
+    gpu: GpuOptions
 
 
 def asked_gpu(machine: Machine, config: SmConfig, options: GpuOptions) -> GpuConfig | None:

@@ -13,10 +13,11 @@ from metronome.hdl.config import WATCHING, SmConfig
 from metronome.hdl.presets import PIPELINES, PRESETS
 from metronome.sim.build.origin import note_machine
 from metronome.sim.machine.gpu_settings import GPU_FIELDS, gpu_value
-from metronome.sim.machine.settings import ConfigError, as_text, from_toml, parse, replaced
+from metronome.sim.machine.settings import FIELDS, ConfigError, as_text, from_toml, parse, replaced
 
 from ..process.errors import UsageError
 from .common import choose, input_file
+from .one_sm import OneSmError
 
 __all__ = [
     "DEFAULT_PRESET",
@@ -192,7 +193,9 @@ def _pipeline(options: MachineOptions, in_file: Mapping[str, Any]) -> str:
     return name
 
 
-def _gpu_fields(in_file: dict[str, Any], file: str | None, settings: Sequence[str]) -> dict[str, int | str]:
+def _gpu_fields(
+    in_file: dict[str, Any], file: str | None, settings: Sequence[str], of_gpu: bool,
+) -> dict[str, int | str]:
     """Remove the fields of a GPU from those of the file, and return them and those of ``settings``."""
     given = [(f"--config {file}", name, in_file.pop(name), False) for name in GPU_FIELDS if name in in_file]
     set_here = [(f"--set {text}", *_split(text), True) for text in settings]
@@ -204,22 +207,36 @@ def _gpu_fields(in_file: dict[str, Any], file: str | None, settings: Sequence[st
         try:
             values[name] = gpu_value(name, value, as_text=is_text)
         except ConfigError as error:
+            if not of_gpu and is_text and "," in value:
+                raise OneSmError(f"{name}={value}") from None
             raise UsageError(f"{source}: {error}") from None
     return values
 
 
 def _refuse_gpu(values: Mapping[str, int | str], of_file: Collection[str]) -> None:
-    """Raise UsageError for several SMs, which most commands do not know; a file for one SM may have any field."""
+    """Raise OneSmError for several SMs, which most commands do not know; a file for one SM may have any field."""
     if values.get("sms", 1) != 1:
-        raise UsageError(f"sms={values['sms']}: only metronome run and predict know several SMs: leave it out")
-    for name in values.keys() - {"sms"} - set(of_file):
-        raise UsageError(f"{name}: only metronome run and predict know several SMs: leave it out")
+        raise OneSmError(f"sms={values['sms']}")
+    for name in sorted(values.keys() - {"sms"} - set(of_file)):
+        raise OneSmError(name)
 
 
-def machines(options: MachineOptions, *, several: bool = True, of_gpu: bool = False) -> Iterator[Machine]:
+def _refuse_numbering(in_file: Mapping[str, Any], file: str | None, settings: Sequence[str]) -> None:
+    """Raise UsageError for the fields of an SM that follow from the GPU, unless they have their defaults."""
+    usual = {name: FIELDS[name].default for name in ("cores", "core_id")}
+    given = [(f"--config {file}", name, in_file[name]) for name in usual if name in in_file]
+    given += [(f"--set {text}", *_values(text, False)) for text in settings if _split(text)[0] in usual]
+    for source, name, value in given:
+        if value not in (usual[name], [usual[name]]):
+            raise UsageError(f"{source}: a GPU numbers and counts its SMs itself: leave out {name}")
+
+
+def machines(
+    options: MachineOptions, *, several: bool = True, of_gpu: bool = False, sms: int | None = None,
+) -> Iterator[Machine]:
     """Yield every machine that the options describe: one for each combination of the values of ``--set``.
 
-    ``of_gpu``: the machine may be the SM of a GPU of several.
+    ``of_gpu``: the machine may be the SM of a GPU of several. ``sms``: their number if an option gives it.
 
     Raises
     ------
@@ -232,10 +249,12 @@ def machines(options: MachineOptions, *, several: bool = True, of_gpu: bool = Fa
     settings = {text: _split(text)[0] in GPU_FIELDS for text in options.settings or ()}
     set_here = [text for text, of in settings.items() if of]
     of_file = in_file.keys() & set(GPU_FIELDS) - {_split(text)[0] for text in set_here}
-    gpu = _gpu_fields(in_file, file, set_here)
+    gpu = _gpu_fields(in_file, file, set_here, of_gpu)
     if not of_gpu:
         _refuse_gpu(gpu, of_file)
     lists = [_values(text, several) for text in options.settings or () if not settings[text]]
+    if (gpu.get("sms", 1) if sms is None else sms) != 1:
+        _refuse_numbering(in_file, file, [text for text, of in settings.items() if not of])
     if len({name for name, _ in lists}) < len(lists):
         raise UsageError("--set: a field is set twice: name each once")
     sizes = {"warps": options.warps, "threads": options.threads}
@@ -254,9 +273,9 @@ def machines(options: MachineOptions, *, several: bool = True, of_gpu: bool = Fa
         yield made
 
 
-def machine_of(options: MachineOptions, *, of_gpu: bool = False) -> Machine:
+def machine_of(options: MachineOptions, *, of_gpu: bool = False, sms: int | None = None) -> Machine:
     """Return the only machine; see :func:`machines`."""
-    (only,) = machines(options, several=False, of_gpu=of_gpu)
+    (only,) = machines(options, several=False, of_gpu=of_gpu, sms=sms)
     return only
 
 

@@ -26,13 +26,13 @@ _LOOK_LIKE_FILES = (".v", ".sv", ".vh", ".svh", ".vhd", ".vhdl")
 
 @dataclass(frozen=True)
 class Kind:
-    """The command that writes such folders, and the index file with the hashes of the other files (``files``)."""
+    """The command that writes such folders, and the possible names of the index with the hashes of the other files."""
 
     command: str
-    index: str
+    indices: tuple[str, ...]
 
 
-VERILOG = Kind("metronome verilog", "metronome_sm.json")
+VERILOG = Kind("metronome verilog", ("metronome_sm.json", "metronome_gpu.json"))
 
 
 def is_folder(name: str) -> bool:
@@ -51,7 +51,7 @@ def _refusal(folder: Path, kind: Kind) -> str | None:
     """Return why the folder must not be replaced: it holds files that would be lost; None if it does not."""
     from metronome.sim.build.export.files import changed_files
 
-    changed = changed_files(folder, kind.index)
+    changed = changed_files(folder, kind.indices)
     if changed is None:
         return f"it exists and is not an export of {kind.command}"
     if changed:

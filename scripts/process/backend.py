@@ -296,13 +296,13 @@ class Backend:
         prediction = self.predict(config, request, progress, None, verifier)
         return prediction, verifier.verdict(measured, prediction.result)
 
-    def verilog(self, config: SmConfig) -> str:
+    def verilog(self, config: SmConfig | GpuConfig) -> str:
         """Return synthesizable Verilog with packed ports."""
         from metronome.sim.build.verilog import elaborate
 
         return elaborate(config)
 
-    def flat_verilog(self, config: SmConfig, bus: str) -> FlatVerilog:
+    def flat_verilog(self, config: SmConfig | GpuConfig, bus: str) -> FlatVerilog:
         """Return Verilog with one port for each field; ``bus`` is one of :data:`hdl.verilog.BUSES`."""
         from metronome.sim.build.verilog import elaborate_flat
 

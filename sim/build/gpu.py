@@ -43,7 +43,7 @@ class GpuDesign(Design):
         from .simulated import Simulated
 
         with children_ended(b"yosys"):
-            return verilog.generate_gpu(self.gpu, Simulated)
+            return verilog.generate(self.gpu, Simulated)
 
     def _machine(self) -> object:
         return self.gpu

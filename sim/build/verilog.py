@@ -21,6 +21,7 @@ from metronome.hdl.config import SmConfig
 from metronome.hdl.memory_map import DEFAULT_MAP
 
 if TYPE_CHECKING:
+    from metronome.hdl.gpu.config import GpuConfig
     from metronome.hdl.verilog import FlatVerilog
 
 from .cache import found, locked, places, remember, used
@@ -95,8 +96,8 @@ def _meanings() -> dict[str, str]:
     return {name: meaning(source) for name, source in _sources().items()}
 
 
-def elaborate(config: SmConfig) -> str:
-    """Return the Verilog of the SM; see :func:`hdl.verilog.generate`. If it is interrupted, yosys ends too."""
+def elaborate(config: SmConfig | GpuConfig) -> str:
+    """Return the Verilog of an SM or a GPU; see :func:`hdl.verilog.generate`. If it is interrupted, yosys ends too."""
     from metronome.hdl import verilog
 
     with children_ended(b"yosys"):
@@ -113,7 +114,7 @@ def elaborate_for_simulation(config: SmConfig) -> str:
         return verilog.generate(config, Simulated)
 
 
-def elaborate_flat(config: SmConfig, bus: str) -> FlatVerilog:
+def elaborate_flat(config: SmConfig | GpuConfig, bus: str) -> FlatVerilog:
     """Return the same from :func:`hdl.verilog.generate_flat`."""
     from metronome.hdl import verilog
 

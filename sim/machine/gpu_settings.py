@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import enum
 from collections.abc import Collection, Mapping
 from enum import StrEnum
 from typing import Any
@@ -11,10 +13,20 @@ from metronome.hdl.gpu.config import GpuConfig, Interconnect, L2Kind
 
 from .settings import ConfigError, one_of
 
-__all__ = ["GPU_FIELDS", "gpu_of", "gpu_value"]
+__all__ = ["GPU_ABOUT", "GPU_FIELDS", "gpu_of", "gpu_value", "gpu_values", "gpu_words"]
 
 #: The fields that make a GPU of several SMs. One SM has none of them.
 GPU_FIELDS = ("sms", "interconnect", "slot_cycles", "l2", "l2_bytes", "l2_ways", "l2_requests")
+#: The meaning of each.
+GPU_ABOUT = {
+    "sms": "number of SMs",
+    "interconnect": "which SM may send a request to memory",
+    "slot_cycles": "with tdm: cycles of a slot",
+    "l2": "the cache between the SMs and memory",
+    "l2_bytes": "bytes of its lines",
+    "l2_ways": "its ways",
+    "l2_requests": "its requests that wait for memory",
+}
 #: Those whose values are names, and the names.
 _NAMES: dict[str, type[StrEnum]] = {"interconnect": Interconnect, "l2": L2Kind}
 _L2_SIZES = ("l2_bytes", "l2_ways", "l2_requests")
@@ -68,3 +80,16 @@ def gpu_of(
         return GpuConfig(sm=config, sms=sms, **given)
     except ValueError as error:
         raise ConfigError(str(error).replace("sms must be 2,", "sms must be 1, 2,")) from None
+
+
+def gpu_values(gpu: GpuConfig) -> dict[str, int | str]:
+    """Return the fields of :data:`GPU_FIELDS` by name, as JSON has them."""
+    values = {name: getattr(gpu, name) for name in GPU_FIELDS}
+    return {name: value.value if isinstance(value, enum.Enum) else value for name, value in values.items()}
+
+
+def gpu_words(gpu: GpuConfig) -> list[str]:
+    """Return the options of the command line that make this GPU of its SM; none for a default."""
+    usual = {field.name: field.default for field in dataclasses.fields(gpu)}
+    return [word for name, value in gpu_values(gpu).items() if value != usual[name]
+            for word in (f"--{name.replace('_', '-')}", str(value))]

@@ -9,6 +9,7 @@ _JOIN = "metronome.hdl.sm:Sm._join_gpu"
 _WAITS = "metronome.hdl.memory.lanes.entrance:Entrance._leaves"
 _INTERCONNECT = "metronome.hdl.gpu.interconnect:MemoryInterconnect"
 _GPU = "metronome.hdl.gpu.gpu:Gpu.elaborate"
+_HOST_VIEW = "metronome.hdl.gpu.host_view:HostView"
 _LITMUS = "tests/system/test_litmus_rtl.py::test_nothing_forbidden_is_seen"
 _RTL = "tests/system/test_gpu_rtl.py"
 _UNITS = "tests/hdl/gpu"
@@ -46,7 +47,7 @@ GPU = (
            (f"{_UNITS}/test_interconnect.py::test_tdm_has_room_for_the_responses_of_all_tags",)),
     Mutant("a barrier is complete although an SM waits for more", "metronome.hdl.gpu.barrier:GpuBarrier.elaborate",
            "there[i] & ~others_want", "there[i]", (f"{_UNITS}/test_barrier.py::test_random_arrivals[0]",)),
-    Mutant("a fault stops one SM only", _GPU, "sm.halt.eq(faults)", "sm.halt.eq(0)",
+    Mutant("a fault stops one SM only", _GPU, "sm.halt.eq(host_view.fault_valid)", "sm.halt.eq(0)",
            (f"{_RTL}::test_a_fault_stops_all_sms[GPU]",)),
     Mutant("all SMs have number 0", _GPU, "sm.core_id.eq(i)", "sm.core_id.eq(0)",
            (f"{_RTL}::test_numbers_of_sms[GPU]",)),
@@ -67,4 +68,11 @@ GPU = (
            (f"{_LITMUS}[PARTS_GPU-SB+F+F]",)),
     Mutant("a fence.i does not reach the L2", _JOIN, "lsu.empties | fetches", "lsu.empties",
            (f"{_RTL}::test_a_fence_i_fetches_what_another_sm_has_stored[PARTS_GPU]",)),
+    Mutant("the SM of a fault is that of several mixed", f"{_HOST_VIEW}.elaborate", "lowest_one(faults)", "faults",
+           (f"{_UNITS}/test_host_view.py::test_random_outputs[4]",)),
+    Mutant("the counter is valid if SM 0's is", f"{_HOST_VIEW}.elaborate", "sm.counter_valid for sm in sms",
+           "sms[0].counter_valid for sm in sms", (f"{_UNITS}/test_host_view.py::test_random_outputs[2]",)),
+    Mutant("the host's choice of an SM is lost", "metronome.hdl.bus.registers:ControlRegisters.elaborate",
+           'self.counter_sm.eq(state["counter_sm"])', "self.counter_sm.eq(0)",
+           ("tests/hdl/bus/test_gpu_registers.py::test_the_registers_of_a_gpu[LiteHost]",)),
 )

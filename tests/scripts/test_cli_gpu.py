@@ -1,4 +1,4 @@
-"""``metronome run --sms`` and ``predict --sms``: what reaches the simulator, what is shown, and what refuses several SMs."""
+"""``metronome run --sms``, ``predict --sms``: what reaches the simulator, what is shown, what refuses several SMs."""
 
 import dataclasses
 import json
@@ -6,14 +6,21 @@ from pathlib import Path
 
 import pytest
 
+import metronome as metronome_package
 from metronome.hdl.config import FaultCause
 from metronome.hdl.gpu.config import GpuConfig, Interconnect, L2Kind
 from metronome.hdl.layouts.counters import StallReason
-from metronome.hdl.presets import BASE, TINY
+from metronome.hdl.presets import BASE, PIPELINES, TINY
+from metronome.scripts import cli
+from metronome.scripts.options.one_sm import ONE_SM, SEVERAL_SMS
 from metronome.sim.machine.golden import Fault
 from metronome.sim.run.gpu.types import GpuRunResult
 from metronome.sim.run.types import WarpState
 from tests.scripts.conftest import counters
+from tests.support.builds import FPGA
+
+#: BASE as `metronome verilog` writes it.
+FPGA_BASE = dataclasses.replace(BASE, **PIPELINES["fpga"]).for_chip()
 
 
 @pytest.fixture
@@ -81,32 +88,112 @@ def test_one_sm_is_as_always(metronome, gpu, words):
     (("--set", "sms=two"), "--set sms=two: sms must be a whole number, not 'two'"),
     (("--set", "sms=2", "--set", "sms=4"), "--set: a field is set twice: name each once"),
     (("--sms", "2", "--set", "channels=free"), "channels must be none in a GPU, not 'free'"),
-    (("--sms", "2", "--set", "cores=2"), "cores must be 1 in a GPU"),
+    (("--sms", "2", "--set", "cores=2"),
+     "--set cores=2: a GPU numbers and counts its SMs itself: leave out cores"),
+    (("--set", "sms=2", "--set", "core_id=1"),
+     "--set core_id=1: a GPU numbers and counts its SMs itself: leave out core_id"),
+    (("--sms", "2", "--config", "core.toml"),
+     "--config core.toml: a GPU numbers and counts its SMs itself: leave out core_id"),
     *((("--sms", "2", *option), f"{option[0]} is for one SM: leave it out with 2 SMs") for option in (
         ("--memcheck",), ("--strict-races",), ("--per-warp",), ("--profile",), ("--trace", "a.html"),
         ("--trace", "a.vcd"))),
 ])
 def test_refusals(metronome, gpu, words, text):
+    Path("core.toml").write_text("core_id = 3\n")
     assert text in metronome("run", "psort", *words).refusal
     assert gpu.gpus == gpu.runs == []
 
 
-@pytest.mark.parametrize("words", [
-    ("wcet", "psort"), ("analyze", "psort"), ("sweep", "psort"),
-    ("trace", "psort", "-o", "a.html"),
-    ("characterize",), ("bench",), ("verilog",), ("synth", "--unit", "alu"), ("board", "psort", "--port", "x"),
-    ("build", "--optimise"), ("config",),
+#: Command lines of the commands that take a machine, each complete but for several SMs.
+COMPLETE = {
+    "wcet": ("psort",), "analyze": ("psort",), "sweep": ("psort",),
+    "trace": ("psort", "-o", "a.html"), "characterize": (), "bench": (), "board": ("psort", "--port", "x"),
+    "config": (), "prove": ("--property", "P1"),
+}
+
+
+def commands_with(*names):
+    """The subcommands that have a parameter with one of these names."""
+    return {name for name, each in cli._Subcommands().items() if {one.name for one in each.params} & {*names}}
+
+
+def test_every_command_with_a_machine_knows_several_sms_or_says_why_not():
+    several = {words.split()[0] for words in SEVERAL_SMS}
+    assert commands_with("sms") == several
+    assert commands_with("settings", "config_file", "preset", "warps") == several | set(ONE_SM)
+    assert several.isdisjoint(ONE_SM) and set(COMPLETE) == set(ONE_SM)
+
+
+@pytest.mark.parametrize(("machine", "what"), [
+    (("--sms", "2"), "--sms"), (("--sms=4",), "--sms"), (("--interconnect", "tdm"), "--interconnect"),
+    (("--slot-cycles", "2"), "--slot-cycles"), (("--set", "sms=2"), "sms=2"), (("--set", "sms=2,4"), "sms=2,4"),
+    (("--set", "interconnect=tdm"), "interconnect"), (("--config", "gpu.toml"), "sms=2"),
 ])
-@pytest.mark.parametrize("machine", [("--set", "sms=2"), ("--config", "gpu.toml")])
-def test_other_commands_refuse_several_sms(metronome, gpu, words, machine):
+@pytest.mark.parametrize("command", COMPLETE)
+def test_other_commands_refuse_several_sms(metronome, gpu, command, machine, what):
     Path("gpu.toml").write_text("sms = 2\n")
-    assert metronome(*words, *machine).refusal == "metronome: sms=2: only metronome run and predict know several SMs: leave it out"
+    if command == "prove" and machine[0] in ("--config", "--set"):
+        pytest.skip("it reads no such file, and P11 is about several SMs")
+    assert metronome(command, *COMPLETE[command], *machine).refusal == (
+        f"metronome: {what}: metronome {command} knows one SM only, because {ONE_SM[command]}; these know several "
+        f"SMs: metronome {', '.join(SEVERAL_SMS)}"
+    )
     assert gpu.runs == []
 
 
-def test_the_option_is_that_of_run(metronome):
-    for name in ("wcet", "sweep", "trace"):
-        assert metronome(name, "psort", "--sms", "2").status == 2
+@pytest.mark.parametrize("machine", [("--set", "sms=1"), ("--config", "gpu.toml")])
+def test_one_sm_is_refused_by_none(metronome, gpu, machine):
+    Path("gpu.toml").write_text('sms = 1\ninterconnect = "tdm"\nslot_cycles = 2\n')
+    assert metronome("config", *machine).status == 0
+    assert metronome("verilog", *machine, "-o", "sm.v").status == 0
+    assert gpu.verilog_configs == [FPGA_BASE if machine[0] == "--set" else BASE.for_chip()]
+
+
+@pytest.mark.parametrize(("words", "text"), [
+    (("build", "psort"), "sms=2: no ELF is written for several SMs: add --image, or name the source to metronome run"),
+    (("build", "--optimise"), "sms=2: --optimise builds machines of one SM: leave it out"),
+    (("synth", "--unit", "alu", "--area"),
+     "sms=2: --unit alu is a part of one SM: leave it out, or name one of sm, sm_axi, sm_wishbone"),
+    (("synth", "--unit", "sm", "--compare"), "sms=2: --compare has figures of one SM only: leave it out"),
+])
+@pytest.mark.parametrize("machine", [("--sms", "2"), ("--set", "sms=2"), ("--config", "gpu.toml")])
+def test_the_parts_of_commands_that_know_one_sm(metronome, gpu, words, text, machine):
+    Path("gpu.toml").write_text("sms = 2\n")
+    assert metronome(*words, *machine).refusal == f"metronome: {text}"
+
+
+def test_the_python_functions_refuse_several_sms():
+    with pytest.raises(ValueError, match=r"^sms=2: these know several SMs: metronome run, predict, build --image, "):
+        metronome_package.run("psort", settings={"sms": 2})
+
+
+def test_the_table_of_front_ends_is_of_one_sm(metronome):
+    assert "--sms is for one unit, not for --price" in metronome("synth", "--price", "--sms", "2").refusal
+
+
+def test_an_image_is_compiled_for_several_sms(metronome, gpu):
+    assert metronome("build", "psort", "--image", "a.hex", "--sms", "2", "--preset", "TINY").status == 0
+    assert gpu.compiling.several_sms
+    assert metronome("build", "psort", "--image", "a.hex", "--preset", "TINY").status == 0
+    assert not gpu.compiling.several_sms
+
+
+def test_verilog_of_a_gpu(metronome, gpu):
+    words = ("--preset", "TINY", "--sms", "4", "--interconnect", "tdm", "--slot-cycles", "2")
+    document = json.loads(metronome("verilog", *words, "-o", "gpu.v", "--json", "-").out)
+    expected = GpuConfig(sm=FPGA.for_chip(), sms=4, interconnect=Interconnect.TDM, slot_cycles=2)
+    assert gpu.verilog_configs == [expected]
+    config = document["config"]
+    assert [config[name] for name in ("sms", "interconnect", "slot_cycles", "cores")] == [4, "tdm", 2, 4]
+
+
+def test_exports_of_an_sm_and_of_a_gpu_replace_each_other(metronome, tmp_path):
+    for words in ((), ("--sms", "2"), ()):
+        assert metronome("verilog", "--preset", "TINY", *words, "-o", "out").status == 0
+        top = "metronome_gpu" if words else "metronome_sm"
+        assert {path.name.partition(".")[0].removesuffix("_tb") for path in (tmp_path / "out").iterdir()} == {top}
+    (tmp_path / "out" / "metronome_sm.v").write_text("mine")
+    assert "have changed: metronome_sm.v" in metronome("verilog", "--sms", "2", "-o", "out").refusal
 
 
 def test_the_json(metronome, gpu):

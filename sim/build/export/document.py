@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from metronome.hdl.bus.flat import FlatPort
 from metronome.hdl.bus.register_table import register_table
 from metronome.hdl.config import FaultCause, SmConfig
+from metronome.hdl.gpu.config import GpuConfig, sm_config
 from metronome.hdl.layouts.counters import COUNTER_BITS, built_counters, counter_names, counter_places
 from metronome.hdl.layouts.probe import ASSERTIONS
-from metronome.hdl.verilog import BUSES, TOP
+from metronome.hdl.verilog import inside_of, top_of
 
+from ...machine.gpu_settings import GPU_ABOUT, gpu_values
 from ...machine.settings import FIELDS, values_of
 from .meanings import meaning_of, port_meanings
 
@@ -30,6 +33,10 @@ _CLOCK = (
 )
 
 
+#: How the name of a port of one SM of a GPU begins.
+_OF_SM = re.compile(r"^sm_\d+_")
+
+
 def _counter_rows() -> dict[str, dict[str, Any]]:
     """Name of each counter's port, if it has one of its own -> its description in the JSON."""
     rows = {}
@@ -44,13 +51,16 @@ def _counter_rows() -> dict[str, dict[str, Any]]:
     return rows
 
 
-def _ports(ports: Sequence[FlatPort], bus: str, counters: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
+def _ports(
+    config: SmConfig | GpuConfig, ports: Sequence[FlatPort], bus: str, counters: dict[str, dict[str, Any]],
+) -> list[dict[str, Any]]:
     """Name, direction, width and meaning of every port."""
-    meanings = port_meanings(BUSES[bus])
+    meanings = port_meanings(inside_of(config, bus))
     listed = {port.name for port in ports}
     rows: list[dict[str, Any]] = [dict(row) for row in _CLOCK if row["name"] not in listed]
     for port in ports:
-        about = counters[port.name]["about"] if port.name in counters else meaning_of(port.path, meanings)
+        counter = counters.get(_OF_SM.sub("", port.name))
+        about = counter["about"] if counter else meaning_of(port.path, meanings)
         direction = "in" if port.is_input else "out"
         rows.append({"name": port.name, "direction": direction, "width": port.width, "about": about})
     return rows
@@ -61,7 +71,7 @@ def _plain_value(value: Any) -> Any:
 
 
 def document(
-    config: SmConfig, simulation: SmConfig | None, *, preset: str, command: str, bus: str,
+    config: SmConfig | GpuConfig, simulation: SmConfig | GpuConfig | None, *, preset: str, command: str, bus: str,
     ports: Sequence[FlatPort], simulation_ports: Sequence[FlatPort],
 ) -> Document:
     """Describe the module of ``config`` and, if that is exported too, its variant for simulation.
@@ -75,20 +85,23 @@ def document(
     ports, simulation_ports
         Those of the module of ``config``, and of ``simulation``, without clock and reset.
     """
-    counters = _counter_rows()
-    own = _ports(ports, bus, counters)
+    counters, sm = _counter_rows(), config.sm if isinstance(config, GpuConfig) else config
+    own = _ports(config, ports, bus, counters)
     names = {row["name"] for row in own}
-    more = _ports(simulation_ports, bus, counters)
+    more = _ports(config, simulation_ports, bus, counters)
     rows = [
         *({**row, "simulation_only": False} for row in own),
         *({**row, "simulation_only": True} for row in more if row["name"] not in names),
     ]
     fields = {
         name: {"value": _plain_value(value), "unit": FIELDS[name].unit, "about": FIELDS[name].about}
-        for name, value in values_of(config).items()
+        for name, value in values_of(sm).items()
     }
+    if isinstance(config, GpuConfig):
+        fields |= {name: {"value": value, "unit": None, "about": GPU_ABOUT[name]}
+                   for name, value in gpu_values(config).items()}
     return {
-        "licence": LICENCE, "preset": preset, "command": command, "module": TOP, "bus": bus,
+        "licence": LICENCE, "preset": preset, "command": command, "module": top_of(config), "bus": bus,
         "config": {name: row for name, row in fields.items() if not name.startswith("memory_map.")},
         "memory_map": {
             name.removeprefix("memory_map."): row for name, row in fields.items() if name.startswith("memory_map.")
@@ -96,13 +109,13 @@ def document(
         "ports": rows,
         "counters": [
             {**row, "port": port if port in names else None} for port, row in counters.items()
-            if row["name"] in built_counters(research=config.research_counters)
+            if row["name"] in built_counters(research=sm.research_counters)
         ],
         "registers": [dataclasses.asdict(row) for row in register_table(config)] if bus != "line" else [],
         "fault_causes": [
             {"code": int(cause), "name": cause.name.lower(), "about": cause.about} for cause in FaultCause
         ],
-        "assertions": list(ASSERTIONS) if simulation is not None and simulation.assertions else [],
+        "assertions": list(ASSERTIONS) if simulation is not None and sm_config(simulation).assertions else [],
         "files": {},
     }
 

@@ -106,6 +106,11 @@ class _Reader:
         if isinstance(value, ast.Dict):
             self._entries(list(zip(value.keys, value.values, strict=True)), prefix)
             return
+        if isinstance(value, ast.DictComp) and isinstance(value.key, ast.JoinedStr):
+            # Equal parts by number: f"sm_{i}" is sm_* below.
+            parts = [str(each.value) if isinstance(each, ast.Constant) else "*" for each in value.key.values]
+            self._inside(value.value, f"{prefix}{''.join(parts)}.")
+            return
         if isinstance(value, ast.Call):
             for function in self._layouts(value, deep=False):
                 self._called(function, prefix)
@@ -143,6 +148,7 @@ def meaning_of(path: tuple[str, ...], meanings: dict[str, str]) -> str | None:
 
     def candidates() -> Iterator[str]:
         for length in range(len(path), 0, -1):
-            yield ".".join(path[:length])
+            name = ".".join(path[:length])
+            yield from (name, re.sub(r"(?<=_)\d+(?=\.|$)", "*", name))
 
     return next((meanings[name] for name in candidates() if name in meanings), None)

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from metronome.hdl.config import SmConfig
+from metronome.hdl.gpu.config import GpuConfig
 
 from ...build.verilog import Progress
 from . import report
@@ -42,8 +43,8 @@ def _route(folder: Path, options: Options, progress: Progress) -> report.Route:
 
 
 def synthesize(
-    unit: str, config: SmConfig, options: Sequence[Options] = (Options(),), progress: Progress | None = None,
-    *, cells: bool = False, target: Target | None = None,
+    unit: str, config: SmConfig | GpuConfig, options: Sequence[Options] = (Options(),),
+    progress: Progress | None = None, *, cells: bool = False, target: Target | None = None,
 ) -> report.SynthResult:
     """Return the area of one unit of :data:`.units.UNITS`, with clock rate and critical path for each of ``options``.
 

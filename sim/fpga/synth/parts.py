@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from metronome.hdl.config import SmConfig
+from metronome.hdl.gpu.config import GpuConfig
 
 from ...build.verilog import Progress
 from .flow import TOP
@@ -112,7 +113,8 @@ def parts(statistics: Mapping[str, Any], kind: type[Area] | type[Cells] = Area) 
 
 
 def breakdown(
-    unit: str, config: SmConfig, depth: int = 2, progress: Progress | None = None, kind: type[Area] | type[Cells] = Area
+    unit: str, config: SmConfig | GpuConfig, depth: int = 2, progress: Progress | None = None,
+    kind: type[Area] | type[Cells] = Area,
 ) -> Breakdown:
     """Return the area of one unit of :data:`sim.fpga.synth.units.UNITS` and of its parts, ``depth`` levels deep.
 

@@ -32,6 +32,8 @@ from metronome.hdl.frontend.icache_store import ICacheStore
 from metronome.hdl.frontend.misses import MissUnit
 from metronome.hdl.frontend.scheduler import Scheduler
 from metronome.hdl.frontend.warps import WarpTable
+from metronome.hdl.gpu.config import GpuConfig, sm_config
+from metronome.hdl.gpu.gpu import Gpu
 from metronome.hdl.isa.ops import Unit
 from metronome.hdl.issue.issue import IssueStage
 from metronome.hdl.issue.scoreboard import Scoreboard
@@ -59,13 +61,15 @@ class UnitEntry:
     """A unit by name: its description, and a function that makes its component for a configuration.
 
     ``needs`` is a field of the configuration; where it is 0 or False, the machine does not have the unit. ``whole``:
-    the partitions of an SM share it, or it contains them; otherwise the unit is that of one partition.
+    the partitions of an SM share it, or it contains them; otherwise the unit is that of one partition. ``of_gpu``: what
+    it is in a GPU of several SMs, if it contains all of them.
     """
 
     about: str
     make: Callable[[SmConfig], wiring.Component]
     needs: str = ""
     whole: bool = False
+    of_gpu: Callable[[GpuConfig], wiring.Component] | None = None
 
 
 class _UnitPair(Component):
@@ -165,12 +169,12 @@ def _axi_lite(config: SmConfig) -> wiring.Component:
 
 
 class _Hosted(Component):
-    """The SM that a host starts through registers, between the master for its memory and the host's slave.
+    """The SM or GPU that a host starts through registers, between the master for its memory and the host's slave.
 
     Unlike the top levels of ``hdl.bus`` it has the clock domain of its surroundings, so that it can be wrapped.
     """
 
-    def __init__(self, config: SmConfig, master: Any, slave: Any) -> None:
+    def __init__(self, config: SmConfig | GpuConfig, master: Any, slave: Any) -> None:
         self._config, self._master, self._slave = config, master, slave
         self._bus = "axi" if "axi" in master.signature.members else "bus"
         super().__init__({
@@ -190,6 +194,17 @@ class _Hosted(Component):
         wiring.connect(m, wiring.flipped(self.host), getattr(self._slave, self._bus))
         m.d.comb += self.irq.eq(registers.irq)
         return m
+
+
+def _on_axi(config: SmConfig | GpuConfig) -> wiring.Component:
+    """The machine with its AXI4 master, one read and one write at a time, and AXI4-Lite slave."""
+    return _Hosted(config, AxiMaster(sm_config(config), reads=1, writes=1, tag_bits=config.mem_tag_bits),
+                   AxiLiteControl())
+
+
+def _on_wishbone(config: SmConfig | GpuConfig) -> wiring.Component:
+    """The machine with its Wishbone master and slave."""
+    return _Hosted(config, WishboneMaster(sm_config(config), tag_bits=config.mem_tag_bits), WishboneControl())
 
 
 UNITS: dict[str, UnitEntry] = {
@@ -223,28 +238,33 @@ UNITS: dict[str, UnitEntry] = {
     "axi_lite": UnitEntry("the host's registers as an AXI4-Lite slave", _axi_lite, whole=True),
     "console": UnitEntry("the queue between the console and the host's registers", ConsoleQueue, whole=True),
     "wishbone": UnitEntry("the memory port as a Wishbone master of 32 bits", WishboneMaster, whole=True),
-    "sm": UnitEntry("the whole SM", Sm, whole=True),
+    "sm": UnitEntry("the whole SM", Sm, whole=True, of_gpu=Gpu),
     "sm_axi": UnitEntry("the whole SM with its AXI4 master of 64 bits, one read and one write at a time, and AXI4-Lite "
-                        "slave", lambda config: _Hosted(config, AxiMaster(config, reads=1, writes=1),
-                                                        AxiLiteControl()), whole=True),
-    "sm_wishbone": UnitEntry("the whole SM with its Wishbone master of 32 bits and slave", lambda config: (
-        _Hosted(config, WishboneMaster(config), WishboneControl())), whole=True),
+                        "slave", _on_axi, whole=True, of_gpu=_on_axi),
+    "sm_wishbone": UnitEntry("the whole SM with its Wishbone master of 32 bits and slave", _on_wishbone, whole=True,
+                             of_gpu=_on_wishbone),
 }
 
 
-def make_unit(name: str, config: SmConfig) -> tuple[wiring.Component, frozenset[str]]:
+def make_unit(name: str, config: SmConfig | GpuConfig) -> tuple[wiring.Component, frozenset[str]]:
     """Return the component of a unit, and the names of its ports that remain open.
 
     Raises
     ------
     KeyError
         If :data:`UNITS` does not have the name.
+    ValueError
+        If the unit does not contain all SMs of a GPU.
     """
     unit = UNITS[name]
+    if isinstance(config, GpuConfig):
+        if unit.of_gpu is None:
+            raise ValueError(f"{name} is a unit of one SM")
+        return unit.of_gpu(config), _OPEN_PORTS
     return unit.make(config if unit.whole else config.partition), _OPEN_PORTS
 
 
-def unit_text(name: str, config: SmConfig, progress: Progress) -> str:
+def unit_text(name: str, config: SmConfig | GpuConfig, progress: Progress) -> str:
     """RTLIL of a unit in its wrapper (:func:`sim.fpga.synth.flow.rtlil_of`). Raises KeyError for an unknown unit."""
     progress("elaborate")
     return rtlil_of(*make_unit(name, config))

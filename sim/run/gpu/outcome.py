@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from metronome.hdl.gpu.config import GpuConfig
 
-from ...machine.gpu_settings import GPU_FIELDS
+from ...machine.gpu_settings import gpu_values
 from ..outcome import Outcome
 
 if TYPE_CHECKING:  # the command line imports this even if nothing is run
@@ -48,7 +48,5 @@ class GpuParts(Outcome):
     def as_json(self) -> dict[str, Any]:
         """The fields of a run on one SM; ``config`` has those of the GPU, ``sms`` the counters of each SM."""
         whole = super().as_json()
-        whole["config"] |= {
-            name: getattr(self.gpu, name) for name in GPU_FIELDS
-        }
+        whole["config"] |= gpu_values(self.gpu)
         return whole | {"sms": self._of_gpu.sm_counters, "l2": self._of_gpu.l2}

@@ -24,9 +24,9 @@ TABLE = {its.name: its for its in register_table(CONFIG)}
 class LiteHost:
     """Accesses over AXI4-Lite; address and data of a write come in any order."""
 
-    def __init__(self, seed=0):
+    def __init__(self, seed=0, config=CONFIG):
         self.rng = random.Random(seed)
-        self.registers = ControlRegisters(CONFIG)
+        self.registers = ControlRegisters(config)
         self.design = AxiLiteControl()
 
     async def _hand_over(self, ctx, *channels):
@@ -77,8 +77,8 @@ class LiteHost:
 class WishboneHost:
     """The same over Wishbone."""
 
-    def __init__(self, seed=0):
-        self.registers = ControlRegisters(CONFIG)
+    def __init__(self, seed=0, config=CONFIG):
+        self.registers = ControlRegisters(config)
         self.design = WishboneControl()
 
     async def _access(self, ctx, address):
