@@ -14,13 +14,12 @@ from metronome.hdl.gpu.config import Interconnect
 from metronome.hdl.isa.sharing import PARTITIONS
 from metronome.hdl.presets import PIPELINES
 from metronome.sim.machine.conditions import without_effect
-from metronome.sim.machine.gpu_settings import GPU_FIELDS, gpu_of, gpu_value
+from metronome.sim.machine.gpu_settings import gpu_of, gpu_value
 from metronome.sim.machine.policies.files import loaded
 from metronome.sim.machine.settings import ConfigError, parse
 
 from ..options.common import JsonOption, choose, json_target, listed
 from ..options.machine import PipelineOption
-from ..options.one_sm import OneSmError
 from ..options.schemes import POLICY_NAMES, listed_policies, policy_of, require_hardware
 from ..output.outputs import STDOUT, write_json
 from ..output.tables import new_table
@@ -37,9 +36,11 @@ __all__ = ["prove"]
 #: A warp number of SmConfig; a single warp has no other to be scheduled against.
 _MIN_WARPS, _MAX_WARPS = 2, 64
 #: The fields of SmConfig that are parameters of policies, the one by which programs change them, the sizes of the
+#: The fields of a GPU that P11 knows: it has no L2.
+_OF_GPU = ("sms", "interconnect", "slot_cycles")
 #: predictors, those of several partitions, and those of a GPU.
 _PARAMETERS = ("group_warps", "rates", "locality_base", "locality_throttle", "policy_csr", "return_stack",
-               "jump_targets", "branch_runs", "two_bit", *PARTITIONS, *GPU_FIELDS)
+               "jump_targets", "branch_runs", "two_bit", *PARTITIONS, *_OF_GPU)
 _TAKEN = f"{', '.join(_PARAMETERS[:-1])} and {_PARAMETERS[-1]}"
 
 
@@ -235,12 +236,10 @@ def _parameters(asked: CaseOptions) -> dict[str, Any]:
         **PIPELINES[choose("--pipeline", asked.pipeline, PIPELINES)]}
     for text in asked.settings or ():
         name, _, value = text.partition("=")
-        if name in GPU_FIELDS:
-            raise OneSmError(f"sms={value}" if name == "sms" else name)
         if name not in _PARAMETERS:
             raise UsageError(f"--set {text}: a proof takes {_TAKEN} only, e.g. group_warps=2")
         try:
-            found[name] = gpu_value(name, value, as_text=True) if name in GPU_FIELDS else parse(name, value)
+            found[name] = gpu_value(name, value, as_text=True) if name in _OF_GPU else parse(name, value)
         except ConfigError as error:
             raise UsageError(f"--set {text}: {error}") from None
     return _with_gpu(found)
@@ -255,7 +254,7 @@ def _with_gpu(found: dict[str, Any]) -> dict[str, Any]:
         If one of them has no effect, or there is no such GPU.
     """
     usual = {"interconnect": Interconnect.TDM.value} if "sms" in found else {}
-    gpu = {name: found.pop(name) for name in GPU_FIELDS if name in found}
+    gpu = {name: found.pop(name) for name in _OF_GPU if name in found}
     try:
         made = gpu_of(SmConfig(), usual | gpu if gpu.get("sms") != 1 else gpu)
     except ConfigError as error:

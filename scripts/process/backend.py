@@ -197,12 +197,10 @@ class Backend:
             progress("compile the model (a minute, once)")
         prepare_gpu()
         progress("predict")
-
-        def tell(cycle: int) -> None:
-            progress(f"predict ({cycle} cycles)")
-
         try:
-            return predict_gpu(gpu, request, on_console=console, tell=tell, watchers=watchers)
+            return predict_gpu(
+                gpu, request, on_console=console, tell=lambda cycle: progress(f"predict ({cycle} cycles)"),
+                watchers=watchers)
         except ValueError as error:
             raise UsageError(str(error)) from None
 

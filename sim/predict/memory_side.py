@@ -112,8 +112,8 @@ class MemorySide:
         for due, tag, error, data in model.complete(cycle + model.lookahead):
             at = index % ring
             box["answer_due"][at], box["answer_tag"][at], box["answer_error"][at] = due, tag, error
-            line = self._fetched.pop(tag, None)
-            if line is not None:
+            if tag in self._fetched:
+                line = self._fetched.pop(tag)
                 box["answer_code"][at] = self.codes.line(line, data, error, self._unsure.get(line, 0))
             requester.arrive(tag, data)
             index += 1

@@ -4,11 +4,14 @@ An access at the head of the queue in c is in the lookup in c+1. An access that 
 """
 
 from ...machine.events import NONE
+from . import victims
 from .compiled import inlined
 from .search import least_recently_used, places_of
 
-__all__ = ["chosen_entry", "entries_of", "hit_place", "installs", "joined_entry", "place", "requested_set", "set_of",
-           "youngest_entry"]
+__all__ = [
+    "chosen_entry", "enter", "entries_of", "give_place", "hit_place", "installs", "joined_entry", "place",
+    "requested_set", "set_of", "youngest_entry",
+]
 
 
 @inlined
@@ -126,3 +129,50 @@ def youngest_entry(config, lsu, same):
             if first == NONE:
                 first = number
     return first
+
+
+# The cache at the end of a cycle.
+
+
+@inlined
+def enter(m, used, install):
+    """Store the line that has arrived in the least recently used way of its set.
+
+    A use in the previous cycle does not affect the choice of the victim, but counts as older than the fill.
+    """
+    config, lsu = m.config[0], m.lsu[0]
+    if not config.dcache:
+        return
+    victim = lsu.filled_at = NONE
+    if install != NONE:
+        victim = least_recently_used(
+            m.dcache_line, m.dcache_used, lsu.filled_set * config.dcache_ways, config.dcache_ways
+        )
+    if lsu.used_place != NONE:
+        lsu.stamp += 1
+        m.dcache_used[lsu.used_place] = lsu.stamp
+    lsu.used_place = used
+    if install != NONE:
+        if config.victim_tags and m.dcache_line[victim] != NONE:
+            victims.leave(config, lsu, m.dcache_line[victim], m.dcache_owner[victim])
+        m.dcache_owner[victim], lsu.filled_at = lsu.filled_warp, victim
+        lsu.stamp += 1
+        m.dcache_line[victim], m.dcache_used[victim] = install, lsu.stamp
+
+
+@inlined
+def give_place(m, adds, joined):
+    """With ordered channels, give a requested line its place at once; every access counts as a use of the place."""
+    config, lsu = m.config[0], m.lsu[0]
+    if not config.dcache:
+        return
+    if lsu.used_place != NONE:
+        lsu.stamp += 1
+        m.dcache_used[lsu.used_place] = lsu.stamp
+    lsu.used_place = lsu.placed if lsu.goes else NONE
+    if adds and lsu.miss_line[joined] == NONE:
+        # For an uncached line, this is NONE.
+        lsu.miss_place[joined] = lsu.victim
+        if lsu.victim != NONE:
+            lsu.stamp += 1
+            m.dcache_line[lsu.victim], m.dcache_used[lsu.victim] = lsu.held_line, lsu.stamp

@@ -29,7 +29,7 @@ from .lanes import (
 )
 from .lookup import adds_part, find, look_up
 from .records import QUEUE, Decisions
-from .search import first_of, least_recently_used
+from .search import first_of
 
 __all__ = ["cancel", "idle", "offers_store", "request", "reset", "take", "tick"]
 
@@ -183,9 +183,9 @@ def _move(m, now, answer, wb_ready):
     if config.victim_tags:
         victims.miss(config, lsu, adds)
     if config.ordered:
-        _place(m, adds, joined)
+        l1.give_place(m, adds, joined)
     else:
-        _cache(m, now.found[0] if lsu.goes else NONE, now.install)
+        l1.enter(m, now.found[0] if lsu.goes else NONE, now.install)
     _misses(m, now, answer)
 
 
@@ -254,50 +254,6 @@ def _misses(m, now, answer):
         lsu.filled_fresh = 0
         if now.released != NONE:
             lsu.filled_valid = 0
-
-
-@inlined
-def _cache(m, used, install):
-    """Store the line that has arrived in the least recently used way of its set.
-
-    A use in the previous cycle does not affect the choice of the victim, but counts as older than the fill.
-    """
-    config, lsu = m.config[0], m.lsu[0]
-    if not config.dcache:
-        return
-    victim = lsu.filled_at = NONE
-    if install != NONE:
-        victim = least_recently_used(
-            m.dcache_line, m.dcache_used, lsu.filled_set * config.dcache_ways, config.dcache_ways
-        )
-    if lsu.used_place != NONE:
-        lsu.stamp += 1
-        m.dcache_used[lsu.used_place] = lsu.stamp
-    lsu.used_place = used
-    if install != NONE:
-        if config.victim_tags and m.dcache_line[victim] != NONE:
-            victims.leave(config, lsu, m.dcache_line[victim], m.dcache_owner[victim])
-        m.dcache_owner[victim], lsu.filled_at = lsu.filled_warp, victim
-        lsu.stamp += 1
-        m.dcache_line[victim], m.dcache_used[victim] = install, lsu.stamp
-
-
-@inlined
-def _place(m, adds, joined):
-    """With ordered channels, give a requested line its place at once; every access counts as a use of the place."""
-    config, lsu = m.config[0], m.lsu[0]
-    if not config.dcache:
-        return
-    if lsu.used_place != NONE:
-        lsu.stamp += 1
-        m.dcache_used[lsu.used_place] = lsu.stamp
-    lsu.used_place = lsu.placed if lsu.goes else NONE
-    if adds and lsu.miss_line[joined] == NONE:
-        # For an uncached line, this is NONE.
-        lsu.miss_place[joined] = lsu.victim
-        if lsu.victim != NONE:
-            lsu.stamp += 1
-            m.dcache_line[lsu.victim], m.dcache_used[lsu.victim] = lsu.held_line, lsu.stamp
 
 
 @inlined
