@@ -35,9 +35,9 @@ __all__ = ["prove"]
 
 #: A warp number of SmConfig; a single warp has no other to be scheduled against.
 _MIN_WARPS, _MAX_WARPS = 2, 64
-#: The fields of SmConfig that are parameters of policies, the one by which programs change them, the sizes of the
 #: The fields of a GPU that P11 knows: it has no L2.
 _OF_GPU = ("sms", "interconnect", "slot_cycles")
+#: The fields of SmConfig that are parameters of policies, the one by which programs change them, the sizes of the
 #: predictors, those of several partitions, and those of a GPU.
 _PARAMETERS = ("group_warps", "rates", "locality_base", "locality_throttle", "policy_csr", "return_stack",
                "jump_targets", "branch_runs", "two_bit", *PARTITIONS, *_OF_GPU)

@@ -17,13 +17,15 @@ from metronome.sim.program.kernels import KERNELS, prepare, prepare_source
 from metronome.sim.run.gpu.runner import run_gpu
 from metronome.sim.run.runner import RunRequest
 from tests.sim.machine.golden.iss_programs import RandomProgram
-from tests.support.builds import GPU, SMALL_GPU, on
+from tests.support.builds import GPU, L2_GPU, PARTS_GPU, SMALL_GPU, on
 from tests.support.tiers import some_more
 from tests.system.rtl_programs import RawProgram
 from tests.system.test_gpu_races_rtl import MEMORIES, RacingProgram
 
 SEED = 20261129
 GPUS = [pytest.param(GPU, id="GPU", marks=on("GPU")), pytest.param(SMALL_GPU, id="SMALL_GPU", marks=on("SMALL_GPU"))]
+WITH_L2 = [*GPUS, *(pytest.param(gpu, id=name, marks=on(name)) for name, gpu in {
+    "L2_GPU": L2_GPU, "PARTS_GPU": PARTS_GPU}.items())]
 CORE, PLACE, VALUE, ID, COUNT = range(5, 10)
 DATA = 0x2_0000
 
@@ -53,7 +55,7 @@ def request(launch, gpu, **fields):
 
 
 @pytest.mark.parametrize("count", some_more([8, 300], 1))
-@pytest.mark.parametrize("gpu", GPUS)
+@pytest.mark.parametrize("gpu", WITH_L2)
 def test_random_programs_that_race(gpu, count):
     bad, stepped = [], set()
     for number in range(count):
@@ -72,7 +74,7 @@ def test_random_programs_that_race(gpu, count):
     assert "SMs race" in stepped
 
 
-@pytest.mark.parametrize("gpu", GPUS)
+@pytest.mark.parametrize("gpu", WITH_L2)
 @pytest.mark.parametrize("name", some_more(["psum", *sorted({*KERNELS} - {"psum"})], 1))
 def test_kernels(gpu, name):
     launch = prepare(name, config=gpu.sm_of(0), compiling=Compiling(several_sms=True))
@@ -89,9 +91,11 @@ def test_kernels(gpu, name):
 
 
 @pytest.mark.more
-@pytest.mark.parametrize("kind", Interconnect)
-def test_interconnects(kind):
-    gpu = replace(GPU, interconnect=kind)
+@pytest.mark.parametrize("gpu", [
+    *(replace(GPU, interconnect=kind) for kind in Interconnect), replace(L2_GPU, interconnect=Interconnect.TDM),
+    replace(PARTS_GPU, interconnect=Interconnect.ROUND_ROBIN), replace(PARTS_GPU, sms=4, l2_requests=8),
+], ids=lambda gpu: f"{gpu.sms}-{gpu.interconnect}-{gpu.l2}")
+def test_interconnects(gpu):
     for name in ("psort", "transpose"):
         launch = prepare(name, config=gpu.sm_of(0), compiling=Compiling(several_sms=True))
         assert agree(gpu, request(launch, gpu, memory="dram")).stepped is None
