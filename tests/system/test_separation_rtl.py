@@ -7,7 +7,7 @@ import pytest
 
 from metronome.hdl.gpu.config import GpuConfig, Interconnect
 from metronome.sim.program.kernels import prepare
-from tests.support.builds import BASE, GPU, SMALL_GPU, TINY, on
+from tests.support.builds import BASE, GPU, PARTS_GPU, SMALL_GPU, TINY, on
 from tests.support.tiers import long_but
 from tests.system.separation_programs import KINDS, observed, side_by_side
 
@@ -15,7 +15,7 @@ from tests.system.separation_programs import KINDS, observed, side_by_side
 SEPARATING = [{"memory": "fixed", "latency": 1}, {"memory": "fixed", "latency": 20}, {"memory": "tdm"}]
 FOUR = replace(GPU, interconnect=Interconnect.TDM)
 WIDE = {
-    "SMALL_GPU": SMALL_GPU, "four": FOUR, "slots of 5": replace(FOUR, slot_cycles=5),
+    "SMALL_GPU": SMALL_GPU, "four": FOUR, "PARTS_GPU": PARTS_GPU, "slots of 5": replace(FOUR, slot_cycles=5),
     "eight": GpuConfig(sm=TINY, sms=8, interconnect=Interconnect.TDM, slot_cycles=2),
     "BASE": GpuConfig(sm=BASE, sms=2, interconnect=Interconnect.TDM),
 }
@@ -65,7 +65,7 @@ def test_dram_and_random_do_not_separate(monkeypatch):
 
 
 @pytest.mark.more
-@pytest.mark.parametrize("name", long_but(WIDE, ["SMALL_GPU", "four"]))
+@pytest.mark.parametrize("name", long_but(WIDE, ["SMALL_GPU", "four", "PARTS_GPU"]))
 @pytest.mark.parametrize("seed", range(3))
 def test_hostile_neighbours(name, seed, monkeypatch):
     """Each SM beside SM 0 runs another kind of storm, all the same one, or nothing."""
