@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated
 
 import typer
@@ -16,17 +17,23 @@ from .tracing import TraceOptions, trace_files
 __all__ = ["predict"]
 
 
-def predict(
-    ctx: typer.Context, *, subject: SubjectOptions, max_cycles: MaxCyclesOption = MAX_CYCLES, shown: ShownOptions,
-    trace: TraceOptions, gpu: GpuOptions, json_file: JsonOption = None,
+@dataclass(frozen=True, kw_only=True)
+class ScheduleOptions:
+    """What to do with the schedule that is predicted."""
+
     issues: Annotated[
         str | None, typer.Option(metavar="FILE", help="Write every issue, NOPs included: .csv or .parquet.")
-    ] = None,
+    ] = None
     verify: Annotated[
         bool, typer.Option("--verify", help="Also run the hardware, and report the first cycle that differs.")
-    ] = False,
+    ] = False
+
+
+def predict(
+    ctx: typer.Context, *, subject: SubjectOptions, max_cycles: MaxCyclesOption = MAX_CYCLES, shown: ShownOptions,
+    trace: TraceOptions, gpu: GpuOptions, schedule: ScheduleOptions, json_file: JsonOption = None,
 ) -> int:
     """Predict a run exactly, cycle by cycle, without the hardware."""
     traces = trace_files(trace.trace, "--trace", trace.trace_format)
     options = RunOptions(subject=subject, max_cycles=max_cycles, shown=shown, json_file=json_file, gpu=gpu)
-    return compute(ctx, options, Computed(traces=traces, issues=issues, verify=verify))
+    return compute(ctx, options, Computed(traces=traces, issues=schedule.issues, verify=schedule.verify))

@@ -87,9 +87,12 @@ def record_gpu(gpu: GpuConfig, memory: SparseMemory, job: Job, limit: int) -> Gp
     for recording in recordings:
         if reason := recording.reason():
             return reason
-    if _race(gpu, recorders, recordings):
+    for recording in recordings:
+        recording.sort()
+    words, stored = zip(*(recording.shared_words() for recording in recordings), strict=True)
+    if _race(gpu, recorders, recordings, stored):
         return "SMs race"
-    return _joined(recordings, memory)
+    return _joined(recordings, memory, words, stored)
 
 
 def _run(golden: GpuIss, recorders: Sequence[_SmRecorder], limit: int) -> str | None:
@@ -105,36 +108,49 @@ def _run(golden: GpuIss, recorders: Sequence[_SmRecorder], limit: int) -> str | 
             return "every remaining warp jumps to itself"
 
 
-def _race(gpu: GpuConfig, recorders: Sequence[_SmRecorder], recordings: Sequence[Recording]) -> bool:
-    """Whether two SMs access a byte between the same two barriers, and at least one stores to it."""
-    local = gpu.sm.memory_map.local
+def _race(
+    gpu: GpuConfig, recorders: Sequence[_SmRecorder], recordings: Sequence[Recording], stored: Sequence[np.ndarray],
+) -> bool:
+    """Whether two SMs access a byte between the same two barriers, and at least one stores to it.
+
+    ``stored``: the words that each SM stores to.
+    """
+    local, local_end = gpu.sm.memory_map.local >> 2, gpu.sm.memory_map.local + gpu.sm.local_bytes >> 2
+    outside = [each[(each < local) | (each >= local_end)] for each in stored]
+    table = races.table_of(np.unique(np.concatenate(outside)))
+    owners = np.full(len(table), -1, np.int64)
+    for number, words in enumerate(outside):
+        races.owners_of(table, words, number, owners)
     parts: list[tuple[np.ndarray, ...]] = []
     for number, (recorder, recording) in enumerate(zip(recorders, recordings, strict=True)):
         if not recorder.accesses:
             continue
-        counts = np.array([len(each) for each in recorder.accesses])
+        addresses = np.concatenate(recorder.accesses)
+        marks = np.zeros(len(addresses), bool)
+        races.mark_others(table, owners, addresses, number, marks)
+        at = np.flatnonzero(marks)
+        # The operation of each of these accesses.
+        ends = np.cumsum(np.array([len(each) for each in recorder.accesses]))
+        operations = np.searchsorted(ends, at, side="right")
         sizes, stores = recording.of_accesses()
-        epochs = np.searchsorted(np.array(recorder.cuts, np.int64), np.arange(len(counts)), side="right")
-        addresses = np.concatenate(recorder.accesses).astype(np.int64)
-        outside = (addresses < local) | (addresses >= local + gpu.sm.local_bytes)
-        of_lanes = (np.repeat(epochs, counts), addresses, np.repeat(sizes, counts), np.repeat(stores, counts))
-        parts.append((*(column[outside] for column in of_lanes), np.full(int(outside.sum()), number)))
+        epochs = np.searchsorted(np.array(recorder.cuts, np.int64), operations, side="right")
+        parts.append((
+            epochs, addresses[at], sizes[operations], stores[operations], np.full(len(at), number),
+        ))
     if not parts:
         return False
-    epochs, addresses, sizes, stores, sms = (np.concatenate(column) for column in zip(*parts, strict=True))
-    order = np.argsort(epochs, kind="stable")
-    columns = [column[order].astype(np.int64) for column in (epochs, addresses, sizes, stores, sms)]
+    columns = [np.concatenate(column).astype(np.int64) for column in zip(*parts, strict=True)]
+    order = np.argsort(columns[0], kind="stable")
     capacity = 1 << 12
-    while (found := races.between_sms(*columns, capacity)) == NONE:
+    while (found := races.between_sms(*(column[order] for column in columns), capacity)) == NONE:
         capacity *= 4
     return bool(found)
 
 
-def _joined(recordings: Sequence[Recording], memory: SparseMemory) -> GpuStreams:
+def _joined(
+    recordings: Sequence[Recording], memory: SparseMemory, words: Sequence[np.ndarray], stored: Sequence[np.ndarray],
+) -> GpuStreams:
     """Return the streams of all SMs. They number the same shared words."""
-    for recording in recordings:
-        recording.sort()
-    words, stored = zip(*(recording.shared_words() for recording in recordings), strict=True)
     shared = races.table_of(np.unique(np.concatenate([each[each >= 0] for each in words])))
     all_stored = np.unique(np.concatenate(stored))
     sms, rows, behind = [], 0, 0

@@ -12,7 +12,7 @@ import numpy as np
 from ...machine.events import NONE
 from .compiled import inlined, kept
 
-__all__ = ["between_sms", "find", "number_words", "see", "table_of", "trace"]
+__all__ = ["between_sms", "find", "mark_others", "number_words", "owners_of", "see", "table_of", "trace"]
 
 #: Owners of a word while the table is built: no warp, or several.
 _NOBODY, _SEVERAL = -1, -2
@@ -76,6 +76,25 @@ def table_of(words):
     for number in range(len(words)):
         table[find(table, words[number])] = words[number]
     return table
+
+
+@kept
+def mark_others(words, owners, addresses, sm, marks):
+    """Mark the accesses to words that another SM than ``sm`` stores to.
+
+    ``words``: a hash table; ``owners``: for each of its places the SM that stores there, or less than 0 for several.
+    """
+    for number in range(len(addresses)):
+        place = find(words, np.int64(addresses[number]) >> 2)
+        marks[number] = words[place] != NONE and owners[place] != sm
+
+
+@kept
+def owners_of(table, words, sm, owners):
+    """Note that an SM stores to these words."""
+    for number in range(len(words)):
+        place = find(table, words[number])
+        owners[place] = sm if owners[place] in (_NOBODY, sm) else _SEVERAL
 
 
 @kept
