@@ -151,14 +151,20 @@ def _with_value(error: typer.TyperException) -> str:
 
 #: A refused value that is a list, and the subcommands in which a user may want to compare.
 _LIST = re.compile(r"'([^',]+(?:,[^',]+)+)'")
+#: The options and fields of a GPU: nothing compares several of their values.
+_OF_GPU = re.compile(r"'--(sms|interconnect|slot-cycles|l2[a-z-]*)'|\b(sms|interconnect|slot_cycles|l2[a-z_]*)\b")
 _COMPARED = ("run", "predict", "wcet", "analyze", "trace", "sweep")
 
 
 def _several(message: str, name: str | None) -> str:
     """Return how to compare several values if the message refuses a list of them, or else an empty string."""
+    # Further lines are a compiler's.
+    message = message.partition("\n")[0]
     found = _LIST.search(message)
     if found is None or name not in _COMPARED:
         return ""
+    if _OF_GPU.search(message):
+        return ": one at a time"
     if size := re.search("--(warps|threads)'", message):
         return f": metronome sweep compares several with --set {size[1]}={found[1]}"
     compared = "an experiment" if name == "sweep" else "metronome sweep, or an experiment,"

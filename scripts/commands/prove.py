@@ -14,7 +14,7 @@ from metronome.hdl.gpu.config import Interconnect
 from metronome.hdl.isa.sharing import PARTITIONS
 from metronome.hdl.presets import PIPELINES
 from metronome.sim.machine.conditions import without_effect
-from metronome.sim.machine.gpu_settings import gpu_of, gpu_value
+from metronome.sim.machine.gpu_settings import GPU_FIELDS, gpu_of, gpu_value
 from metronome.sim.machine.policies.files import loaded
 from metronome.sim.machine.settings import ConfigError, parse
 
@@ -236,6 +236,8 @@ def _parameters(asked: CaseOptions) -> dict[str, Any]:
         **PIPELINES[choose("--pipeline", asked.pipeline, PIPELINES)]}
     for text in asked.settings or ():
         name, _, value = text.partition("=")
+        if name in GPU_FIELDS and name not in _OF_GPU:
+            raise UsageError(f"--set {text}: P11 is about a GPU without an L2: leave it out")
         if name not in _PARAMETERS:
             raise UsageError(f"--set {text}: a proof takes {_TAKEN} only, e.g. group_warps=2")
         try:

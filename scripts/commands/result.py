@@ -123,6 +123,8 @@ def _table(outcome: Outcome) -> Table:
     fetch = "" if request.fetch_policy is None else f"{config.coordination}: fetch {request.fetch_policy}, issue "
     table.add_row("policy", f"{fetch}{request.policy}, prediction {config.prediction}")
     table.add_row("memory", memory_of(request))
+    for name, text in outcome.of_gpu():
+        table.add_row(name, text)
     if outcome.launch.size is None and not (request.check or request.memcheck):
         checked = "exit code only"
     table.add_row("checked", checked)

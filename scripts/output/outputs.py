@@ -50,8 +50,8 @@ def refuse_format(name: str, option: str, formats: Sequence[str]) -> None:
     suffix = Path(name).suffix.lower()
     if suffix not in _FORMATS or suffix in formats:
         return
-    can = f"a file whose name ends in {' or '.join(formats)}" if formats else "a folder: name one without such a suffix"
-    raise UsageError(f"{option}: cannot write {name!r}: it is {can}")
+    why = f"its name must end in {' or '.join(formats)}" if formats else "it is a folder: name one without this suffix"
+    raise UsageError(f"{option}: cannot write {name!r}: {why}")
 
 
 def refuse_folder(name: str) -> None:

@@ -101,15 +101,16 @@ class Stepper:
         commit = iss.step(warp)
         if commit.fault is None and commit.instr != word:
             raise CannotPredictError(
-                f"warp {warp} executes {word:#010x} at {pc:#010x}, where memory has {commit.instr:#010x} by then: the "
-                "program changes code that a cache still has, and needs a fence.i"
+                f"{self._whose(warp)} executes {word:#010x} at {pc:#010x}, where memory has {commit.instr:#010x} by "
+                "then: the program changes code after it was fetched, and needs a fence.i after the change (between "
+                "SMs behind a barrier or a flag)"
             )
         if commit.fault is not None:
             values |= {"fault": int(commit.fault.cause), "address": commit.fault.address}
             if commit.fault.cause is FaultCause.DIVERGENT_BRANCH and not self.config.check_divergent_branch:
                 raise ValueError(
-                    f"the lanes of warp {warp} disagree on the branch at pc {pc:#010x}: with "
-                    "check_divergent_branch=false the golden model does not know which way it goes"
+                    f"the lanes of {self._whose(warp)} disagree on the branch at pc {pc:#010x}: with "
+                    "check_divergent_branch=false the golden model does not know which way it goes: leave that out"
                 )
             if commit.fault.cause in _LATE:
                 iss.skip(warp)
@@ -125,6 +126,10 @@ class Stepper:
         elif unit is Unit.CSR and (op == CsrOp.RW.value or word >> 15 & 31):
             values |= self._written(word >> 20)
         return values | {"taken": int(taken)}
+
+    def _whose(self, warp: int) -> str:
+        """Name a warp, with its SM if there are several."""
+        return f"SM {self.config.core_id}, warp {warp}" if self.config.cores > 1 else f"warp {warp}"
 
     def _written(self, number: int) -> dict[str, int]:
         """Return the fields of STEP for a write of a CSR that controls the machine's timing."""

@@ -121,6 +121,10 @@ class Outcome:
         problems = self.launch.check(reads) if self.result.status == "ended" else []
         return problems, reads.places
 
+    def of_gpu(self) -> list[tuple[str, str]]:
+        """Rows of the table about what several SMs share: names and texts."""
+        return []
+
     @property
     def problems(self) -> list[str]:
         """The errors that the kernel's own check finds in memory; empty unless the program has ended."""

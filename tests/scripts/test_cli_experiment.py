@@ -39,7 +39,7 @@ def mine(tmp_path, monkeypatch):
                                                           "the results")),
     (("mine.toml", "--output", "full"), "full: it contains other files: name a new folder with --output"),
     (("mine.toml", "--output", "mine.toml"), "--output: cannot write 'mine.toml': it is a folder"),
-    (("mine.toml", "--json", "mine.toml"), "--json: cannot write 'mine.toml': it is a file whose name ends in .json"),
+    (("mine.toml", "--json", "mine.toml"), "--json: cannot write 'mine.toml': its name must end in .json"),
     (("program.elf", "--output", "new"), "program.elf: only a kernel with a host.py can be swept"),
     (("pappr",), "unknown kernel or experiment 'pappr' (did you mean paper?)"),
 ])

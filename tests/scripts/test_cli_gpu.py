@@ -85,6 +85,9 @@ def test_one_sm_is_as_always(metronome, gpu, words):
     (("--sms", "2", "--l2", "big"), "unknown name 'big': use none, shared, divided"),
     (("--sms", "2", "--l2", "shared", "--l2-bytes", "1000"), "l2_bytes must be a power of two from 512 to 4194304"),
     (("--sms", "2", "--interconnect", "ring"), "unknown name 'ring': use round_robin, fixed_priority, tdm"),
+    (("--sms", "2,4"), "Input should be a valid integer, unable to parse string as an integer: one at a time (see"),
+    (("--set", "sms=2,4"), "sms must be a whole number, not '2,4': one at a time"),
+    (("--sms", "2", "--l2-ways", "2,4"), ": one at a time (see"),
     (("--set", "sms=two"), "--set sms=two: sms must be a whole number, not 'two'"),
     (("--set", "sms=2", "--set", "sms=4"), "--set: a field is set twice: name each once"),
     (("--sms", "2", "--set", "channels=free"), "channels must be none in a GPU, not 'free'"),
@@ -211,6 +214,12 @@ def test_a_prediction_refuses_what_is_of_one_sm(metronome, option):
 
 
 def test_the_table(metronome, gpu):
+    gpu.of_gpu = {"l2": {"reads": 5, "hits": 3, "merged": 1, "writes": 7}}
+    words = ("--interconnect", "tdm", "--slot-cycles", "3", "--l2", "divided", "--l2-bytes", "4096")
+    rows = [" ".join(line.split()) for line in metronome("run", "psort", "--sms", "4", *words).out.splitlines()]
+    for row in ("interconnect tdm, slots of 3", "L2 divided, 4096 bytes, 8 ways, 32 requests", "L2: hits 3"):
+        assert row in rows
+    gpu.of_gpu = {}
     out = metronome("run", "psort", "--sms", "4").out
     assert "psort on 4 SMs of BASE (4 warps x 4 threads)" in out and "issue slots of 4 schedulers" in out
 
