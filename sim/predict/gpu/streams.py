@@ -118,27 +118,24 @@ def _race(
     local, local_end = gpu.sm.memory_map.local >> 2, gpu.sm.memory_map.local + gpu.sm.local_bytes >> 2
     outside = [each[(each < local) | (each >= local_end)] for each in stored]
     table = races.table_of(np.unique(np.concatenate(outside)))
+    accesses = [np.concatenate(each.accesses) if each.accesses else np.zeros(0, np.uint32) for each in recorders]
     owners = np.full(len(table), -1, np.int64)
-    for number, words in enumerate(outside):
-        races.owners_of(table, words, number, owners)
+    for number, addresses in enumerate(accesses):
+        races.note_accesses(table, owners, addresses, number)
     parts: list[tuple[np.ndarray, ...]] = []
     for number, (recorder, recording) in enumerate(zip(recorders, recordings, strict=True)):
-        if not recorder.accesses:
-            continue
-        addresses = np.concatenate(recorder.accesses)
+        addresses = accesses[number]
         marks = np.zeros(len(addresses), bool)
-        races.mark_others(table, owners, addresses, number, marks)
+        races.mark_shared(table, owners, addresses, marks)
         at = np.flatnonzero(marks)
         # The operation of each of these accesses.
-        ends = np.cumsum(np.array([len(each) for each in recorder.accesses]))
+        ends = np.cumsum(np.array([len(each) for each in recorder.accesses], np.int64))
         operations = np.searchsorted(ends, at, side="right")
         sizes, stores = recording.of_accesses()
         epochs = np.searchsorted(np.array(recorder.cuts, np.int64), operations, side="right")
         parts.append((
             epochs, addresses[at], sizes[operations], stores[operations], np.full(len(at), number),
         ))
-    if not parts:
-        return False
     columns = [np.concatenate(column).astype(np.int64) for column in zip(*parts, strict=True)]
     order = np.argsort(columns[0], kind="stable")
     capacity = 1 << 12

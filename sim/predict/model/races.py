@@ -12,7 +12,7 @@ import numpy as np
 from ...machine.events import NONE
 from .compiled import inlined, kept
 
-__all__ = ["between_sms", "find", "mark_others", "number_words", "owners_of", "see", "table_of", "trace"]
+__all__ = ["between_sms", "find", "mark_shared", "note_accesses", "number_words", "see", "table_of", "trace"]
 
 #: Owners of a word while the table is built: no warp, or several.
 _NOBODY, _SEVERAL = -1, -2
@@ -79,22 +79,20 @@ def table_of(words):
 
 
 @kept
-def mark_others(words, owners, addresses, sm, marks):
-    """Mark the accesses to words that another SM than ``sm`` stores to.
-
-    ``words``: a hash table; ``owners``: for each of its places the SM that stores there, or less than 0 for several.
-    """
+def note_accesses(words, owners, addresses, sm):
+    """Note in ``owners``, for each place of the hash table ``words``, whether one SM or several access that word."""
     for number in range(len(addresses)):
         place = find(words, np.int64(addresses[number]) >> 2)
-        marks[number] = words[place] != NONE and owners[place] != sm
+        if words[place] != NONE and owners[place] != sm:
+            owners[place] = sm if owners[place] == _NOBODY else _SEVERAL
 
 
 @kept
-def owners_of(table, words, sm, owners):
-    """Note that an SM stores to these words."""
-    for number in range(len(words)):
-        place = find(table, words[number])
-        owners[place] = sm if owners[place] in (_NOBODY, sm) else _SEVERAL
+def mark_shared(words, owners, addresses, marks):
+    """Mark the accesses to words that several SMs access."""
+    for number in range(len(addresses)):
+        place = find(words, np.int64(addresses[number]) >> 2)
+        marks[number] = words[place] != NONE and owners[place] == _SEVERAL
 
 
 @kept
