@@ -84,6 +84,7 @@ def test_what_it_refuses(arguments, complaint, tmp_path, monkeypatch, capsys):
     assert out == "" and complaint in err and err.count("\n") == 1
 
 
+@pytest.mark.more
 @on("GPU")
 def test_several_sms(tmp_path, capsys):
     issues = tmp_path / "issues.csv"

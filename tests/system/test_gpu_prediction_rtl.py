@@ -22,6 +22,9 @@ from tests.support.tiers import some_more
 from tests.system.rtl_programs import RawProgram
 from tests.system.test_gpu_races_rtl import MEMORIES, RacingProgram
 
+#: The model of several SMs takes a minute to compile.
+pytestmark = pytest.mark.more
+
 SEED = 20261129
 GPUS = [pytest.param(GPU, id="GPU", marks=on("GPU")), pytest.param(SMALL_GPU, id="SMALL_GPU", marks=on("SMALL_GPU"))]
 WITH_L2 = [*GPUS, *(pytest.param(gpu, id=name, marks=on(name)) for name, gpu in {
