@@ -28,13 +28,11 @@ from metronome.sim.machine.memory.stacks import interleave, restore
 from metronome.sim.machine.memory.store import SparseMemory
 from metronome.sim.run.gpu.lockstep import GpuLockStep
 from metronome.sim.run.gpu.types import GpuJob
-from metronome.sim.run.lockstep import Mismatch
-from metronome.sim.run.types import Job, pack_memory, unpack_memory
+from metronome.sim.run.types import pack_memory, unpack_memory
 
-from .kernel_tb import Send, counters_of, fault_of, hang_of, run_list, serve
+from .kernel_tb import Observer, Send, counters_of, fault_of, hang_of, run_list, serve
 from .mailbox import Mailbox
 
-_NO_RECORDS, _EVENT_RECORDS, _ALL_RECORDS = range(3)
 _STATUS_WORDS = 512
 
 
@@ -88,36 +86,6 @@ def _verdict(
     }, faults
 
 
-class _Observer:
-    """Passes the records of one program to the checker and, if every cycle is requested, out of this process."""
-
-    def __init__(self, job: Job, checker: GpuLockStep | None, send: Callable[[bytes], None]) -> None:
-        self._checker = checker
-        self._send = send if job.trace else None
-        self.level = _ALL_RECORDS if job.trace else _NO_RECORDS if checker is None else _EVENT_RECORDS
-        self.mismatches: list[str] = []
-
-    def take(self, box: Mailbox) -> None:
-        if not box.records_due:
-            return
-        words = box.take_records()
-        if self._send is not None:
-            self._send(words.tobytes())
-        if self._checker is not None and not self.mismatches:
-            try:
-                self._checker.feed_words(words)
-            except Mismatch as mismatch:
-                self.mismatches.append(str(mismatch))
-
-    def finish(self, memory: SparseMemory, verdict: dict[str, Any], faults: list[Fault | None]) -> None:
-        if self._checker is None or self.mismatches or verdict["assertions"]:
-            return
-        try:
-            self._checker.finish(memory, faults, verdict["status"] == "ended")
-        except Mismatch as mismatch:
-            self.mismatches.append(str(mismatch))
-
-
 async def _run(
     dut: Any, box: Mailbox, job: GpuJob, checker: GpuLockStep | None, console: Console,
     tell: Callable[[int, float], None], send_records: Callable[[bytes], None],
@@ -134,7 +102,7 @@ async def _run(
     )
     if asked.without_argument:
         model.unwritten = asked.arg // LINE_BYTES
-    observer = _Observer(asked, checker, send_records)
+    observer = Observer(asked, checker, send_records)
     changed = ValueChange(dut.wake)
     box.launch(
         model, start_pc=asked.start_pc, arg=asked.arg, policy=asked.policy, fetch_policy=asked.fetch_policy,
@@ -147,7 +115,7 @@ async def _run(
     if box.finished:
         verdict, faults = _verdict(job, memory, checker)
         fields |= verdict | {"l2": _l2_counters(dut, job.gpu)}
-        observer.finish(memory, verdict, faults)
+        observer.finish(memory, faults, verdict)
         if observer.mismatches:
             fields["status"] = "mismatch"
     return fields | {

@@ -31,6 +31,7 @@ from metronome.sim.machine.memory.model import Console, MemoryModel
 from metronome.sim.machine.memory.registry import create_model
 from metronome.sim.machine.memory.stacks import interleave, restore
 from metronome.sim.machine.memory.store import SparseMemory
+from metronome.sim.run.gpu.lockstep import GpuLockStep
 from metronome.sim.run.hanging import hanging_warps
 from metronome.sim.run.lockstep import LockStep, Mismatch
 from metronome.sim.run.types import Job, WarpState, pack_memory, unpack_memory
@@ -104,16 +105,17 @@ class ObservesRecords(Protocol):
         """Take the records that the mailbox has."""
 
 
-class _Observer:
+class Observer:
     """Passes the records of one program to the checker and, if every cycle is requested, out of this process."""
 
-    def __init__(self, job: Job, checker: LockStep | None, send: Callable[[bytes], None]) -> None:
+    def __init__(self, job: Job, checker: LockStep | GpuLockStep | None, send: Callable[[bytes], None]) -> None:
         self.checker = checker
         self.send = send if job.trace else None
         self.mismatches: list[str] = []
         self.level = _ALL_RECORDS if job.trace else _EVENT_RECORDS if job.check else _NO_RECORDS
 
     def take(self, box: Mailbox) -> None:
+        """See :class:`ObservesRecords`."""
         if not box.records_due:
             return
         words = box.take_records()
@@ -125,11 +127,12 @@ class _Observer:
             except Mismatch as mismatch:
                 self.mismatches.append(str(mismatch))
 
-    def finish(self, memory: Any, verdict: dict[str, Any]) -> None:
+    def finish(self, memory: Any, faults: Any, verdict: dict[str, Any]) -> None:
+        """Compare the final states; ``faults``: the fault of the SM or None, and of several SMs a list of these."""
         if self.checker is None or self.mismatches or verdict["assertions"]:
             return
         try:
-            self.checker.finish(memory, verdict["fault"], verdict["status"] == "ended")
+            self.checker.finish(memory, faults, verdict["status"] == "ended")
         except Mismatch as mismatch:
             self.mismatches.append(str(mismatch))
 
@@ -153,7 +156,7 @@ async def _run(
     )
     if job.without_argument:
         model.unwritten = job.arg // LINE_BYTES
-    observer = _Observer(job, checker, send_records)
+    observer = Observer(job, checker, send_records)
     changed = ValueChange(dut.wake)
     box.launch(
         model, start_pc=job.start_pc, arg=job.arg, policy=job.policy, fetch_policy=job.fetch_policy,
@@ -167,7 +170,7 @@ async def _run(
         layout = status_layout(job.config)
         status = decode_words(box.status[None, : (layout.size + 31) // 32], layout)[0]
         fields |= _verdict(job, memory, status, {} if checker is None else checker.waits())
-        observer.finish(memory, fields)
+        observer.finish(memory, fields["fault"], fields)
         if observer.mismatches:
             fields["status"] = "mismatch"
     return fields | {

@@ -15,15 +15,12 @@ from ..run.types import Job, RunRequest, Watcher
 from .choosing import Chooser
 from .memory_side import MemorySide, SmRequester
 from .model import machine, policies
-from .setup import Executed, configured, new_machine
+from .setup import CHOICES, Executed, configured, new_machine
 from .sm_run import EVENTS, SmRun
 from .stepping import PLACES, Stepper
 from .streams import Streams
 
 __all__ = ["PredictionRun"]
-
-#: The number of cached choices of a policy in Python.
-_CHOICES = 1 << 18
 
 
 class PredictionRun(SmRun):
@@ -58,7 +55,7 @@ class PredictionRun(SmRun):
             code=streams.code if streams and supplied else self.memory.codes.table,
             shared=streams.shared if streams else np.zeros(1, np.int64),
             lists=streams.lists if streams else source.lists.table, events=EVENTS if watcher else 0,
-            choices=_CHOICES if keeps else 1,
+            choices=CHOICES if keeps else 1,
         )
         settings["events"] = watcher is not None
         if chooser is not None:

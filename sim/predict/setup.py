@@ -19,10 +19,12 @@ from .model import policies, private
 from .model.choices import CHOICE
 from .model.records import CONFIG, CONTROL, FRONT, ISSUE, ISSUED, LSU, OBSERVER, PORT, WHOLE, Machine
 
-__all__ = ["LOG", "Executed", "configured", "data_cache", "new_machine"]
+__all__ = ["CHOICES", "LOG", "Executed", "configured", "data_cache", "new_machine"]
 
 #: Entries of the log of issues before it is full and must be emptied.
 LOG = 1 << 16
+#: The number of cached choices of a policy in Python.
+CHOICES = 1 << 18
 
 
 class Executed(NamedTuple):

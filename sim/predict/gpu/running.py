@@ -20,7 +20,7 @@ from ..model import interconnect, machine, policies
 from ..model.gpu import Gpu, advance_gpu
 from ..model.l2 import L2
 from ..model.records import Machine
-from ..setup import Executed, configured, new_machine
+from ..setup import CHOICES, Executed, configured, new_machine
 from ..sm_run import EVENTS
 from ..stepping import PLACES, Stepper
 from .l2 import L2Requester, l2_kind, l2_settings
@@ -36,8 +36,6 @@ _OWN = (
     "front", "issue", "control", "whole", "lsu", "port", "observer", "writers", "icache_line", "icache_code",
     "icache_used", "dcache_line", "dcache_used", "dcache_owner", "issued", "events", "choices",
 )
-#: The number of cached choices of a policy in Python.
-_CHOICES = 1 << 18
 
 
 class _NoWait:
@@ -72,15 +70,17 @@ class GpuPredictionRun:
         self._codes = self.memory.codes.table
         settings = configured(config, request, ring=0 if streams else PLACES - 1, in_gpu=True)
         settings["events"] = watchers is not None
-        choosers: list[Chooser | None] = [None] * gpu.sms
-        if request.policy not in policies.NAMES:
-            choosers = [Chooser.of_file(config, request.policy) for _ in range(gpu.sms)]
-            settings["policy"], settings["reads"] = policies.OUTSIDE, choosers[0].reads  # type: ignore[union-attr]
+        choosers = [
+            None if request.policy in policies.NAMES else Chooser.of_file(config, request.policy)
+            for _ in range(gpu.sms)
+        ]
+        if choosers[0] is not None:
+            settings["policy"], settings["reads"] = policies.OUTSIDE, choosers[0].reads
         self._state = new_gpu(
             settings, _executed(streams, steppers), code=self._codes, sms=gpu.sms,
             shared=streams.sms[0].shared if streams else np.zeros(1, np.int64),
             l2=(max(1, gpu.l2_parts), gpu.l2_sets * gpu.part_ways), events=EVENTS if watchers else 0,
-            choices=1 if choosers[0] is None else _CHOICES,
+            choices=1 if choosers[0] is None else CHOICES,
         )
         for name, value in {
             "kind": _KINDS.index(gpu.interconnect), "slot_cycles": gpu.slot_cycles, "tag_bits": config.mem_tag_bits,
@@ -137,7 +137,7 @@ class GpuPredictionRun:
         codes = self.memory.codes.table
         if codes is not self._codes:
             self._codes = codes
-            self._state = self._state._replace(code=codes)
+            self._state = self._state._replace(sms=self._state.sms._replace(code=codes))
             for sm in self.sms:
                 sm.machine = sm.machine._replace(code=codes)
 
@@ -176,22 +176,17 @@ def new_gpu(
         settings, Executed(executed.steps, nobody, nobody, executed.addresses), code=code, shared=shared,
         events=events, choices=choices,
     )
-    arrays = {name: np.zeros((sms, *getattr(one, name).shape), getattr(one, name).dtype) for name in _OWN}
+    arrays: dict[str, Any] = {name: np.zeros((sms, *getattr(one, name).shape), getattr(one, name).dtype) for name in _OWN}
     link, memory = np.zeros(1, interconnect.LINK), np.zeros(1, interconnect.MEMORY)
     link["sms"], memory["cycle"] = sms, -1
     return Gpu(
         link=link, memory=memory, queue=np.zeros((sms, 1), interconnect.QUEUE), l2=np.zeros((l2[0], 1), L2),
         l2_line=np.zeros(l2, np.int64), l2_used=np.zeros(l2, np.int64), l2_code=np.zeros(l2, np.int64),
-        config=settings, code=code,
-        steps=executed.steps, first=executed.first, known=executed.known, addresses=executed.addresses,
-        shared=one.shared, lists=one.lists, **arrays,
+        sms=one._replace(first=executed.first, known=executed.known, **arrays),
     )
 
 
 def _view(state: Gpu, number: int) -> Machine:
-    """Return an SM's part of the state."""
-    fields = {name: getattr(state, name) for name in Machine._fields if name != "part"}
-    return Machine(**{
-        name: array[number] if name in (*_OWN, "first", "known") else array for name, array in fields.items()
-    })
-
+    """Return the machine of an SM."""
+    own: dict[str, Any] = {name: getattr(state.sms, name)[number] for name in (*_OWN, "first", "known")}
+    return state.sms._replace(**own)

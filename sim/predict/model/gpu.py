@@ -17,7 +17,7 @@ __all__ = ["Gpu", "advance_gpu", "sm_of"]
 
 
 class Gpu(NamedTuple):
-    """The state of a GPU. Most arrays are those of :class:`.records.Machine` with the SMs as their first dimension."""
+    """The state of a GPU."""
 
     #: LINK and MEMORY, of one element each.
     link: np.ndarray
@@ -29,43 +29,20 @@ class Gpu(NamedTuple):
     l2_line: np.ndarray
     l2_used: np.ndarray
     l2_code: np.ndarray
-    #: One for all SMs.
-    config: np.ndarray
-    front: np.ndarray
-    issue: np.ndarray
-    control: np.ndarray
-    whole: np.ndarray
-    lsu: np.ndarray
-    port: np.ndarray
-    observer: np.ndarray
-    #: One for all SMs, as are ``steps``, ``addresses``, ``shared`` and ``lists``.
-    code: np.ndarray
-    steps: np.ndarray
-    first: np.ndarray
-    known: np.ndarray
-    addresses: np.ndarray
-    shared: np.ndarray
-    writers: np.ndarray
-    icache_line: np.ndarray
-    icache_code: np.ndarray
-    icache_used: np.ndarray
-    dcache_line: np.ndarray
-    dcache_used: np.ndarray
-    dcache_owner: np.ndarray
-    lists: np.ndarray
-    issued: np.ndarray
-    events: np.ndarray
-    choices: np.ndarray
+    #: The machines of all SMs. Their arrays have the SMs as their first dimension, but for those that all SMs share:
+    #: ``config``, ``code``, ``steps``, ``addresses``, ``shared`` and ``lists``.
+    sms: Machine
 
 
 @inlined
 def sm_of(g, i):
     """Return the machine of an SM."""
+    m = g.sms
     return Machine(
-        g.config, g.front[i], g.issue[i], g.control[i], g.whole[i], g.lsu[i], g.port[i], g.observer[i], g.code, g.steps,
-        g.first[i], g.known[i], g.addresses, g.shared, g.writers[i], g.icache_line[i], g.icache_code[i],
-        g.icache_used[i], g.dcache_line[i], g.dcache_used[i], g.dcache_owner[i], g.lists, g.issued[i], g.events[i],
-        g.choices[i], 0,
+        m.config, m.front[i], m.issue[i], m.control[i], m.whole[i], m.lsu[i], m.port[i], m.observer[i], m.code, m.steps,
+        m.first[i], m.known[i], m.addresses, m.shared, m.writers[i], m.icache_line[i], m.icache_code[i],
+        m.icache_used[i], m.dcache_line[i], m.dcache_used[i], m.dcache_owner[i], m.lists, m.issued[i], m.events[i],
+        m.choices[i], 0,
     )
 
 
@@ -79,7 +56,7 @@ def advance_gpu(g, start_pc):
     if box.cycle < 0:
         for i in range(link.sms):
             machine.reset(sm_of(g, i))
-            g.port[i, 0].cycle = 0
+            g.sms.port[i, 0].cycle = 0
         for i in range(len(g.l2)):
             l2.reset(g.l2[i, 0], g.l2_line[i])
         box.cycle, link.presented = 0, NONE
@@ -89,9 +66,9 @@ def advance_gpu(g, start_pc):
             return result
         box.cycle += 1
         for i in range(link.sms):
-            g.observer[i, 0].begun = 0
-            g.port[i, 0].cycle = box.cycle
-        if interconnect.wants_service(box, box.cycle - 1):
+            g.sms.observer[i, 0].begun = 0
+            g.sms.port[i, 0].cycle = box.cycle
+        if port.wants_service(box, box.cycle - 1):
             return machine.SERVE
         if result:
             return result
@@ -102,7 +79,7 @@ def _cycle(g, cycle, start_pc):
     link, box = g.link[0], g.memory[0]
     if link.presented != cycle:
         # Once a cycle: a cycle may be begun again.
-        interconnect.present(box, cycle)
+        port.present(box, cycle)
         _arrive(g)
         link.presented = cycle
     asks = faults = runs = 0
@@ -139,11 +116,11 @@ def _cycle(g, cycle, start_pc):
     elif link.l2 == l2.DIVIDED:
         for i in range(link.sms):
             _tick_part(g, i, free and chosen >> i & 1)
-    if link.l2 and g.config[0].ring and _moves(g):
+    if link.l2 and g.sms.config[0].ring and _moves(g):
         result = machine.STORED
     interconnect.tick(link, chosen, free)
     for i in range(link.sms):
-        whole = g.whole[i, 0]
+        whole = g.sms.whole[i, 0]
         whole.outside_over = released >> i & 1
         # A fault of one SM stops the others one cycle later.
         whole.halted = whole.halted or faults
@@ -171,7 +148,7 @@ def _arrive(g):
 @inlined
 def _offer(g, i):
     """Offer its answer to an SM, if there is one."""
-    link, own = g.link[0], g.port[i, 0]
+    link, own = g.link[0], g.sms.port[i, 0]
     own.response_valid = 0
     if link.l2 == l2.DIVIDED or (link.l2 == l2.SHARED and link.kind != interconnect.TDM):
         part = g.l2[i if link.l2 == l2.DIVIDED else 0, 0]
@@ -253,7 +230,7 @@ def _tick_shared(g, sent):
 @inlined
 def _tick_part(g, i, chosen):
     """End the cycle of an SM's part of a divided L2; ``chosen``: its request is accepted, if it has one."""
-    link, part, own = g.link[0], g.l2[i, 0], g.port[i, 0]
+    link, part, own = g.link[0], g.l2[i, 0], g.sms.port[i, 0]
     sent = chosen and part.sent_valid
     if sent:
         number = part.sent_number
@@ -263,7 +240,7 @@ def _tick_part(g, i, chosen):
     if there and l2.takes_answer(part, own.answer_taken):
         answer = tag
         interconnect.leave(link, g.memory[0], g.queue[i, 0])
-    forget = g.lsu[i, 0].emptied or g.front[i, 0].invalidate
+    forget = g.sms.lsu[i, 0].emptied or g.sms.front[i, 0].invalidate
     l2.tick(
         part, g.l2_line[i], g.l2_used[i], g.l2_code[i], sent, own.answer_taken, answer, error, code, forget,
     )
@@ -290,15 +267,15 @@ def _released(g, sms):
     """Return the SMs whose barrier is complete: they are as many as each of them has asked for."""
     arrived = 0
     for i in range(sms):
-        whole = g.whole[i, 0]
+        whole = g.sms.whole[i, 0]
         there = whole.outside and not whole.active & ~whole.outside and not whole.outside_over
-        arrived |= (there and lsu.idle(g.lsu[i, 0])) << i
+        arrived |= (there and lsu.idle(g.sms.lsu[i, 0])) << i
     released = 0
     for i in range(sms):
         if arrived >> i & 1:
-            mine, here, agree = g.whole[i, 0], 0, True
+            mine, here, agree = g.sms.whole[i, 0], 0, True
             for j in range(sms):
-                other = g.whole[j, 0]
+                other = g.sms.whole[j, 0]
                 if arrived >> j & 1 and other.outside_number == mine.outside_number:
                     here += 1
                     agree = agree and other.outside_count == mine.outside_count
@@ -312,8 +289,8 @@ def _watch(g, cycle):
     link = g.link[0]
     stuck = moves = False
     for i in range(link.sms):
-        stuck = stuck or g.observer[i, 0].stuck
-        moves = moves or g.observer[i, 0].moves
+        stuck = stuck or g.sms.observer[i, 0].stuck
+        moves = moves or g.sms.observer[i, 0].moves
     if not stuck or moves or link.owed:
         link.deadlocked = 0
     elif cycle >= g.memory[0].ready_from:

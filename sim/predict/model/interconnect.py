@@ -3,23 +3,17 @@
 It accepts one request of an SM a cycle, and offers it to memory from the next cycle on. A response takes no cycle.
 """
 
-import numpy as np
-
 from .compiled import inlined
-from .records import RING
+from .records import RING, record
 
 __all__ = [
     "FIXED_PRIORITY", "GPU_RING", "LINK", "MEMORY", "QUEUE", "ROUND_ROBIN", "TDM", "accept", "answer_of", "answered",
-    "choose", "enqueue", "give", "leave", "present", "send", "tick", "wants_service",
+    "choose", "enqueue", "give", "leave", "send", "tick",
 ]
 
 #: Places for requests and for answers between the interconnect and a memory model: more than the number of tags.
 GPU_RING = 8192
 ROUND_ROBIN, FIXED_PRIORITY, TDM = range(3)
-
-
-def _fields(names: str, **arrays: int) -> np.dtype:
-    return np.dtype([(name, np.int64) for name in names.split()] + [(name, np.int64, n) for name, n in arrays.items()])
 
 
 #: Parameters: the number of SMs, the way in which one is chosen, the cycles of a slot, the bits of an SM's own tag, the
@@ -29,13 +23,13 @@ def _fields(names: str, **arrays: int) -> np.dtype:
 #: for which the caller has something to do. ``owed``: the requests of load/store units that memory has not answered;
 #: ``deadlocked``: for how many cycles no warp of any SM could change any more. ``finished``, ``ended``, ``deadlock``:
 #: how the run has stopped.
-LINK = _fields(
+LINK = record(
     "sms kind slot_cycles tag_bits max_cycles l2 valid tag line write bytes later turn turn_cycles presented"
     " l2_accepted asks owed deadlocked finished ended deadlock"
 )
 
 #: The mailbox (tb/mailbox.cpp), as the part of :data:`.records.PORT` with the same names.
-MEMORY = _fields(
+MEMORY = record(
     "cycle ready_from wake_cycle lookahead response_valid response_tag response_error response_code given taken answers"
     " answers_taken",
     request_cycle=GPU_RING, request_tag=GPU_RING, request_line=GPU_RING, request_write=GPU_RING,
@@ -43,7 +37,7 @@ MEMORY = _fields(
 )
 
 #: With tdm, the answers that wait for an SM, the oldest in ``first``.
-QUEUE = _fields("first count", tag=RING, error=RING, code=RING)
+QUEUE = record("first count", tag=RING, error=RING, code=RING)
 
 
 @inlined
@@ -90,17 +84,6 @@ def _counts(link, tag):
 
 
 @inlined
-def present(box, cycle):
-    """Offer an answer that is due, until it is taken."""
-    if not box.response_valid and box.answers != box.answers_taken:
-        at = box.answers_taken % GPU_RING
-        if box.answer_due[at] <= cycle:
-            box.answers_taken += 1
-            box.response_valid, box.response_tag = 1, box.answer_tag[at]
-            box.response_error, box.response_code = box.answer_error[at], box.answer_code[at]
-
-
-@inlined
 def send(link, box, cycle):
     """Give the request to memory if it is accepted; return whether a request of a port can be accepted."""
     if link.valid and cycle >= box.ready_from:
@@ -143,11 +126,3 @@ def tick(link, chosen, free):
     link.turn_cycles += 1
     if link.turn_cycles >= link.slot_cycles:
         link.turn_cycles, link.turn = 0, (link.turn + 1) % link.sms
-
-
-@inlined
-def wants_service(box, cycle):
-    """Whether the memory model must be called before the next cycle (tb/mailbox.cpp does the same)."""
-    if cycle >= box.wake_cycle:
-        return True
-    return box.given != box.taken and cycle - box.request_cycle[box.taken % GPU_RING] + 1 >= box.lookahead

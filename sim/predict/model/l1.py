@@ -6,7 +6,7 @@ An access at the head of the queue in c is in the lookup in c+1. An access that 
 from ...machine.events import NONE
 from . import victims
 from .compiled import inlined
-from .search import least_recently_used, places_of
+from .search import hashed, least_recently_used, places_of
 
 __all__ = [
     "chosen_entry", "enter", "entries_of", "give_place", "hit_place", "installs", "joined_entry", "place",
@@ -16,12 +16,8 @@ __all__ = [
 
 @inlined
 def set_of(config, line):
-    """Return the set of a line: the exclusive or of its number's bits in groups of the set index's width."""
-    index = 0
-    while line:
-        index ^= line & config.dcache_sets - 1
-        line >>= config.dcache_bits
-    return index
+    """Return the set of a line in the data cache."""
+    return hashed(line, config.dcache_sets, config.dcache_bits)
 
 
 @inlined

@@ -3,11 +3,10 @@
 All decisions of a cycle depend on the state at its start, but for what others accept in it; :func:`tick` ends it.
 """
 
-import numpy as np
-
 from ...machine.events import NONE
 from .compiled import inlined
-from .search import least_recently_used
+from .records import record
+from .search import hashed, least_recently_used
 
 __all__ = [
     "DIVIDED", "L2", "NO_L2", "SHARED", "answer_code", "answer_error", "answer_tag", "answers", "push", "ready",
@@ -19,16 +18,12 @@ NO_L2, SHARED, DIVIDED = range(3)
 QUEUE, ENTRIES = 2, 64
 
 
-def _fields(names: str, **arrays: int) -> np.dtype:
-    return np.dtype([(name, np.int64) for name in names.split()] + [(name, np.int64, n) for name, n in arrays.items()])
-
-
 #: Parameters: ``sets``, a power of two, and ``bits`` of their numbers; ``ways``; ``requests``: entries; the first line
 #: that may be cached. State: the queue (``waiting`` of ``line``, ``write``, ``tag``, ``bytes``); the entries (``by_``:
 #: a fixed number of places, free if ``by_leader`` is NONE, else the entry that was sent for the line); the request in
 #: front of memory (``sent_``); memory's answer in its register (``fill_``), and that of a hit. ``used``: the place of a
 #: hit in the last cycle. ``moved_``: what has happened in the cycle, for those who follow the bytes. The counters.
-L2 = _fields(
+L2 = record(
     "sets bits ways requests user_line waiting sent_valid sent_number"
     " fill_valid fill_number fill_first fill_fresh fill_error fill_keeps fill_code"
     " hit_valid hit_tag hit_stays hit_code used stamp"
@@ -120,17 +115,8 @@ def takes_answer(part, accepted):
 
 
 @inlined
-def _set_of(part, line):
-    index = 0
-    while line:
-        index ^= line & part.sets - 1
-        line >>= part.bits
-    return index
-
-
-@inlined
 def _place_of(part, lines, line):
-    first = _set_of(part, line) * part.ways
+    first = hashed(line, part.sets, part.bits) * part.ways
     for place in range(first, first + part.ways):
         if lines[place] == line:
             return place
@@ -152,7 +138,7 @@ def tick(part, lines, used, codes, sent, accepted, answer, error, code, forget):
     filled = part.by_line[part.fill_number]
     victim = NONE
     if installs:
-        victim = least_recently_used(lines, used, _set_of(part, filled) * part.ways, part.ways)
+        victim = least_recently_used(lines, used, hashed(filled, part.sets, part.bits) * part.ways, part.ways)
     if part.used != NONE:
         part.stamp += 1
         used[part.used] = part.stamp
@@ -192,7 +178,8 @@ def _look_up(part, lines, installs, sent, accepted, gives_hit):
         return NONE, NONE, False
     line, write = part.line[0], part.write[0]
     place = _place_of(part, lines, line)
-    if installs and (write or _set_of(part, part.by_line[part.fill_number]) == _set_of(part, line)):
+    filled = part.by_line[part.fill_number]
+    if installs and (write or hashed(filled, part.sets, part.bits) == hashed(line, part.sets, part.bits)):
         return place, NONE, False
     if not write and place != NONE:
         return place, NONE, not part.hit_valid or (gives_hit and accepted)

@@ -20,9 +20,9 @@ def ready(port, cycle):
 
 @inlined
 def present(port, cycle):
-    """Offer an answer that is due, until it is taken."""
+    """Offer an answer that is due, until it is taken; ``port``: a PORT, or the MEMORY of a GPU."""
     if not port.response_valid and port.answers != port.answers_taken:
-        at = port.answers_taken % RING
+        at = port.answers_taken % len(port.answer_tag)
         if port.answer_due[at] <= cycle:
             port.answers_taken += 1
             port.response_valid, port.response_tag = 1, port.answer_tag[at]
@@ -82,4 +82,5 @@ def wants_service(port, cycle):
     """Whether the memory model must be called before the next cycle (tb/mailbox.cpp does the same)."""
     if cycle >= port.wake_cycle:
         return True
-    return port.given != port.taken and cycle - port.request_cycle[port.taken % RING] + 1 >= port.lookahead
+    oldest = port.request_cycle[port.taken % len(port.request_cycle)]
+    return port.given != port.taken and cycle - oldest + 1 >= port.lookahead

@@ -18,7 +18,7 @@ __all__ = [
     "AHEAD", "BURST", "CHANNEL", "CHOSEN", "CODE", "CONFIG", "CONTROL", "FRAME", "FRONT", "ISSUE", "ISSUED",
     "LINE_WORDS", "LIST_WORDS", "LOADS", "LSU", "OBSERVER", "PORT", "QUEUE", "RING", "SLOTS", "STEP", "TARGETS",
     "VICTIMS", "WHOLE", "Answer", "Decisions", "Machine", "Request",
-    "partition",
+    "partition", "record",
 ]
 
 LINE_WORDS = 16
@@ -46,7 +46,7 @@ VICTIMS = 64
 TARGETS, COUNTERS = 16, 64
 
 
-def _fields(names: str = "", **arrays: int | tuple[int, ...]) -> np.dtype:
+def record(names: str = "", **arrays: int | tuple[int, ...]) -> np.dtype:
     """Return a record type of integers: scalar fields for ``names``, array fields for the keywords."""
     return np.dtype(
         [(name, np.int64) for name in names.split()] + [(name, np.int64, shape) for name, shape in arrays.items()]
@@ -66,7 +66,7 @@ def _fields(names: str = "", **arrays: int | tuple[int, ...]) -> np.dtype:
 #: ``locality_most``: the greatest score; ``locality_steps``: the cycles that the division of a score takes.
 #: ``in_gpu``: it is one of several SMs. Policy parameters are initial values and upper limits (FRONT has the current
 #: ones).
-CONFIG = _fields(
+CONFIG = record(
     "schedulers reserves divides_time window older groups partitions_of_an_alu partitions_of_a_port slots_of_turns"
     " warps threads policy max_cycles barriers icache icache_sets icache_ways fetch_requests"
     " dcache dcache_sets dcache_bits dcache_ways line_requests store_buffer load_parts user_line local local_bytes"
@@ -79,7 +79,7 @@ CONFIG = _fields(
 
 #: A decoded word. ``uses``: a bit for each register that must not be pending, the destination's included;
 #: ``register``: the destination or NONE. ``written``: the program stores there.
-CODE = _fields(
+CODE = record(
     "unit op word uses register control fence drain store takes_slot predicted conditional indirect pushes"
     " pops offset size volatile written"
 )
@@ -97,7 +97,7 @@ STEP = np.dtype([
     ("shared", np.int8), ("sees", np.uint64), ("code", np.int32),
 ], align=True)
 
-FRONT = _fields(
+FRONT = record(
     # The fetch pipeline by stage: requested in the last cycle (in lookup), one later, two later (in decode).
     "valid1 squashed1 warp1 slot1 pc1 valid2 squashed2 warp2 slot2 pc2 code2 valid3 squashed3 warp3 slot3 pc3 code3"
     # Whether the jump or branch in decode is predicted taken, and its target.
@@ -135,7 +135,7 @@ FRONT = _fields(
     score=WARPS, age=WARPS, activated=WARPS, group_last=WARPS, owner=FRAME, held_line=WARPS, held_code=WARPS,
 )
 
-ISSUE = _fields(
+ISSUE = record(
     # Stages R, O (only with an operand register) and X: an instruction by warp (NONE), code, pc and its STEP.
     "warp_r code_r pc_r step_r slot_r warp_o code_o pc_o step_o slot_o warp_x code_x pc_x step_x slot_x"
     " predicted_r target_r predicted_o target_o predicted_x target_x"
@@ -149,7 +149,7 @@ ISSUE = _fields(
     rounder_slot=SLOTS,
 )
 
-CONTROL = _fields(
+CONTROL = record(
     "resolves resolved_warp redirects target released activates"
     # A branch or jump in stage X: whether its prediction was wrong.
     " settles wrong"
@@ -161,7 +161,7 @@ CONTROL = _fields(
 )
 
 #: State of the whole SM. Sets of warps use the warp numbers of the SM.
-WHOLE = _fields(
+WHOLE = record(
     "activates activation_pc active waiting halted region spawners spawned spawn_targets spawn_pc next_released"
     # The word written to mpolicy one cycle ago, or 0.
     " change"
@@ -179,7 +179,7 @@ WHOLE = _fields(
     arrived=WARPS, turn=GROUPS, chance=(GROUPS, PARTITIONS),
 )
 
-LSU = _fields(
+LSU = record(
     # The queue, and the coalescer at its head.
     "used first count head started lines line_next local"
     # Line accesses past the coalescer (``chosen_*`` below); the one offered to the channels or to the lookup.
@@ -241,14 +241,14 @@ LSU = _fields(
 )
 
 #: The memory port and its mailbox (tb/mailbox.cpp is the one for the hardware).
-PORT = _fields(
+PORT = record(
     "held fetch_turn cycle ready_from wake_cycle lookahead response_valid response_tag response_error response_code"
     " given taken answers answers_taken accepted answer_taken lsu_requests",
     request_cycle=RING, request_tag=RING, request_line=RING, request_write=RING, request_bytes=RING,
     answer_due=RING, answer_tag=RING, answer_error=RING, answer_code=RING,
 )
 
-OBSERVER = _fields(
+OBSERVER = record(
     "finished ended deadlock stuck moves deadlocked starvation_time starved_now starved_before starved_long"
     f" {' '.join(COUNTED)} in_region1 in_region2 in_region3"
     " latency_sum latency_maximum jumps_on jumps_again volatile_at begun issues retired events",

@@ -3,7 +3,7 @@
 from ...machine.events import NONE
 from .compiled import inlined
 
-__all__ = ["first_of", "least_recently_used", "places_of"]
+__all__ = ["first_of", "hashed", "least_recently_used", "places_of"]
 
 
 @inlined
@@ -23,6 +23,16 @@ def places_of(lines, uncached_lines, count, line, uncached):
         if lines[number] == line or (uncached and lines[number] != NONE and uncached_lines[number]):
             found |= 1 << number
     return found
+
+
+@inlined
+def hashed(line, sets, bits):
+    """Return the set of a line: the exclusive or of its number's bits in groups of the set index's width."""
+    index = 0
+    while line:
+        index ^= line & sets - 1
+        line >>= bits
+    return index
 
 
 @inlined
