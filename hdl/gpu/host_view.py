@@ -1,4 +1,4 @@
-"""What a host sees of a GPU: the fault of one SM, and the counters of one."""
+"""The host's view of a GPU: the fault of one SM, and the counters of one."""
 
 from __future__ import annotations
 

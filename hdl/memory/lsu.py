@@ -73,7 +73,7 @@ class Lsu(Component):
             #: earlier ones are done, and read no line that the data cache has now (docs/memory.md, "Several SMs").
             members["fence"] = In(1)
         if tells_fences:
-            #: The accesses before a fence are done, and the next one goes on in the next cycle: caches are emptied now.
+            #: The accesses before a fence are done, and the next one continues in the next cycle. Caches are emptied.
             members["empties"] = Out(1)
         if config.ordered:
             members |= {

@@ -19,7 +19,7 @@ __all__ = ["predict"]
 
 @dataclass(frozen=True, kw_only=True)
 class ScheduleOptions:
-    """What to do with the schedule that is predicted."""
+    """Uses of the predicted schedule."""
 
     issues: Annotated[
         str | None, typer.Option(metavar="FILE", help="Write every issue, NOPs included: .csv or .parquet.")

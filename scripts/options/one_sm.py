@@ -25,7 +25,7 @@ ONE_SM = {
 SEVERAL_SMS = ("run", "predict", "build --image", "verilog", "synth --unit sm")
 
 
-#: What all such messages say.
+#: The end of all such messages.
 _SEVERAL = f"these know several SMs: metronome {', '.join(SEVERAL_SMS)}"
 
 

@@ -27,7 +27,7 @@ _MOST_CYCLES = 1 << 16
 
 
 class Requester(Protocol):
-    """What has the requests of a memory port, by their tags."""
+    """The sender of the requests at a memory port."""
 
     def may_fetch(self, tag: int) -> bool:
         """Whether a read may be one of instructions."""

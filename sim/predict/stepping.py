@@ -103,7 +103,7 @@ class Stepper:
             raise CannotPredictError(
                 f"{self._whose(warp)} executes {word:#010x} at {pc:#010x}, where memory has {commit.instr:#010x} by "
                 "then: the program changes code after it was fetched, and needs a fence.i after the change (between "
-                "SMs behind a barrier or a flag)"
+                "SMs, also a barrier or a flag before it)"
             )
         if commit.fault is not None:
             values |= {"fault": int(commit.fault.cause), "address": commit.fault.address}

@@ -289,7 +289,7 @@ class Recording:
             capacity *= 4
 
     def finish(self, memory: SparseMemory, shared: np.ndarray, stored: np.ndarray, *, behind: int = 0) -> Streams:
-        """Return the streams. ``behind``: the number of steps in front of these."""
+        """Return the streams. ``behind``: the number of steps before these."""
         steps = self.steps
         writers = np.zeros(4 * len(shared), np.int64)
         marks, sees = np.zeros(len(self.addresses), np.int8), np.zeros(len(self.addresses), np.uint64)

@@ -34,7 +34,7 @@ DATA = 0x2_0000
 
 
 def verdict(gpu, request, *, steps=False):
-    """What --verify says, and the prediction. A fresh process: registers survive a reset."""
+    """The verdict of --verify, and the prediction. Registers survive a reset: each run is a process."""
     measured = run_gpu(gpu, replace(request, trace=True))
     verifier = GpuVerifier(gpu, measured.sm_events)
     predicted = predict_gpu(gpu, request, watchers=verifier.sms, steps=steps)

@@ -27,7 +27,7 @@ _QUEUE = 2
 
 
 def l2_counters_layout() -> data.StructLayout:
-    """What an L2 counts, from reset on."""
+    """The counters of an L2, since reset."""
     return data.StructLayout({
         "reads": 48,  # reads that were looked up
         "hits": 48,  # those that the cache answered

@@ -48,7 +48,7 @@ _LITEX = {
 }
 
 
-#: What the templates call the parts that only a GPU of several SMs has. Those of the driver: the declarations in its
+#: The parts that only a GPU of several SMs has, by their names in the templates. Of the driver: the declarations in its
 #: header, and the definitions in its source.
 _CHOOSE = "void metronome_choose_sm(uintptr_t base, unsigned sm)"
 _DRIVER_OF_GPU = {

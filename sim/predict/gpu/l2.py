@@ -100,7 +100,7 @@ class L2Requester:
             part.move(sms, table)
 
     def counters(self) -> dict[str, int]:
-        """What the L2 has counted."""
+        """The counters of the L2, in sum over its parts."""
         return {name: sum(int(part.state[name]) for part in self._parts) for name in _COUNTERS}
 
     def _entry(self, tag: int) -> tuple[int, int]:

@@ -176,7 +176,9 @@ def new_gpu(
         settings, Executed(executed.steps, nobody, nobody, executed.addresses), code=code, shared=shared,
         events=events, choices=choices,
     )
-    arrays: dict[str, Any] = {name: np.zeros((sms, *getattr(one, name).shape), getattr(one, name).dtype) for name in _OWN}
+    arrays: dict[str, Any] = {
+        name: np.zeros((sms, *getattr(one, name).shape), getattr(one, name).dtype) for name in _OWN
+    }
     link, memory = np.zeros(1, interconnect.LINK), np.zeros(1, interconnect.MEMORY)
     link["sms"], memory["cycle"] = sms, -1
     return Gpu(

@@ -42,7 +42,7 @@ def spawn(m, cycle, start_pc):
         whole.activates, whole.activation_pc = whole.spawn_targets, whole.spawn_pc
         whole.next_released = whole.spawned = whole.spawners & whole.active
     if whole.outside_over:
-        # What the SM loads after the barrier comes from memory, as after a fence.
+        # Loads after the barrier read from memory, as after a fence.
         whole.next_released |= whole.outside
         whole.fence = 1
 

@@ -17,7 +17,7 @@ ROUND_ROBIN, FIXED_PRIORITY, TDM = range(3)
 
 
 #: Parameters: the number of SMs, the way in which one is chosen, the cycles of a slot, the bits of an SM's own tag, the
-#: cycle in which the run is cut off, and the kind of L2. State: the request that is offered to memory; the SMs behind
+#: cycle in which the run is cut off, and the kind of L2. State: the request that is offered to memory; the SMs after
 #: the one served last, as a set; the slot's SM, and how long it has been. ``presented``: the last cycle in which an
 #: answer of memory was looked for. ``l2_accepted``: what a shared L2 offers is accepted in this cycle. ``asks``: the SM
 #: for which the caller has something to do. ``owed``: the requests of load/store units that memory has not answered;

@@ -86,7 +86,7 @@ def head_there(lsu):
 
 @inlined
 def drained(lsu):
-    """Whether nothing is behind the queue but answers and local accesses."""
+    """Whether the unit is empty after the queue, except for answers and local accesses."""
     if lsu.held or lsu.chosen_count or lsu.channelled or lsu.store_fault:
         return False
     return lsu.misses == 0 and lsu.entries == 0

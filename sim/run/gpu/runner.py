@@ -125,7 +125,7 @@ def _process(
     on_console: ConsoleCallback | None, report: Callable[[str], None],
 ) -> int:
     """Run one simulation process, and add the results; return how many programs have ended."""
-    #: Of the program that runs.
+    #: The records of the running program, by its index.
     records: dict[int, _SmRecords] = {}
 
     def printed(index: int, text: str) -> None:

@@ -38,5 +38,5 @@ class GpuRunResult(RunResult):
     sm_events: list[np.ndarray] | None = None
     #: The warps of each SM, if the program was cut off.
     sm_hang: list[list[WarpState]] = field(default_factory=list)
-    #: What the L2 has counted in the whole run (:func:`hdl.gpu.l2.cache.l2_counters_layout`); None without one.
+    #: The counters of the L2 for the whole run (:func:`hdl.gpu.l2.cache.l2_counters_layout`); None without one.
     l2: dict[str, int] | None = None
