@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from types import SimpleNamespace
 from typing import NamedTuple
 
 from metronome.hdl.config import LINE_BYTES, SmConfig
 
 from ...predict.model.compiled import as_python
-from ...predict.model.l1 import set_of
+from ...predict.model.search import hashed
 from .records import Listing
 
 __all__ = ["CacheSize", "Counts", "Estimate", "Lookup", "LruCache", "Mismatch", "compare", "estimate", "estimate_of",
@@ -102,12 +101,12 @@ class LruCache:
 
     def __init__(self, size: CacheSize) -> None:
         self._ways = size.ways
-        self._sizes = SimpleNamespace(dcache_sets=size.sets, dcache_bits=max(1, size.sets.bit_length() - 1))
         self._sets: list[dict[int, None]] = [{} for _ in range(size.sets)]
 
     def set_of(self, line: int) -> int:
         """Return the set of a line, as in the predictor and the hardware."""
-        index: int = as_python(set_of)(self._sizes, line)
+        sets = len(self._sets)
+        index: int = as_python(hashed)(line, sets, max(1, sets.bit_length() - 1))
         return index
 
     def look_up(self, line: int, store: bool) -> bool:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass, field
-from types import SimpleNamespace
 
 from metronome.hdl.config import LINE_BYTES, SmConfig
 
 from ...predict.model.compiled import as_python
-from ...predict.model.l1 import set_of
+from ...predict.model.search import hashed
 from ...predict.setup import data_cache
 from ..code.costs import Costs
 from ..code.decoding import Decoded
@@ -143,10 +142,10 @@ class SharedState:
         config = self.config
         if self.loads_anywhere or not config.dcache_bytes:
             return None
-        sizes = SimpleNamespace(**data_cache(config))
+        sizes = data_cache(config)
         there: dict[int, list[int]] = {}
         for line in self.loads:
-            there.setdefault(as_python(set_of)(sizes, line), []).append(line)
+            there.setdefault(as_python(hashed)(line, sizes["dcache_sets"], sizes["dcache_bits"]), []).append(line)
         return frozenset(line for lines in there.values() if len(lines) > config.dcache_ways for line in lines)
 
     def stored_and_loaded(self) -> set[int] | None:

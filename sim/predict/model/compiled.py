@@ -29,7 +29,10 @@ inlined = partial(
 
 
 def as_python(rule: Any) -> Callable:
-    """Return a rule as the uncompiled Python function, for use outside the machine."""
+    """Return a rule as the uncompiled Python function, for use outside the machine.
+
+    The rule may call no other rule: compiled rules cannot be called from Python.
+    """
     function: Callable = rule.py_func
     return function
 
