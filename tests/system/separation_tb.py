@@ -10,7 +10,8 @@ import json
 import numpy as np
 
 from metronome.sim.build.records import flatten, record_layout
-from metronome.tb import gpu_tb
+from metronome.sim.run.mismatch import Mismatch
+from metronome.tb import gpu_tb, kernel_tb
 
 #: The place of an SM's number in the second word of a record (tb/gpu_top.sv).
 _SM_SHIFT = 24
@@ -59,7 +60,7 @@ class Recorder:
         until = _Seen.counters["total_cycles"]
         cut = records[records[:, 0] <= until]
         assert len(cut) == until + 1
-        raise gpu_tb.Mismatch(json.dumps({
+        raise Mismatch(json.dumps({
             "counters": _Seen.counters, "records": hashlib.sha256(cut.tobytes()).hexdigest(),
             "requests": _Seen.requests.hexdigest(), "misplaced": _Seen.misplaced, "ended": bool(ended),
         }))
@@ -94,7 +95,7 @@ async def _run(dut, box, job, *others):
 
 
 _plain_run = gpu_tb._run
-gpu_tb._EVENT_RECORDS, gpu_tb.GpuLockStep = _ALL_RECORDS, Recorder
+kernel_tb._EVENT_RECORDS, gpu_tb.GpuLockStep = _ALL_RECORDS, Recorder
 gpu_tb._verdict, gpu_tb.create_model, gpu_tb._run = verdict, create_model, _run
 #: What cocotb runs.
 run_gpu_jobs = gpu_tb.run_gpu_jobs
