@@ -70,6 +70,9 @@ class Recorder:
         self.changes = [0]
         self.masks = [state.mask_words.copy()]
         self._epoch = state.epoch
+        #: The number of operations before each wspawn took effect: the warps that it waited for have ended.
+        self.spawns: list[int] = []
+        state.spawned = lambda: self.spawns.append(len(self.pcs))
 
     def executed(self, pc: int, warps: int, epoch: int, masks: np.ndarray) -> None:
         """Note an operation."""
@@ -192,17 +195,21 @@ class Recording:
         reads = is_csr & (~sets | (word >> 7 & 31 != 0))
         writes = is_csr & (sets | (word >> 15 & 31 != 0))
         # The set of active warps changes whenever a warp ends.
-        if self._warps_with(reads & (word >> 20 == Csr.ACTIVE_WARPS)):
+        if (reads & (word >> 20 == Csr.ACTIVE_WARPS)).any():
             return True
         for csr in (Csr.MSCRATCH, Csr.MREGION, Csr.MPOLICY):
             readers, writers = (self._warps_with(each & (word >> 20 == csr)) for each in (reads, writes))
-            if readers and writers and (readers | writers).bit_count() > 1:
+            several = np.bitwise_count(readers | writers) > 1
+            if ((readers != 0) & (writers != 0) & several).any():
                 return True
         return False
 
-    def _warps_with(self, kinds: np.ndarray) -> int:
-        """Return the set of warps that execute one of these rows of ``code``."""
-        return int(np.bitwise_or.reduce(self.warps[kinds[self.kind]], initial=0))
+    def _warps_with(self, kinds: np.ndarray) -> np.ndarray:
+        """Return the sets of warps that execute one of these rows of ``code``, between any two wspawns."""
+        at = np.flatnonzero(kinds[self.kind])
+        sets = np.zeros(len(self.recorder.spawns) + 1, np.uint64)
+        np.bitwise_or.at(sets, np.searchsorted(self.recorder.spawns, at, side="right"), self.warps[at])
+        return sets
 
     def of_accesses(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the size in bytes of each recorded access of one or several warps, and whether it is a store."""

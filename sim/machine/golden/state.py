@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from metronome.hdl.config import SmConfig
@@ -41,6 +43,7 @@ class State:
     - ``no_code``: the addresses in memory from which no instruction can be fetched.
     - ``watch``: observer of accesses and synchronisation while the machine is stepped.
     - ``recorder``: observer of every operation of a run.
+    - ``spawned``: called when a wspawn takes effect, when the warps that it waited for have ended.
     - ``between_sms``: the barriers between SMs; None if there are no others.
     - ``arrival``: data that comes into memory from outside, once; None if there is none or it has arrived.
     - ``mcycle`` (instructions executed, unless the caller sets it) and ``minstret`` (active lanes summed).
@@ -53,6 +56,7 @@ class State:
         self.no_code = config.interleaved_stacks
         self.watch: Watch | None = None
         self.recorder: Recorder | None = None
+        self.spawned: Callable[[], None] | None = None
         self.arrival: Arrival | None = None
         self.between_sms: BetweenSms | None = None
         self.local = LocalMemory(config.memory_map.local, config.local_bytes)
@@ -157,6 +161,8 @@ class State:
         for warp in started:
             self._activate(warp, pc)
         self.released += started
+        if self.spawned is not None:
+            self.spawned()
         if self.watch is not None:
             self.watch.spawn(issuer, self.mask_bits[issuer], started)
 

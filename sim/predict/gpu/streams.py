@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -32,12 +34,9 @@ class GpuStreams:
 
     @property
     def unsure(self) -> dict[int, int]:
-        """See :class:`sim.predict.streams.Streams`; of all SMs."""
-        words: dict[int, int] = {}
-        for each in self.sms:
-            for line, mask in each.unsure.items():
-                words[line] = words.get(line, 0) | mask
-        return words
+        """See :class:`sim.predict.streams.Streams`. A word is sure if the code of one SM is near it."""
+        lines = set.intersection(*(set(each.unsure) for each in self.sms))
+        return {line: functools.reduce(operator.and_, (each.unsure[line] for each in self.sms)) for line in lines}
 
 
 class _SmRecorder(Recorder):

@@ -222,6 +222,31 @@ def test_a_csr_that_another_warp_changes_is_read_when_it_is(number):
     assert prediction.result.total_cycles == predict(TINY, request, steps=True).result.total_cycles
 
 
+@pytest.mark.parametrize("last", ["waits", "does not wait"])
+def test_a_csr_that_another_warp_changed_before_it_ended(last):
+    """Warp 0 reads the CSR, starts warp 1, which writes it, and reads it again: behind a wspawn it reads one value."""
+    program = asm.Program()
+    program.li(7, 2)
+    program.la(28, "other")
+    program.add(asm.csrr(30, 0x340), asm.wspawn(7, 28))
+    program.li(7, 1)
+    if last == "waits":
+        program.add(asm.wspawn(7, 28))
+    program.add(asm.csrr(31, 0x340))
+    program.branch(asm.beq, 30, 31, "end")
+    program.add(*[asm.nop()] * 9)
+    program.label("end")
+    program.add(asm.tmc(0))
+    program.label("other")
+    program.li(7, 0xFE)
+    program.add(*[asm.nop()] * 20, asm.csrw(0x340, 7), asm.tmc(0))
+    request = RunRequest(launch=RawProgram(program.assemble() + bytes(64)), policy="lrr")
+    prediction = predict(TINY, request)
+    expected = None if last == "waits" else "the program reads a CSR that another warp may change"
+    assert prediction.stepped == expected
+    assert prediction.result.total_cycles == predict(TINY, request, steps=True).result.total_cycles
+
+
 def test_a_program_that_reads_a_counter_is_stepped():
     program = asm.Program()
     program.add(asm.csrr(5, 0xB00), asm.csrr(6, 0xB02), asm.tmc(0))
