@@ -173,12 +173,10 @@ def predict(
                 watcher.begin()
             run.run(tell)
             break
-        except OrderMattersError:
+        except OrderMattersError as error:
             if streams is not None and streams.lists.any():
-                raise CannotPredictError(
-                    "the value of a load depends on the order of issue, which a list of accesses changes"
-                ) from None
-            stepped = "the value of a load depends on the order of issue"
+                raise CannotPredictError(f"{error}, and a list of accesses changes that order") from None
+            stepped = str(error)
         except StoppedError:
             stepped = "the list of accesses is wrong"
     if streams is None:

@@ -24,8 +24,11 @@ __all__ = ["EVENTS", "OrderMattersError", "SmRun", "StoppedError"]
 EVENTS = 1 << 12
 
 
+_LOADS = "the value of a load depends on the order of issue"
+
+
 class OrderMattersError(Exception):
-    """The behaviour of the program depends on the order of issue."""
+    """The behaviour of the program depends on the order of issue; the text says why."""
 
 
 class StoppedError(Exception):
@@ -74,7 +77,7 @@ class SmRun:
         if self.whole["faulty"]:
             raise StoppedError
         if not np.array_equal(self.machine.writers, streams.writers):
-            raise OrderMattersError
+            raise OrderMattersError(_LOADS)
 
     def take_part(self, reason: int) -> bool:
         """Do the golden model's or a policy's part for which the machine has returned in the middle of a cycle.
@@ -90,7 +93,9 @@ class SmRun:
             self.chooser.choose(self.machine)
             return True
         if reason == machine.RACE:
-            raise OrderMattersError
+            if self.machine.front[int(self.whole["asks"])]["stale"]:
+                raise OrderMattersError("a word that is fetched, but not executed, is one that the program stores to")
+            raise OrderMattersError(_LOADS)
         if self.stepper is None or reason not in (machine.STEP, machine.VOLATILE):
             return False
         part = int(self.whole["asks"])

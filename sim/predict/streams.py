@@ -23,6 +23,7 @@ from .lists import Lists
 from .model import races
 from .model.code import CodeTable
 from .model.records import CODE, STEP
+from .stores import Stores
 
 __all__ = ["SLICE", "Recorder", "Recording", "Streams", "record"]
 
@@ -103,6 +104,10 @@ class Recorder:
         if data is not None:
             self.stores.append((addresses, data.copy()))
 
+    def stored(self) -> np.ndarray:
+        """Return the addresses of all stores, by lane."""
+        return np.concatenate([np.zeros(0, np.int64), *(addresses for addresses, _ in self.stores)])
+
     def arguments(self, warp: int, first: int, second: int) -> None:
         """Note the operands of a SIMT instruction, or what is written to a CSR."""
         self.said[warp].append((first, second))
@@ -136,7 +141,7 @@ def record(config: SmConfig, memory: SparseMemory, job: Job, limit: int) -> Stre
     if recorder.reads_time:
         return "the program reads a counter"
     streams = Recording(config, recorder, code_memory)
-    reason = streams.reason()
+    reason = streams.reason(recorder.stored())
     if reason is not None:
         return reason
     built = streams.build(memory)
@@ -144,14 +149,11 @@ def record(config: SmConfig, memory: SparseMemory, job: Job, limit: int) -> Stre
 
 
 class Recording:
-    """Sorts a recording by warp. ``stores``: those of all SMs, if there are others."""
+    """Sorts a recording by warp."""
 
-    def __init__(
-        self, config: SmConfig, recorder: Recorder, memory: SparseMemory,
-        stores: list[tuple[np.ndarray, np.ndarray]] | None = None,
-    ) -> None:
+    def __init__(self, config: SmConfig, recorder: Recorder, memory: SparseMemory) -> None:
         self.config, self.recorder, self.lists = config, recorder, Lists(memory)
-        self.stores = recorder.stores if stores is None else stores
+        self._before = memory
         self.pcs = np.array(recorder.pcs, np.int64)
         self.warps = np.array(recorder.warps, np.uint64)
         self._decode(memory)
@@ -168,23 +170,18 @@ class Recording:
         rows = np.array([table.decode(memory.read_word(int(pc))) for pc in places], CODE)
         self.code, self.kind = rows, inverse
 
-    def reason(self) -> str | None:
-        """Return why the recording does not determine each warp's instructions or their timing; None if it does."""
-        if self._writes_code():
+    def reason(self, stored: np.ndarray) -> str | None:
+        """Return why the recording does not determine each warp's instructions or their timing; None if it does.
+
+        ``stored``: the addresses of all stores, also those of other SMs.
+        """
+        if np.isin(np.unique(self.pcs >> 2), stored >> 2).any():
             return "the program writes its own code"
         if self._shares_csrs():
             return "the program reads a CSR that another warp may change"
         if (self.code["offset"] == 4).any():
             return "a branch goes to the next instruction either way"
         return None
-
-    def _writes_code(self) -> bool:
-        """Whether the program stores to a word that it executes, in whole or in part."""
-        stores = self.stores
-        if not stores:
-            return False
-        addresses = np.concatenate([each for each, _ in stores]) >> 2
-        return bool(np.isin(np.unique(self.pcs >> 2), addresses).any())
 
     def _shares_csrs(self) -> bool:
         """Whether a warp reads a CSR that all warps share and that another warp may change."""
@@ -216,11 +213,16 @@ class Recording:
         kinds = self.kind[self.code["unit"][self.kind] == _LSU]
         return self.code["size"][kinds], self.code["store"][kinds]
 
+    def stores(self) -> Stores:
+        """Return the stores of the recording."""
+        sizes, writes = self.of_accesses()
+        return Stores.of(self.recorder.stores, sizes[writes.astype(bool)])
+
     def build(self, memory: SparseMemory) -> Streams:
         """Return the streams of an SM that shares no memory; ``memory``: at the end."""
         self.sort()
         shared, stored = self.shared_words()
-        return self.finish(memory, shared, stored)
+        return self.finish(memory, shared, stored, self.stores())
 
     def sort(self) -> None:
         """Sort the instructions by warp."""
@@ -295,8 +297,10 @@ class Recording:
                 return shared, stored
             capacity *= 4
 
-    def finish(self, memory: SparseMemory, shared: np.ndarray, stored: np.ndarray, *, behind: int = 0) -> Streams:
-        """Return the streams. ``behind``: the number of steps before these."""
+    def finish(
+        self, memory: SparseMemory, shared: np.ndarray, stored: np.ndarray, stores: Stores, *, behind: int = 0,
+    ) -> Streams:
+        """Return the streams. ``stored``, ``stores``: of all SMs. ``behind``: the number of steps before these."""
         steps = self.steps
         writers = np.zeros(4 * len(shared), np.int64)
         marks, sees = np.zeros(len(self.addresses), np.int8), np.zeros(len(self.addresses), np.uint64)
@@ -305,37 +309,8 @@ class Recording:
             self.places.astype(np.int64) + (behind + 1), shared, writers, marks, sees,
         )
         steps["shared"][self.places], steps["sees"][self.places] = marks, sees
+        unsure = stores.unsure(self.pcs, stored, self._before, CodeTable(self.config))
         return Streams(
             steps, self.first, self.known, self.addresses, self.code, shared, writers,
-            frozenset((stored >> 4).tolist()), self._unsure(stored), memory, self.lists.table,
+            frozenset((stored >> 4).tolist()), unsure, memory, self.lists.table,
         )
-
-    def _unsure(self, stored: np.ndarray) -> dict[int, int]:
-        """Return the stored words that might hold a jump that the front end would follow.
-
-        A fetch on a wrong path can reach the data after the code. Words fetched there are never issued; only a jump
-        that the front end follows would change the next fetch.
-        """
-        lines = np.unique(self.pcs >> 6)
-        near = np.union1d(lines, lines + 1)
-        stores = self.stores
-        if not stores:
-            return {}
-        addresses = np.concatenate([each for each, _ in stores]).astype(np.int64)
-        data = np.concatenate([each for _, each in stores])
-        here = np.isin(addresses >> 6, near)
-        # A store of less than a word can produce a word that is not among the stored data.
-        parts = np.unique(addresses[here][addresses[here] & 3 != 0] >> 2)
-        table = CodeTable(self.config)
-        jumps = [word for word in np.unique(data[here]).tolist() if table.jumps(word)]
-        follows = np.unique(addresses[here][np.isin(data[here], np.array(jumps, np.uint32))] >> 2)
-        sure = np.setdiff1d(stored[np.isin(stored >> 4, near)], np.union1d(parts, follows))
-        return _by_line(np.setdiff1d(stored, sure))
-
-
-def _by_line(words: np.ndarray) -> dict[int, int]:
-    """Return a mask of the words for each line."""
-    lines, places = np.unique(words >> 4, return_inverse=True)
-    masks = np.zeros(len(lines), np.int64)
-    np.bitwise_or.at(masks, places, 1 << (words & 15))
-    return dict(zip(lines.tolist(), masks.tolist(), strict=True))

@@ -5,6 +5,7 @@ import random
 import pytest
 
 from metronome.sim.machine.memory.registry import MemoryOptions
+from metronome.sim.predict.predictor import predict
 from metronome.sim.program.assembler import asm
 from metronome.sim.program.kernels import kernels, prepare
 from metronome.sim.run.runner import RunRequest, run, run_many
@@ -225,6 +226,42 @@ def test_a_fault_is_predicted(name):
     result = run(TINY, request)
     assert result.status == "fault"
     assert differences(TINY, request, result) == []
+
+
+def stored_over(config, before, store, data):
+    """All warps fetch the word behind a branch at the end of a line, and do not execute it; a store has replaced it."""
+    def build(nops):
+        p = asm.Program(config.memory_map.start)
+        p.la(5, "word")
+        p.li(6, data)
+        p.add(store(6, 0, 5), asm.lw(7, 0, 5), asm.add(7, 7, 7), *asm.li(7, config.warps))
+        p.la(8, "all")
+        p.add(asm.wspawn(7, 8))
+        p.label("all")
+        p.add(*[asm.nop()] * nops)
+        p.branch(asm.beq, 0, 0, "behind")
+        p.label("word")
+        p.add(before)
+        p.label("behind")
+        p.add(*[asm.nop()] * 10, asm.tmc(0))
+        return p
+    nops = next(nops for nops in range(16) if build(nops).address("word") % 64 == 0)
+    return RawProgram(build(nops).assemble() + bytes(4096))
+
+
+@on("BASE")
+@pytest.mark.slow
+def test_a_jump_that_is_stored_to_and_fetched_is_predicted():
+    jump, back = asm.jal(0, 2048), asm.beq(0, 0, -64)
+    cases = [(before, asm.sw, data) for before in (0, jump, back) for data in (0, jump, back)]
+    # Parts of words: the jump is there only before, only after, both times or never.
+    cases += [(before, store, data) for store, mask in ((asm.sb, 0xFF), (asm.sh, 0xFFFF)) for word in (jump, back)
+              for before in (word, word & ~mask) for data in (0, word & mask)]
+    requests = [RunRequest(launch=stored_over(BASE, *case), policy="lrr", trace=True, memory="dram") for case in cases]
+    for case, request, result in zip(cases, requests, run_many(BASE, requests), strict=True):
+        assert differences(BASE, request, result) == [], case
+    # Somewhere the front end has followed the jump, and somewhere there was none.
+    assert len({predict(BASE, request).result.total_cycles for request in requests}) > 1
 
 
 @pytest.mark.long

@@ -105,8 +105,8 @@ def predict_gpu(
                 watcher.begin()
             run.run(tell)
             break
-        except OrderMattersError:
-            stepped = "the value of a load depends on the order of issue"
+        except OrderMattersError as error:
+            stepped = str(error)
     if streams is None:
         restore(config, memory)
     else:

@@ -19,6 +19,7 @@ from ...machine.golden.machine import Iss
 from ...machine.memory.store import SparseMemory
 from ...run.types import Job
 from ..model import races
+from ..stores import Stores
 from ..streams import SLICE, Recorder, Recording, Streams
 
 __all__ = ["GpuStreams", "record_gpu"]
@@ -79,12 +80,10 @@ def record_gpu(gpu: GpuConfig, memory: SparseMemory, job: Job, limit: int) -> Gp
         reason = "the program reads a counter"
     if reason is not None:
         return reason
-    stores = [store for recorder in recorders for store in recorder.stores]
-    recordings = [
-        Recording(gpu.sm_of(number), recorder, code_memory, stores) for number, recorder in enumerate(recorders)
-    ]
+    recordings = [Recording(gpu.sm_of(number), recorder, code_memory) for number, recorder in enumerate(recorders)]
+    addresses = np.concatenate([recorder.stored() for recorder in recorders])
     for recording in recordings:
-        if reason := recording.reason():
+        if reason := recording.reason(addresses):
             return reason
     for recording in recordings:
         recording.sort()
@@ -148,10 +147,11 @@ def _joined(
 ) -> GpuStreams:
     """Return the streams of all SMs. They number the same shared words."""
     shared = races.table_of(np.unique(np.concatenate([each[each >= 0] for each in words])))
+    stores = Stores.joined([recording.stores() for recording in recordings])
     all_stored = np.unique(np.concatenate(stored))
     sms, rows, behind = [], 0, 0
     for recording in recordings:
-        streams = recording.finish(memory, shared, all_stored, behind=behind)
+        streams = recording.finish(memory, shared, all_stored, stores, behind=behind)
         steps = streams.steps
         steps["row"][steps["row"] >= 0] += rows
         streams.first[:] += behind
