@@ -37,11 +37,11 @@ from .memory_bound import MemoryBound, memory_bound
 from .pipeline import Pipeline
 from .prefix import NOTHING, Prefix, common_prefix
 
-__all__ = ["Bound", "contradicted", "longest_time"]
+__all__ = ["NO_STATEMENTS", "Bound", "Composer", "CycleUses", "composers", "contradicted", "longest_time"]
 
 #: A function that composes a bound.
 Composer: TypeAlias = Callable[[Demand, MemoryBound], Composed]
-_NOTHING_STATED = UserStatements()
+NO_STATEMENTS = UserStatements()
 #: Memory models whose latencies depend only on the requests.
 _EXACT_MEMORY = ("fixed", "tdm")
 
@@ -60,6 +60,8 @@ class Bound:
     - ``by_instruction``: the cost of each instruction.
     - ``inputs``: the inputs for which the bound holds, as text.
     - ``lost``: the ranges of variables that the start-up code overwrites, so the hardware cannot run with such inputs.
+    - ``sms``: the bound of each SM of several, whatever the others execute; empty if they wait for each other, and for
+      an exact time.
     """
 
     cycles: int
@@ -75,6 +77,7 @@ class Bound:
     by_instruction: CostByInstruction | None = None
     inputs: str = ""
     lost: Sequence[Range] = ()
+    sms: Sequence[int] = ()
 
     @property
     def assumptions(self) -> tuple[Assumption, ...]:
@@ -84,7 +87,7 @@ class Bound:
         )
 
 
-class _CycleUses:
+class CycleUses:
     """A watcher that counts how each cycle of a run was used."""
 
     def __init__(self, config: SmConfig) -> None:
@@ -227,7 +230,7 @@ class _Analysis:
 
 
 def longest_time(
-    config: SmConfig, request: RunRequest, launch: Launch, stated: UserStatements = _NOTHING_STATED, *,
+    config: SmConfig, request: RunRequest, launch: Launch, stated: UserStatements = NO_STATEMENTS, *,
     compose: bool = False, miss_rate: float | None = None, progress: Callable[[str], None] = lambda text: None,
 ) -> Bound:
     """Return the bound of a program.
@@ -276,7 +279,7 @@ def longest_time(
         return dataclasses.replace(exact, given=given, **details)
     refuse_turns(config)
     memory = memory_bound(config, request, stated.memory_latency)
-    ways = _composers(config, request.policy, miss_rate if exact is not None else None)
+    ways = composers(config, request.policy, miss_rate if exact is not None else None)
     result = analysis.compose(memory, analysis.prefix(found), ways)
     require_read([each for each in result.reads.unread if each in tracked.reads.unread], tracked.reads)
     used = stated.facts.used if stated.facts is not None else {}
@@ -305,7 +308,7 @@ def contradicted(config: SmConfig, request: RunRequest, facts: Facts) -> tuple[s
 
 def _exact(config: SmConfig, request: RunRequest) -> Bound | None:
     """Return the time of the only schedule; None if the order of the warps might change the values they load."""
-    uses = _CycleUses(config)
+    uses = CycleUses(config)
     prediction = predict(config, request, watcher=uses)
     result = prediction.result
     if result.status != "ended":
@@ -316,7 +319,7 @@ def _exact(config: SmConfig, request: RunRequest) -> Bound | None:
     return Bound(cycles=cycles, exact=True, parts=uses.parts(cycles), dependences=(), by_instruction=uses.costs(cycles))
 
 
-def _composers(config: SmConfig, policy: str, miss_rate: float | None) -> list[Composer]:
+def composers(config: SmConfig, policy: str, miss_rate: float | None) -> list[Composer]:
     """Return the ways of composing that apply to a machine and policy, and to a miss rate with ordered channels."""
     if config.ordered and miss_rate is not None:
         # Only published formulas, for comparison with the exact time.

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from metronome.hdl.config import SmConfig
+from metronome.hdl.gpu.config import GpuConfig, Interconnect, L2Kind
 
 from ...machine.memory.random import LONGEST_PAUSE
 from ...machine.memory.registry import create_model
+from ...machine.memory.sm_slots import SmSlots
 from ...machine.memory.store import SparseMemory
 from ...machine.memory.tdm import TdmMemory
 from ...run.types import RunRequest
 from ..code.refusals import RefusedError
 
-__all__ = ["MemoryBound", "memory_bound"]
+__all__ = ["MemoryBound", "memory_bound", "memory_bound_of_sm"]
 
 
 @dataclass(frozen=True)
@@ -66,9 +68,43 @@ def memory_bound(config: SmConfig, request: RunRequest, given: int | None) -> Me
         raise RefusedError(
             f"memory {request.memory!r} has no bound: give one with --memory-bound, or use fixed or tdm"
         )
+    return _of_tdm(config, request, under_way, None)
+
+
+def memory_bound_of_sm(gpu: GpuConfig, request: RunRequest) -> MemoryBound:
+    """Return the memory bound of an SM, whatever the other SMs do (docs/gpu.md, "Separation").
+
+    Raises
+    ------
+    RefusedError
+        If the others may delay it without a bound, or none is known.
+    """
+    config = gpu.sm_of(0)
+    if gpu.l2 is not L2Kind.NONE:
+        raise RefusedError(f"no bound with l2={gpu.l2}: the hits and the waits of an L2 are not analysed")
+    if gpu.interconnect is not Interconnect.TDM:
+        raise RefusedError(
+            f"no bound with interconnect={gpu.interconnect}: there, an SM that does not take a response lets others "
+            "wait, for a time that no contract limits; use --interconnect tdm"
+        )
+    if request.memory == "fixed":
+        one = memory_bound(config, request, None)
+    elif request.memory == "tdm":
+        under_way = config.fetch_requests + config.line_requests + config.store_buffer
+        one = _of_tdm(config, request, under_way, SmSlots.of(gpu))
+    else:
+        raise RefusedError(f"no bound for several SMs with memory {request.memory!r}: it does not separate them; use "
+                           "fixed or tdm")
+    # A request waits for the slots of the other SMs, and passes a register. Each one before it takes a cycle of a slot.
+    wait = 1 + (gpu.sms - 1) * gpu.slot_cycles
+    return replace(one, base=one.base + wait, service=one.service + gpu.sms - 1, latency=one.latency + wait)
+
+
+def _of_tdm(config: SmConfig, request: RunRequest, under_way: int, slots: SmSlots | None) -> MemoryBound:
+    tags = (1 if slots is None else slots.sms) << config.mem_tag_bits
     model = create_model(
         "tdm", SparseMemory(config.memory_map), None, latency=request.latency, seed=request.seed,
-        options=request.memory_options, tags=1 << config.mem_tag_bits,
+        options=request.memory_options, tags=tags, sms=slots,
     )
     assert isinstance(model, TdmMemory)
     schedule = model.schedule

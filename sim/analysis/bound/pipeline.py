@@ -195,7 +195,7 @@ class Pipeline:
         elif loads:
             # The load may arrive only now, delayed by this warp's own results at the port.
             time = max(time, self._written + _BEHIND)
-        if cost.fences and self._stored:
+        if cost.fences and (self._stored or self._shared.config.cores > 1):
             # A store may wait for an older store to its line, or for a load of it.
             time = self._after(time, 2 * (STORE + self._shared.costs.late + self._shared.memory.base) + MISS)
             self._stored = False
@@ -295,6 +295,21 @@ class Pipeline:
         self.counts.started += DEPTH
         self._least += DEPTH
         self.time += DEPTH
+
+    def _end(self, pc: int) -> None:
+        """Let a walk end before ``pc``, or with the next control instruction."""
+        last = pc - 4
+        while not self._shared.program.at(last).decoded.row.control:
+            last += 4
+        self.edges[last, -1] = self.edges.get((last, -1), 0) + 1
+
+    def resume(self, before: Clock, pc: int) -> None:
+        """See :class:`sim.analysis.paths.clock.Clock`: all slots of its buffer may be NOPs."""
+        assert isinstance(before, Pipeline)
+        before._end(pc)
+        self.start(pc)
+        self._shared.kept |= before._shared.kept
+        self._predictions = before._predictions.met()
 
     @staticmethod
     def meet(clocks: Iterable[Clock], active: int | None) -> None:

@@ -9,14 +9,17 @@ same in all runs.
 from __future__ import annotations
 
 import enum
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from metronome.hdl.config import SmConfig
 from metronome.hdl.isa.csrs import FLOAT_CSRS, PERFORMANCE_CSRS, Csr
 from metronome.hdl.isa.ops import FLOAT_UNITS, Unit
 
 from ...machine.golden import Iss
+from ...machine.golden.gpu import GpuIss
 from ...machine.golden.records import IssEnd
 from ...machine.memory.shadow import Marks
 from ...run.types import Job, unpack_memory
@@ -26,7 +29,9 @@ from .fetching import followed, nearby
 from .inputs import Inputs
 from .reads import RangeReads
 
-__all__ = ["Dependence", "DependenceKind", "InputDependences", "InputTracker", "dependences"]
+__all__ = [
+    "Dependence", "DependenceKind", "InputDependences", "InputTracker", "dependences", "dependences_of_gpu",
+]
 
 
 class DependenceKind(enum.StrEnum):
@@ -50,18 +55,47 @@ class Dependence:
     kind: DependenceKind
 
 
-class InputTracker:
-    """Tracks marks through a run, as a ``Recorder`` of the golden model; ``found``: the dependences on ``inputs``."""
+class _SmMarks:
+    """Marks of memory, which SMs share, and of an SM's own local memory."""
 
-    def __init__(self, iss: Iss, inputs: Inputs) -> None:
+    def __init__(self, config: SmConfig, memory: Marks) -> None:
+        self._memory, self._own = memory, Marks()
+        self._first, self._end = config.memory_map.local, config.memory_map.local + config.local_bytes
+
+    def read(self, addresses: np.ndarray, size: int) -> np.ndarray:
+        """Return whether one of the ``size`` bytes at each of ``addresses`` is marked."""
+        local = (addresses >= self._first) & (addresses < self._end)
+        return np.where(local, self._own.read(addresses, size), self._memory.read(addresses, size))
+
+    def write(self, addresses: np.ndarray, size: int, marked: np.ndarray | bool) -> None:
+        """Mark the ``size`` bytes at each of ``addresses``, or not."""
+        local = (addresses >= self._first) & (addresses < self._end)
+        marks = np.broadcast_to(marked, len(addresses))
+        for chosen, pages in ((local, self._own), (~local, self._memory)):
+            if chosen.any():
+                pages.write(addresses[chosen], size, marks[chosen])
+
+    def mark(self, first: int, end: int) -> None:
+        """Mark the bytes of [first, end) in memory."""
+        self._memory.mark(first, end)
+
+
+class InputTracker:
+    """Tracks marks through a run, as a ``Recorder`` of the golden model; ``found``: the dependences on ``inputs``.
+
+    ``other``: the tracker of another SM of the same GPU.
+    """
+
+    def __init__(self, iss: Iss, inputs: Inputs, other: InputTracker | None = None) -> None:
         config = iss.config
-        self.reads = RangeReads(inputs.ranges)
+        self.reads: RangeReads = RangeReads(inputs.ranges) if other is None else other.reads
         self._late = inputs.late
         self._iss = iss
         self._marks = np.zeros((64, config.warps, config.threads), bool)
-        self._memory = Marks()
+        self._shared: Marks = Marks() if other is None else other._shared
+        self._memory: Marks | _SmMarks = self._shared if config.cores == 1 else _SmMarks(config, self._shared)
         #: Bytes that have been marked at any time.
-        self._ever = Marks()
+        self._ever: Marks = Marks() if other is None else other._ever
         for first, end in inputs.areas:
             self._memory.mark(first, end)
             self._ever.mark(first, end)
@@ -256,6 +290,21 @@ class InputDependences:
     found: list[Dependence]
     ended: IssEnd
     reads: RangeReads
+
+
+def dependences_of_gpu(configs: Sequence[SmConfig], job: Job, inputs: Inputs, limit: int) -> InputDependences:
+    """Do the same with a run of all SMs of a GPU."""
+    golden = GpuIss(configs, unpack_memory(configs[0], job.pages))
+    golden.launch(job.start_pc, job.arg)
+    trackers: list[InputTracker] = []
+    for sm in golden.sms:
+        sm.recorder = tracker = InputTracker(sm, inputs, trackers[0] if trackers else None)
+        trackers.append(tracker)
+    ended = golden.run(limit)
+    for tracker in trackers:
+        tracker.finish()
+    found = set().union(*(tracker.found for tracker in trackers))
+    return InputDependences(sorted(found), ended, trackers[0].reads)
 
 
 def dependences(job: Job, inputs: Inputs, limit: int) -> InputDependences:

@@ -151,6 +151,7 @@ class Accesses:
             signed = code.decoded.row.mnemonic in ("lb", "lh")
             found = 0, TOP if size == 4 or signed else (1 << 8 * size) - 1
             if not far and first >= self._warp.config.memory_map.user and end - first <= _NEAR:
+                self._warp.memory.note(self._warp.number, np.arange(first & ~3, end, 4, dtype=np.uint32), store=False)
                 found = self._warp.memory.between(first, end, size, signed=signed, overlay=path.overlay)
             else:
                 self._warp.memory.reads.load_between(max(first, 0), TOP + 1 if far else end)

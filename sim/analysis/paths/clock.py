@@ -43,6 +43,9 @@ class Clock(Protocol):
     def start(self, pc: int) -> None:
         """Count the start of the warp at ``pc``."""
 
+    def resume(self, before: Clock, pc: int) -> None:
+        """Continue a warp at ``pc`` whose cost so far is in ``before``; nothing of its SM is under way."""
+
     @staticmethod
     def meet(clocks: Iterable[Clock], active: int | None) -> None:
         """Count a synchronization point that the warps of these clocks leave together.

@@ -20,9 +20,11 @@ from .csrs import CsrAccesses
 from .memory import Memory
 from .path import Path
 from .threads import ThreadMasks
-from .warp import AbstractWarp, StepResult
+from .warp import AbstractWarp, Fence, StepResult
 
 __all__ = ["Execution"]
+
+_FENCES = ("fence", "fence.i")
 
 
 class Execution:
@@ -68,7 +70,16 @@ class Execution:
             self._csrs.execute(path, code)
         elif unit is not Unit.SYSTEM:
             self._arithmetic.execute(path, code)
-        elif code.decoded.row.mnemonic not in ("fence", "fence.i", "mret"):
+        elif code.decoded.row.mnemonic not in (*_FENCES, "mret"):
             raise RefusedError(f"it would fault: {code.decoded.row.mnemonic}", path.pc)
+        elif self.warp.config.cores > 1 and code.decoded.row.mnemonic in _FENCES:
+            return self._fence(path, code)
         self.warp.next(path, code, access)
         return [path], None
+
+    def _fence(self, path: Path, code: Instruction) -> StepResult:
+        """Execute a fence of one of several SMs."""
+        if not self.warp.alone:
+            raise RefusedError("whether it executes a fence depends on the inputs", path.pc)
+        self.warp.next(path, code)
+        return [path], Fence()

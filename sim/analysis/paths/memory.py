@@ -101,6 +101,8 @@ class Memory:
         self._parts: dict[int, tuple[int, int, int]] = {}
         self._cells = _Cells(config.warps)
         self.times = VectorClocks(config.warps)
+        #: With several SMs, the words of each access, and whether it is a store (:mod:`.several_sms`).
+        self.log: list[tuple[np.ndarray, bool]] | None = None
         #: The word addresses of races, extended as they are found.
         self.races = races
         for word in races:
@@ -129,6 +131,8 @@ class Memory:
     def note(self, warp: int, addresses: np.ndarray, *, store: bool) -> None:
         """Record that ``warp`` accesses the words at ``addresses``, and find races."""
         words = np.unique(addresses >> np.uint32(2)) << np.uint32(2)
+        if self.log is not None:
+            self.log.append((words, store))
         cells = self._cells.places(words, int(words[0]), int(words[-1])) >> 2
         stores, now = self._cells.stores[cells], self.times.now[warp]
         bad = np.zeros(len(cells), bool)
@@ -255,6 +259,14 @@ class Memory:
             for address in addresses.tolist():
                 if address & ~3 in self.races:
                     self.forget(address & ~3, (address & ~3) + _WORD)
+
+    def take(self, other: Memory, words: np.ndarray) -> None:
+        """Take over the contents of ``words``, which another SM has stored."""
+        low = other._raw(words, _WORD).astype(np.int64)
+        high = low.copy()
+        for at in np.flatnonzero(other._unknown.read(words, _WORD)).tolist():
+            low[at], high[at] = other._intervals.get(int(words[at]), (0, TOP))
+        self.store(words, _WORD, low, high)
 
     def flush(self, overlay: Overlay) -> None:
         """Write a path's stores to memory, once it is the only path left."""

@@ -60,10 +60,11 @@ class ThreadMasks:
         if not self._warp.alone:
             raise RefusedError("whether it waits at a barrier or starts warps depends on the inputs", path.pc)
         if op is SimtOp.BAR:
-            number = self._known(path, first, "the barrier that it waits at") % self._warp.config.barriers
+            asked = self._known(path, first, "the barrier that it waits at")
             count = self._known(path, second, "the number of warps that a barrier waits for")
             self._warp.next(path, code)
-            return [path], BarrierArrival(number, count)
+            between_sms = self._warp.config.cores > 1 and bool(asked >> 31)
+            return [path], BarrierArrival(asked % self._warp.config.barriers, count, between_sms)
         count = self._known(path, first, "the number of warps that it starts")
         pc = self._known(path, second, "the address at which it starts warps")
         self._warp.next(path, code)

@@ -16,7 +16,7 @@ from .conditions import ValueNumbers
 from .memory import Memory
 from .path import Path
 
-__all__ = ["AbstractWarp", "BarrierArrival", "Event", "StepResult", "WarpEnd", "WarpSpawn"]
+__all__ = ["AbstractWarp", "BarrierArrival", "Event", "Fence", "StepResult", "WarpEnd", "WarpSpawn"]
 
 
 @dataclass(frozen=True)
@@ -26,10 +26,16 @@ class WarpEnd:
 
 @dataclass(frozen=True)
 class BarrierArrival:
-    """The warp waits at ``barrier`` until ``count`` warps are there."""
+    """The warp waits at ``barrier`` until ``count`` warps are there, or as many SMs if it is ``between_sms``."""
 
     barrier: int
     count: int
+    between_sms: bool = False
+
+
+@dataclass(frozen=True)
+class Fence:
+    """The warp has executed a fence, which in a GPU concerns its whole SM."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +46,7 @@ class WarpSpawn:
     pc: int
 
 
-Event = WarpEnd | BarrierArrival | WarpSpawn
+Event = WarpEnd | BarrierArrival | WarpSpawn | Fence
 #: The paths after an instruction, and the event at which the only path stops.
 StepResult = tuple[list[Path], Event | None]
 

@@ -21,12 +21,12 @@ from ..pipeline import Pipeline
 from .implicit import EdgeCounts, slots_by_program, walk_of
 from .parts import Composed
 
-__all__ = ["POLICIES", "Demand", "implicit_paths", "one_by_one", "strict_turns", "work_conserving"]
+__all__ = ["FETCH", "POLICIES", "Demand", "implicit_paths", "one_by_one", "strict_turns", "work_conserving"]
 
 #: The policies that select a warp whenever one is eligible.
 POLICIES = ("lrr", "gtlrr", "gtlo", "fixed", "lo", "gto", "gto_dispatch", "pta", "icount", "two_level", "variable_rate")
 #: Cycles from a fetch that misses until its warp is eligible again, without memory's latency and other requests.
-_FETCH = 4
+FETCH = 4
 #: Likewise, cycles of a part of a load that misses, from its lookup to the port of the registers.
 _PART = 6
 #: Cycles that other accesses may wait in the lookup while a line is written to the cache.
@@ -62,8 +62,7 @@ class Demand:
     def of(cls, config: SmConfig, pipelines: Sequence[Pipeline], shared: SharedState) -> Demand:
         """Collect the demand; check whether lines stay in the caches: no set may need more lines than it has ways."""
         shared.end_fetches()
-        lines = max(1, config.icache_bytes // LINE_BYTES // config.icache_ways)
-        code_fits = config.icache_bytes > 0 and _fits((line % lines for line in shared.all_code), config.icache_ways)
+        code_fits = cls.fits(config, shared.all_code)
         if not code_fits and config.icache_bytes and shared.active > 1:
             raise RefusedError(
                 "its code does not fit into the I-cache: a warp may evict a line of another warp before that warp "
@@ -72,6 +71,13 @@ class Demand:
         changed = {pc for pc, places in shared.followed.items() if shared.program.changes(places)}
         strays = sum(count for each in pipelines for (pc, _), count in each.edges.items() if pc in changed)
         return cls(config, pipelines, shared, code_fits, _misses(pipelines, shared), strays)
+
+    @staticmethod
+    def fits(config: SmConfig, code: Iterable[int]) -> bool:
+        """Return whether no set of the I-cache needs more of the lines ``code`` than it has ways."""
+        lines = max(1, config.icache_bytes // LINE_BYTES // config.icache_ways)
+        sets = Counter(line % lines for line in code)
+        return config.icache_bytes > 0 and max(sets.values(), default=0) <= config.icache_ways
 
     def total(self, name: str) -> int:
         """Return the sum of a field of :class:`sim.analysis.bound.counts.WarpCounts` over the warps."""
@@ -97,10 +103,6 @@ class Demand:
     def walks(self) -> list[EdgeCounts]:
         """The most expensive walk of each warp."""
         return [walk_of(self.shared, pipeline) for pipeline in self.pipelines]
-
-
-def _fits(sets: Iterable[int], ways: int) -> bool:
-    return max(Counter(sets).values(), default=0) <= ways
 
 
 def _misses(pipelines: Sequence[Pipeline], shared: SharedState) -> int:
@@ -194,7 +196,7 @@ def _sum(demand: Demand, memory: MemoryBound, waits: int) -> tuple[dict[str, int
         parts["turns"] = (partitions - 1) * (demand.chain_slots + nops)
     requests = _data(demand, memory, parts)
     # The requests of the partitions' I-caches are offered to memory in turn.
-    one = _FETCH + memory.base + config.fetch_requests * partitions + partitions - 1
+    one = FETCH + memory.base + config.fetch_requests * partitions + partitions - 1
     parts["icache"] = fetches * one
     served = fetches + requests
     parts["memory"] += memory.service * served + served
@@ -287,7 +289,7 @@ def _unfinished(demand: Demand, memory: MemoryBound, entry: int) -> int:
         waits = (1 + lines) * one
     fetches = min(config.fetch_requests, config.warps)
     queued = (under_way + fetches) * (memory.service + 1)
-    return _longest(config) + waits + _unfinished_turns(demand) + queued + _FETCH + memory.base
+    return _longest(config) + waits + _unfinished_turns(demand) + queued + FETCH + memory.base
 
 
 def _under_way(demand: Demand) -> int:
