@@ -14,6 +14,7 @@ from metronome.sim.machine.engines import Engine
 
 from ..options.common import JsonOption, positive, within
 from ..options.flow_facts import facts_of
+from ..options.gpu import GpuOptions
 from ..options.ranges import ranges_of
 from ..output.outputs import write_json
 from ..output.tables import new_table
@@ -109,11 +110,13 @@ class Bounded:
         return _document(self.asked, self.bound, self.observed, self.ranges, self.shown)
 
 
-def wcet(ctx: typer.Context, *, subject: SubjectOptions, json_file: JsonOption = None, bounds: BoundOptions) -> int:
+def wcet(
+    ctx: typer.Context, *, subject: SubjectOptions, gpu: GpuOptions, json_file: JsonOption = None, bounds: BoundOptions
+) -> int:
     """Bound the cycles of a program from launch to end, for all inputs."""
     check_bounds(bounds)
     traces = _traces(bounds.slowest, bounds.observe)
-    options = RunOptions(subject=subject, json_file=json_file)
+    options = RunOptions(subject=subject, json_file=json_file, gpu=gpu)
     asked = asked_run(ctx, options, [("--slowest", trace.path) for trace in traces])
     with show_progress() as progress:
         found = bounded(ctx, asked, bounds, progress, _tell)
@@ -155,6 +158,7 @@ def bounded(
     """
     from metronome.sim.analysis.bound.assumptions import UserStatements
     from metronome.sim.analysis.bound.bound import longest_time
+    from metronome.sim.analysis.bound.gpu import longest_time_of_gpu
     from metronome.sim.analysis.code.inputs import RangeError
     from metronome.sim.analysis.code.refusals import RefusedError
     from metronome.sim.analysis.paths.facts import FactError
@@ -163,12 +167,16 @@ def bounded(
     ranges = ranges_of(asked.launch, bounds.ranges or [])
     facts = facts_of(asked.launch.image, bounds.flow_facts, tell)
     _tell_moved(asked, ranges, tell)
+    stated = UserStatements(ranges=ranges, facts=facts, memory_latency=bounds.memory_bound)
     try:
-        bound = longest_time(
-            asked.config, asked.request, asked.launch,
-            UserStatements(ranges=ranges, facts=facts, memory_latency=bounds.memory_bound),
-            compose=bounds.compose, miss_rate=_miss_rate(asked), progress=progress,
-        )
+        if asked.gpu is None:
+            bound = longest_time(
+                asked.config, asked.request, asked.launch, stated, compose=bounds.compose, miss_rate=_miss_rate(asked),
+                progress=progress,
+            )
+        else:
+            bound = longest_time_of_gpu(
+                asked.gpu, asked.request, asked.launch, stated, compose=bounds.compose, progress=progress)
     except RefusedError as error:
         raise UsageError(f"{asked.launch.name}: {refusal(asked.launch.image, error)}") from None
     except FactError as error:
@@ -220,19 +228,25 @@ def _observe(
     progress: Report,
 ) -> Observed:
     from metronome.sim.analysis.bound.bound import contradicted
+    from metronome.sim.analysis.bound.gpu import contradicted_on_gpu
     from metronome.sim.analysis.bound.search import Search
 
     ranges, facts = known
 
     def check(request: Any) -> tuple[str, int] | None:
-        return contradicted(asked.config, request, facts) if facts.used else None
+        if not facts.used:
+            return None
+        gpu = asked.gpu
+        return contradicted(asked.config, request, facts) if gpu is None else contradicted_on_gpu(gpu, request, facts)
 
-    search = Search(asked.config, asked.request, asked.launch, asked.request.seed, ranges, check)
+    search = Search(asked.gpu or asked.config, asked.request, asked.launch, asked.request.seed, ranges, check)
     observed = search.run(count, lambda done: progress(f"observe ({done} of {count})"))
     if hardware:
         backend = backend_of(ctx)
 
         def on_hardware(request: Any) -> Any:
+            if asked.gpu is not None:
+                return backend.run_gpu(asked.gpu, request, progress, lambda line: None)
             return backend.run(asked.config, request, progress, lambda line: None)
 
         search.confirm(on_hardware, max(1, count // _PART))
@@ -256,6 +270,7 @@ def _trace(ctx: typer.Context, found: Bounded, traces: Sequence[TraceFile]) -> N
 def _document(
     asked: AskedRun, bound: Bound, observed: Observed | None, ranges: Sequence[Range], shown: Sequence[Composed]
 ) -> dict[str, Any]:
+    from metronome.sim.machine.gpu_settings import gpu_values
     from metronome.sim.run.outcome import described
 
     image, request, launch = asked.launch.image, asked.request, asked.launch
@@ -277,6 +292,9 @@ def _document(
         "ranges": [each.text for each in ranges],
         "assumptions": [each.as_json() for each in bound.assumptions],
     }
+    if asked.gpu is not None:
+        document["config"] |= gpu_values(asked.gpu)
+        document["sms"] = list(bound.sms)
     if observed is not None:
         document |= {
             "observed_max": observed.cycles, "observed_runs": observed.runs, "observed_on_hardware": observed.hardware,
@@ -291,9 +309,13 @@ def _holds(asked: AskedRun, bound: Bound) -> dict[str, str]:
     memory = f"{request.memory} memory"
     if request.memory == "fixed":
         memory += f" with a latency of {request.latency} cycles"
+    gpu = asked.gpu
+    sms = "" if gpu is None else f"{gpu.sms} SMs of "
+    if gpu is not None:
+        memory += f" behind interconnect {gpu.interconnect}"
     return {
         "inputs": bound.inputs,
-        "machine": f"{asked.machine.title} with {config.warps} warps of {config.threads} threads, {request.policy}, "
+        "machine": f"{sms}{asked.machine.title} with {config.warps} warps of {config.threads} threads, {request.policy}, "
                    f"{config.prediction} and {memory}",
         "assumptions": "; ".join(each.text for each in bound.assumptions),
     }
@@ -315,6 +337,10 @@ def _print(asked: AskedRun, bound: Bound, observed: Observed | None, shown: Sequ
     table.add_row(f"under these conditions {kind}", str(bound.cycles))
     table.add_section()
     _rows(table, bound.parts)
+    if bound.sms:
+        table.add_section()
+    for number, cycles in enumerate(bound.sms):
+        table.add_row(f"SM {number}, whatever the others execute", str(cycles))
     for each in shown:
         if each.cycles != bound.cycles or not each.holds:
             table.add_section()

@@ -21,7 +21,7 @@ CODE_LINES = 80
 KINDS = ("nothing", "stores", "misses", "fetches", "gather", "own lines", "one bank group", "all")
 
 
-def _storm(p, name, kind, rounds, rng):
+def storm(p, name, kind, rounds, rng):
     """The loop of all warps and lanes: ``kind`` is one of KINDS but "nothing"."""
     lines = {"one bank group": 4, "own lines": 1}.get(kind, rng.choice((1, 3, 16)))
     p.li(BASE, OWN if kind == "own lines" else PRIVATE)
@@ -132,7 +132,7 @@ def side_by_side(config, rng, kinds, rounds, *, own=None, kernel=None):
     for number, kind in enumerate(("own", *kinds)):
         p.label(f"SM {number}")
         if number and kind != "nothing":
-            _storm(p, f"SM {number}", kind, rounds, rng)
+            storm(p, f"SM {number}", kind, rounds, rng)
         elif number == 0 and own is not None:
             _own(p, own)
         p.add(asm.tmc(0))

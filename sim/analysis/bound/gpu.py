@@ -12,6 +12,7 @@ from metronome.hdl.config import SmConfig
 from metronome.hdl.gpu.config import GpuConfig
 
 from ...machine.golden.gpu import GpuIss
+from ...machine.memory.names import SEPARATING_MODELS
 from ...predict.gpu.predictor import predict_gpu
 from ...predict.model.policies import NAMES
 from ...predict.predictor import refuse
@@ -37,10 +38,8 @@ from .counts import SharedState
 from .memory_bound import MemoryBound, memory_bound_of_sm
 from .pipeline import Pipeline
 
-__all__ = ["longest_time_of_gpu"]
+__all__ = ["contradicted_on_gpu", "longest_time_of_gpu"]
 
-#: Memory models that answer an SM in a time that does not depend on the others.
-_SEPARATED = ("fixed", "tdm")
 #: Cycles from the last access of the last SM to the first selection after a barrier between SMs, and to the end of the
 #: run after the end of the last SM.
 _BETWEEN_SMS = 8
@@ -171,7 +170,7 @@ def longest_time_of_gpu(
     tracked = analysis.tracked()
     details: dict[str, Any] = {"inputs": inputs.said, "learns": config.learns, "given": stated.texts}
     exact = None
-    if not tracked.found and stated.memory_latency is None and request.memory in _SEPARATED:
+    if not tracked.found and stated.memory_latency is None and request.memory in SEPARATING_MODELS:
         exact = analysis.exact()
     if exact is not None and not compose:
         return dataclasses.replace(exact, **details)
@@ -203,7 +202,10 @@ def _composed(analysis: _Analysis) -> tuple[list[Composed], dict[int, int], list
             loops[pc] = max(count, loops.get(pc, 0))
     facts = stated.facts
     if facts is not None and facts.used:
-        _require_facts(analysis, facts)
+        analysis.progress("flow facts")
+        contradiction = contradicted_on_gpu(gpu, analysis.request, facts)
+        if contradiction is not None:
+            raise RefusedError(*contradiction)
         loops |= {pc: min(loops[pc], fact.passes) for pc, fact in facts.used.items() if pc in loops and fact.most}
     analysis.progress("compose")
     demands = [_demands(each, parts) for each, parts in zip(explored, shared, strict=True)]
@@ -262,10 +264,9 @@ def _late_fetches(demands: Sequence[Demand], demand: Demand, memory: MemoryBound
     return one if Demand.fits(config, lines) else one * (1 + config.fetch_requests)
 
 
-def _require_facts(analysis: _Analysis, facts: Facts) -> None:
-    """Run the golden model, and refuse flow facts that it contradicts."""
-    analysis.progress("flow facts")
-    gpu, job = analysis.gpu, analysis.job
+def contradicted_on_gpu(gpu: GpuConfig, request: RunRequest, facts: Facts) -> tuple[str, int] | None:
+    """Run the golden model of all SMs, and return how and where it contradicts ``facts``; None if it does not."""
+    job = job_of(gpu.sm_of(0), request)
     golden = GpuIss([gpu.sm_of(number) for number in range(gpu.sms)], unpack_memory(gpu.sm_of(0), job.pages))
     golden.launch(job.start_pc, job.arg)
     monitors = []
@@ -275,4 +276,5 @@ def _require_facts(analysis: _Analysis, facts: Facts) -> None:
     golden.run(INSTRUCTION_LIMIT)
     for monitor in monitors:
         if monitor.contradiction is not None:
-            raise RefusedError(*monitor.contradiction)
+            return monitor.contradiction
+    return None

@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from metronome.hdl.config import SmConfig
+from metronome.hdl.gpu.config import GpuConfig
 
+from ...predict.gpu.predictor import predict_gpu
 from ...predict.predictor import predict
 from ...program.kernels import Launch
 from ...run.types import RunRequest, RunResult
@@ -44,13 +46,13 @@ def with_inputs(launch: Launch, inputs: dict[str, bytes]) -> Launch:
 
 
 class Search:
-    """Searches the inputs of one launch on one machine; the predictor gives the time of each run.
+    """Searches the inputs of one launch on one SM or GPU; the predictor gives the time of each run.
 
     It tries no input outside ``ranges``. ``check`` returns how and where a run contradicts flow facts.
     """
 
     def __init__(
-        self, config: SmConfig, request: RunRequest, launch: Launch, seed: int, ranges: Sequence[Range] = (),
+        self, config: SmConfig | GpuConfig, request: RunRequest, launch: Launch, seed: int, ranges: Sequence[Range] = (),
         check: Callable[[RunRequest], tuple[str, int] | None] = lambda request: None,
     ) -> None:
         self._config, self._request, self._check = config, request, check
@@ -94,7 +96,9 @@ class Search:
         request = dataclasses.replace(self._request, launch=self._inputs.filled(inputs))
         if self.observed.contradiction is None:
             self.observed.contradiction = self._check(request)
-        cycles = self._note(predict(self._config, request).result, inputs)
+        config = self._config
+        made = predict_gpu(config, request) if isinstance(config, GpuConfig) else predict(config, request)
+        cycles = self._note(made.result, inputs)
         if cycles is not None:
             self._slowest.append((cycles, inputs))
             self._slowest.sort(key=lambda each: -each[0])

@@ -9,7 +9,7 @@ import argparse
 import random
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from metronome.hdl.config import Prediction, SmConfig
@@ -65,11 +65,14 @@ class Case:
             changes["schedulers"] = other.choice(schedulers)
             changes["warps"] = changes["schedulers"] * other.choice((1, 2, 2, 4))
         self.config: SmConfig = one(self.policy, prediction, preset, **changes)
-        self.program = _Written(rng, self.config)
+        self.program = self._program(rng)
         self.inputs = [bytes(4 * _WORDS), b"\1\0\0\0" * _WORDS, *(
             b"".join(rng.choice((0, 1, 2, 3, rng.randrange(16))).to_bytes(4, "little") for _ in range(_WORDS))
             for _ in range(10)
         )]
+
+    def _program(self, rng: random.Random) -> Assembled:
+        return Written(rng, self.config)
 
     def __str__(self) -> str:
         """The machine in short."""
@@ -79,11 +82,19 @@ class Case:
         return f"{self.policy} {self.config.prediction} {self.memory} {self.latency} {said}"
 
 
-class _Written(Assembled):
-    """The program: all warps execute the same statements, in phases with a barrier between."""
+class Written(Assembled):
+    """The program: all warps execute the same statements, in phases with a barrier between.
 
-    def __init__(self, rng: random.Random, config: SmConfig) -> None:
+    ``first``: adds what goes before it. ``fences``: it may have some.
+    """
+
+    def __init__(
+        self, rng: random.Random, config: SmConfig, first: Callable[[Assembled], None] = lambda program: None, *,
+        fences: bool = True,
+    ) -> None:
         super().__init__(depends=False)
+        first(self)
+        self._fences = fences
         self._rng, self._config, self._made = rng, config, 0
         self._warps = rng.randint(1, config.warps)
         if self._warps > 1:
@@ -140,7 +151,8 @@ class _Written(Assembled):
         self.add(self._rng.choice((asm.fadd_s, asm.fmul_s, asm.fdiv_s))(rd, a, b, 0))
 
     def _fence(self) -> None:
-        self.add(asm.fence())
+        if self._fences:
+            self.add(asm.fence())
 
     def _input(self, register: int, mask: int) -> None:
         """A word of the inputs, of which some bits count."""
