@@ -73,14 +73,14 @@ class GpuConfig:
         self._require_l2()
 
     def _require_l2(self) -> None:
-        """Require an L2 that can be built; its sizes must be possible without one, too."""
+        """Require an L2 that can be built; its sizes must be possible for some SM without one, too."""
         require(isinstance(self.l2, L2Kind), "l2", ", ".join(L2Kind), self.l2)
         require(is_power_of_two(self.l2_bytes) and 512 <= self.l2_bytes <= 1 << 22, "l2_bytes",
                 "a power of two from 512 to 4194304", self.l2_bytes)
         require(self.l2_ways in (1, 2, 4, 8, 16), "l2_ways", "1, 2, 4, 8 or 16", self.l2_ways)
         sets = f"such that l2_bytes ({self.l2_bytes}) are two sets or more"
         require(self.l2_sets >= 2, "l2_ways", sets, self.l2_ways)
-        most = min(64, 1 << self.mem_tag_bits)
+        most = 64 if self.l2 is L2Kind.NONE else min(64, 1 << self.mem_tag_bits)
         require(2 <= self.l2_requests <= most, "l2_requests", f"between 2 and {most}", self.l2_requests)
         if self.l2 is L2Kind.DIVIDED:
             of_sms = f"of sms ({self.sms}) with l2=divided"

@@ -130,8 +130,24 @@ class SharedState:
         cached = line >= self.config.memory_map.user // LINE_BYTES
         return cached and self.gone is not None and line not in self.gone
 
-    def uncached_lines(self, access: Access) -> int:
-        """Return how many lines of an access may be uncached; such accesses are made one after the other."""
+    def access(self, store: bool, access: Access) -> int:
+        """Record the lines of an access; return how many may be uncached, which are accessed one after the other."""
+        lines = self.stores if store else self.loads
+        if access.lines is not None:
+            lines.update(access.lines)
+        elif store and access.within is not None:
+            self.store_ranges.add(access.within)
+        elif store:
+            self.stores_anywhere = True
+        elif (some := few_lines(access.within)) is not None:
+            lines.update(some)
+        else:
+            self.loads_anywhere = True
+        uncached = self._uncached_lines(access)
+        self.uncached |= uncached > 0
+        return uncached
+
+    def _uncached_lines(self, access: Access) -> int:
         user = self.config.memory_map.user // LINE_BYTES
         if access.lines is not None:
             return sum(line < user for line in access.lines)

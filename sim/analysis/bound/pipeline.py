@@ -16,7 +16,7 @@ from metronome.hdl.isa.ops import BranchOp, Unit
 from ..code.costs import DEPTH, MISS, STORE, Cost
 from ..code.decoding import Decoded
 from ..paths.clock import Access, Clock
-from .counts import SharedState, WarpCounts, few_lines
+from .counts import SharedState, WarpCounts
 from .lines import LoadedLines
 from .predictions import Outcome, Predictions
 from .segments import Segments
@@ -237,20 +237,7 @@ class Pipeline:
         else:
             counts.loaded_lines += access.most
             counts.answers += access.most + bool(access.turns)
-        lines = shared.stores if store else shared.loads
-        uncached = shared.uncached_lines(access)
-        counts.uncached += uncached
-        shared.uncached |= uncached > 0
-        if access.lines is not None:
-            lines.update(access.lines)
-        elif store and access.within is not None:
-            shared.store_ranges.add(access.within)
-        elif store:
-            shared.stores_anywhere = True
-        elif (some := few_lines(access.within)) is not None:
-            lines.update(some)
-        else:
-            shared.loads_anywhere = True
+        counts.uncached += shared.access(store, access)
         return excess
 
     @property
@@ -298,9 +285,7 @@ class Pipeline:
 
     def _end(self, pc: int) -> None:
         """Let a walk end before ``pc``, or with the next control instruction."""
-        last = pc - 4
-        while not self._shared.program.at(last).decoded.row.control:
-            last += 4
+        last = self._shared.program.next_control(pc - 4)
         self.edges[last, -1] = self.edges.get((last, -1), 0) + 1
 
     def resume(self, before: Clock, pc: int) -> None:

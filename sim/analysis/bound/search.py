@@ -52,8 +52,8 @@ class Search:
     """
 
     def __init__(
-        self, config: SmConfig | GpuConfig, request: RunRequest, launch: Launch, seed: int, ranges: Sequence[Range] = (),
-        check: Callable[[RunRequest], tuple[str, int] | None] = lambda request: None,
+        self, config: SmConfig | GpuConfig, request: RunRequest, launch: Launch, seed: int,
+        ranges: Sequence[Range] = (), check: Callable[[RunRequest], tuple[str, int] | None] = lambda request: None,
     ) -> None:
         self._config, self._request, self._check = config, request, check
         inputs = self._inputs = Inputs(launch, ranges)

@@ -146,6 +146,12 @@ class AnalyzedProgram:
         reads = sum(1 << register for register in set(decoded.reads))
         return Instruction(decoded, decode_for_model(word), reads, rule, first, second, _immediate(decoded))
 
+    def next_control(self, pc: int) -> int:
+        """Return the pc of the first control instruction from ``pc`` on."""
+        while not self.at(pc).decoded.row.control:
+            pc += 4
+        return pc
+
     def function(self, entry: int) -> Function:
         """Return the function with this ``entry``."""
         found = self._functions.get(entry)

@@ -62,9 +62,7 @@ def walk_of(shared: SharedState, pipeline: Pipeline) -> EdgeCounts:
 
     def block(place: int) -> None:
         """Add the block from a jump target to the next control instruction."""
-        pc = place
-        while not shared.program.at(pc).decoded.row.control:
-            pc += 4
+        pc = shared.program.next_control(place)
         blocks[_PLACE + place, pc] = (pc - place) // 4 + 1, 0
 
     if not pipeline.starts:

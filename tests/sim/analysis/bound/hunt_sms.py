@@ -1,8 +1,8 @@
 """Random programs on an SM beside neighbours that hurt: ``python -m tests.sim.analysis.bound.hunt_sms``.
 
-SM 0 runs a program of :mod:`.hunt`, and each other SM a storm of stores, misses or fetches. No run of SM 0 may be longer
-than its bound. With other neighbours, SM 0 has the same bound, and issues the same in the same cycles. The runs are
-predictions. Everything comes from the seed; a contradiction is printed, and the exit status is 1.
+SM 0 runs a program of :mod:`.hunt`, and each other SM a storm of stores, misses or fetches. No run of an SM may be
+longer than its bound. With other neighbours, SM 0 has the same bound, and issues the same in the same cycles. The runs
+are predictions. Everything comes from the seed; a contradiction is printed, and the exit status is 1.
 """
 
 import argparse
@@ -20,10 +20,12 @@ from metronome.sim.analysis.code.inputs import Inputs
 from metronome.sim.analysis.code.refusals import RefusedError
 from metronome.sim.predict.gpu.predictor import GpuPrediction, predict_gpu
 from metronome.sim.program.assembler import asm
-from tests.sim.analysis.assembled import Assembled, asked, launch_of
+from tests.sim.analysis.assembled import START, Assembled, asked, launch_of
 from tests.sim.analysis.bound.hunt import Case, Written
 from tests.system.separation_programs import CORE, COUNT, KINDS, OFFSET, SELF, VALUE, storm
 
+#: Bytes from the code of one SM to that of the next.
+_APART = 1 << 15
 #: Kinds of storms with more code than an I-cache holds: a bound needs them to run on one warp.
 _LONG = ("fetches", "all")
 
@@ -57,11 +59,12 @@ class _Beside(Case):
 
     def _program(self, rng: random.Random) -> Assembled:
         written = Written(rng, self.config, self._part, fences=rng.random() < 0.15)
-        # What is fetched behind the end is the same, too.
-        written.add(*[asm.nop()] * 64)
         storms = random.Random("storms")
         for number, kind in enumerate(self._neighbours, 1):
+            # SM 0 fetches the same words behind its end, and behind the jumps that it does not take.
+            written.add(*[asm.nop()] * ((START + number * _APART - written.here) // 4))
             written.label(f"SM {number}")
+            written.add(*[asm.nop()] * 64)
             if kind not in (*_LONG, "nothing"):
                 written.li(COUNT, self.config.warps)
                 written.la(SELF, f"all {number}")
