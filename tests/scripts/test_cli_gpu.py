@@ -109,7 +109,7 @@ def test_refusals(metronome, gpu, words, text):
 
 #: Command lines of the commands that take a machine, each complete but for several SMs.
 COMPLETE = {
-    "wcet": ("psort",), "analyze": ("psort",), "sweep": ("psort",),
+    "analyze": ("psort",), "sweep": ("psort",),
     "trace": ("psort", "-o", "a.html"), "characterize": (), "bench": (), "board": ("psort", "--port", "x"),
     "config": (), "prove": ("--property", "P1"),
 }
@@ -166,7 +166,7 @@ def test_the_parts_of_commands_that_know_one_sm(metronome, gpu, words, text, mac
 
 
 def test_the_python_functions_refuse_several_sms():
-    with pytest.raises(ValueError, match=r"^sms=2: these know several SMs: metronome run, predict, build --image, "):
+    with pytest.raises(ValueError, match=r"^sms=2: these know several SMs: metronome run, predict, wcet, build --image, "):
         metronome_package.run("psort", settings={"sms": 2})
 
 

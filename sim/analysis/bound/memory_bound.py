@@ -84,8 +84,8 @@ def memory_bound_of_sm(gpu: GpuConfig, request: RunRequest) -> MemoryBound:
         raise RefusedError(f"no bound with l2={gpu.l2}: the hits and the waits of an L2 are not analysed")
     if gpu.interconnect is not Interconnect.TDM:
         raise RefusedError(
-            f"no bound with interconnect={gpu.interconnect}: there, an SM that does not take a response lets others "
-            "wait, for a time that no contract limits; use --interconnect tdm"
+            f"no bound with interconnect={gpu.interconnect}: an SM that issues without a pause may take no response, "
+            "and holds up those of the others; use --interconnect tdm"
         )
     if request.memory == "fixed":
         one = memory_bound(config, request, None)

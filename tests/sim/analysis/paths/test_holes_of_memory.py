@@ -185,3 +185,21 @@ def test_adversarial_memory_has_no_bound():
     request = asked(config, launch, "random", memory_options=MemoryOptions(adversarial=True))
     with pytest.raises(RefusedError, match="adversarial"):
         longest_time(config, request, launch, UserStatements(memory_latency=100))
+
+
+def test_a_load_of_one_of_several_words_that_another_warp_stores_to():
+    """Only loads of known addresses were races."""
+    program = Assembled(depends=False)
+    program.warps(2, "other")
+    program.read_input()
+    program.li(T3, DATA)
+    program.add(asm.andi(T1, T1, 3), asm.slli(T1, T1, 2), asm.add(T3, T3, T1))
+    program.turns(60, asm.nop())
+    program.add(asm.lw(T1, 0, T3), asm.andi(T1, T1, 511), asm.addi(T1, T1, 1))
+    program.loop(T1, asm.nop())
+    program.add(asm.tmc(0))
+    program.label("other")
+    program.constants({T3: DATA, T1: 500})
+    program.add(*[asm.sw(T1, 4 * word, T3) for word in range(4)], asm.tmc(0))
+    _, longest = holds(one(), program)
+    assert longest > 1000
