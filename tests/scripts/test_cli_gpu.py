@@ -166,7 +166,7 @@ def test_the_parts_of_commands_that_know_one_sm(metronome, gpu, words, text, mac
 
 
 def test_the_python_functions_refuse_several_sms():
-    with pytest.raises(ValueError, match=r"^sms=2: these know several SMs: metronome run, predict, wcet, build --image, "):
+    with pytest.raises(ValueError, match=r"^sms=2: these know several SMs: metronome run, predict, wcet, "):
         metronome_package.run("psort", settings={"sms": 2})
 
 

@@ -168,10 +168,12 @@ class SharedState:
         """Return the lines that a load may find missing and a store may write; None if any line may be such a line."""
         if self.loads_anywhere or self.stores_anywhere:
             return None
-        return {
-            line for line in self.awaited
-            if line in self.stores or any(first <= line <= last for first, last in self.store_ranges)
-        }
+        return {line for line in self.awaited if self.may_store(line)}
+
+    def may_store(self, line: int) -> bool:
+        """Return whether a store may write to a line."""
+        within = any(first <= line <= last for first, last in self.store_ranges)
+        return self.stores_anywhere or line in self.stores or within
 
     def fetch(self, pc: int, *, after_prefix: bool) -> None:
         """Record the execution of the instruction at ``pc``, and the lines that may be fetched after it."""

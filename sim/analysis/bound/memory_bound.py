@@ -19,6 +19,11 @@ from ..code.refusals import RefusedError
 __all__ = ["MemoryBound", "memory_bound", "memory_bound_of_sm"]
 
 
+#: Cycles that a miss of the L2 takes longer than without one; and those that a request may wait for others there, with
+#: none to its line.
+_THROUGH_L2, _LOOKUP_OF_L2 = 3, 3
+
+
 @dataclass(frozen=True)
 class MemoryBound:
     """Bounds on the cycles from the acceptance of a request to its answer.
@@ -27,6 +32,8 @@ class MemoryBound:
     - ``stolen``: the share of cycles in which memory serves no request (refreshes). ``pause``: the longest such time.
     - ``latency``: for any request, with every tag of the port in use.
     - ``places``: the most requests accepted before one is answered; 0 if unlimited.
+    - ``l2``: whether they pass an L2. There, a request to a line that is stored to may wait for another one to it, and
+      an answer that is not taken holds up later requests.
     """
 
     base: int
@@ -35,6 +42,7 @@ class MemoryBound:
     pause: int
     latency: int
     places: int = 0
+    l2: bool = False
 
 
 def memory_bound(config: SmConfig, request: RunRequest, given: int | None) -> MemoryBound:
@@ -80,8 +88,8 @@ def memory_bound_of_sm(gpu: GpuConfig, request: RunRequest) -> MemoryBound:
         If the others may delay it without a bound, or none is known.
     """
     config = gpu.sm_of(0)
-    if gpu.l2 is not L2Kind.NONE:
-        raise RefusedError(f"no bound with l2={gpu.l2}: the hits and the waits of an L2 are not analysed")
+    if gpu.l2 is L2Kind.SHARED:
+        raise RefusedError("no bound with l2=shared: it does not separate the SMs; use divided or none")
     if gpu.interconnect is not Interconnect.TDM:
         raise RefusedError(
             f"no bound with interconnect={gpu.interconnect}: an SM that issues without a pause may take no response, "
@@ -97,7 +105,18 @@ def memory_bound_of_sm(gpu: GpuConfig, request: RunRequest) -> MemoryBound:
                            "fixed or tdm")
     # A request waits for the slots of the other SMs, and passes a register. Each one before it takes a cycle of a slot.
     wait = 1 + (gpu.sms - 1) * gpu.slot_cycles
-    return replace(one, base=one.base + wait, service=one.service + gpu.sms - 1, latency=one.latency + wait)
+    service = one.service + gpu.sms - 1
+    if gpu.l2 is L2Kind.NONE:
+        return replace(one, base=one.base + wait, service=service, latency=one.latency + wait)
+    # A request that misses the L2 takes longer. Others may wait for a line that enters, for a second one if they are
+    # writes, and for an answer to a request that has joined (docs/gpu.md, "The L2").
+    wait += _THROUGH_L2
+    under_way = config.fetch_requests + config.line_requests + config.store_buffer
+    places = gpu.l2_requests // gpu.sms
+    return replace(
+        one, base=one.base + wait, service=service + _LOOKUP_OF_L2, latency=one.latency + wait,
+        places=places if places < under_way else 0, l2=True,
+    )
 
 
 def _of_tdm(config: SmConfig, request: RunRequest, under_way: int, slots: SmSlots | None) -> MemoryBound:

@@ -14,7 +14,7 @@ from ...predict.model.records import CODE
 from .decoding import decode
 from .loops import target_of
 
-__all__ = ["DEPTH", "MISS", "STORE", "Cost", "Costs", "load_distance", "shortest_write"]
+__all__ = ["DEPTH", "MISS", "STORE", "Cost", "Costs", "load_distance", "longest_result", "shortest_write"]
 
 _NEXT = 4
 #: t_F: a fetch in cycle t is decoded in t + t_F, so up to t_F fetches after a jump followed at decode become NOPs.
@@ -28,6 +28,11 @@ MISS, STORE = 3, 5
 def load_distance(config: SmConfig) -> int:
     """The cycles from a load that hits to its dependent: stage X, queue, lookup, response (memory.md)."""
     return config.issue_latency + config.lookup_latency + 4
+
+
+def longest_result(config: SmConfig) -> int:
+    """Return the longest time from an issue to its result, without misses."""
+    return config.issue_latency + max(config.latency_div, config.latency_fdiv, load_distance(config))
 
 
 def shortest_write(config: SmConfig) -> int:

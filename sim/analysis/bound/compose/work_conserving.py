@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from metronome.hdl.config import LINE_BYTES, SmConfig
 
 from ....predict.model.records import CHOSEN, QUEUE
-from ...code.costs import DEPTH, MISS, STORE, load_distance, shortest_write
+from ...code.costs import DEPTH, MISS, STORE, load_distance, longest_result, shortest_write
 from ...code.refusals import RefusedError
 from ..counts import SharedState
 from ..memory_bound import MemoryBound
@@ -108,9 +108,8 @@ class Demand:
 def _misses(pipelines: Sequence[Pipeline], shared: SharedState) -> int:
     """Return the most requests by loads: one for each line that stays, or one for each access."""
     missing = sum(each.counts.missing for each in pipelines)
-    if shared.gone is None or any(not shared.stays(line) for line in shared.loads):
-        return missing
-    return min(missing, len(shared.awaited))
+    once = shared.gone is not None and all(map(shared.stays, shared.loads))
+    return min(missing, len(shared.awaited)) if once else missing
 
 
 def work_conserving(demand: Demand, memory: MemoryBound) -> Composed:
@@ -190,6 +189,8 @@ def _sum(demand: Demand, memory: MemoryBound, waits: int) -> tuple[dict[str, int
     parts["lanes"] = total("excess")
     fetches, nops = _fetches(demand)
     parts["nops"] += nops
+    if memory.l2:
+        parts["memory"] += 2 * (_PART + memory.base) * _conflicts(demand, fetches)
     partitions = config.schedulers
     if partitions > 1:
         # A warp may lose each of its turns to another of its partition.
@@ -205,7 +206,7 @@ def _sum(demand: Demand, memory: MemoryBound, waits: int) -> tuple[dict[str, int
         parts["memory"] += served // memory.places * memory.base
     parts["barriers"] = _RELEASE * demand.shared.releases
     # In flight at the end: stores to one line, one after the other, and operations in the units.
-    parts["launch"] = _LAUNCH + max(2 * (STORE + demand.shared.costs.late + memory.base) + MISS, _longest(config))
+    parts["launch"] = _LAUNCH + max(2 * (STORE + demand.shared.costs.late + memory.base) + MISS, longest_result(config))
     return parts, memory
 
 
@@ -229,6 +230,16 @@ def _fetches(demand: Demand) -> tuple[int, int]:
     return fetched, fetched
 
 
+def _conflicts(demand: Demand, fetches: int) -> int:
+    """Return the most fetches of a line that is stored to. In an L2, such a fetch and a store may wait for each other.
+
+    The load/store unit itself never requests a line while it has another request for it.
+    """
+    lines = sum(map(demand.shared.may_store, demand.shared.all_code))
+    once = demand.code_fits and not demand.strays
+    return min(fetches, lines * (1 + demand.total("flushes"))) if once else fetches * (lines > 0)
+
+
 def _data(demand: Demand, memory: MemoryBound, parts: dict[str, int]) -> int:
     """Add the delays that loads and stores cause to other warps; return the most requests.
 
@@ -241,7 +252,7 @@ def _data(demand: Demand, memory: MemoryBound, parts: dict[str, int]) -> int:
     # A line is written to the cache; then its parts follow, one per cycle, each with a turn at the registers' port.
     # With two cycles to the lookup, the next line is accepted a cycle later.
     late = shared.costs.late
-    parts["memory"] += (_FILL + late) * misses + 2 * missing
+    parts["memory"] += ((_FILL + late) * misses + 2 * missing) * (1 + memory.l2)
     # While all places for parts, or all MSHRs, are in use, as many parts end within one latency.
     together = sum(min(each.counts.parts, each.counts.missing) for each in demand.pipelines)
     for places, most, number in (
@@ -289,7 +300,7 @@ def _unfinished(demand: Demand, memory: MemoryBound, entry: int) -> int:
         waits = (1 + lines) * one
     fetches = min(config.fetch_requests, config.warps)
     queued = (under_way + fetches) * (memory.service + 1)
-    return _longest(config) + waits + _unfinished_turns(demand) + queued + FETCH + memory.base
+    return longest_result(config) + waits + _unfinished_turns(demand) + queued + FETCH + memory.base
 
 
 def _under_way(demand: Demand) -> int:
@@ -309,11 +320,6 @@ def _unfinished_accesses(demand: Demand) -> tuple[int, int]:
     # Accesses that wait for a bank of local memory do not appear in the lookup.
     waiting = QUEUE + 1 + _BETWEEN * demand.shared.costs.late
     return (waiting,) * 2 if demand.shared.local else (demand.shared.prefix.accesses, demand.shared.prefix.loads)
-
-
-def _longest(config: SmConfig) -> int:
-    """Return the longest time from an issue to its result, without misses."""
-    return config.issue_latency + max(config.latency_div, config.latency_fdiv, load_distance(config))
 
 
 def _blocked(demand: Demand, *, port: int) -> int:

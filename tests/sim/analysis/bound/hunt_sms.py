@@ -12,7 +12,7 @@ from collections import Counter
 
 import numpy as np
 
-from metronome.hdl.gpu.config import GpuConfig, Interconnect
+from metronome.hdl.gpu.config import GpuConfig, Interconnect, L2Kind
 from metronome.hdl.isa.csrs import Csr
 from metronome.sim.analysis.bound.bound import Bound
 from metronome.sim.analysis.bound.gpu import longest_time_of_gpu
@@ -39,17 +39,23 @@ class GpuCase:
         self.sms, self.slot_cycles = rng.choice((2, 2, 4)), rng.choice((1, 1, 2, 5))
         self.neighbours = [tuple(rng.choice(KINDS) for _ in range(self.sms - 1)) for _ in range(2)]
         self.rounds = rng.choice((10, 40))
+        self.divided = rng.random() < 0.5
+        self.l2 = {"l2_bytes": 64 * self.sms * rng.choice((4, 16, 64)), "l2_ways": self.sms * rng.choice((1, 2)),
+                   "l2_requests": self.sms * rng.choice((2, 3, 4))} if self.divided else {}
 
     def beside(self, neighbours: tuple[str, ...]) -> tuple[GpuConfig, Case]:
         """The machine, and the program with these neighbours."""
         case = _Beside(self.seed, neighbours, self.rounds)
         return GpuConfig(
-            sm=case.config, sms=self.sms, interconnect=Interconnect.TDM, slot_cycles=self.slot_cycles), case
+            sm=case.config, sms=self.sms, interconnect=Interconnect.TDM, slot_cycles=self.slot_cycles,
+            l2=L2Kind.DIVIDED if self.divided else L2Kind.NONE, **self.l2,
+        ), case
 
     def __str__(self) -> str:
         """The machine in short."""
         gpu, case = self.beside(self.neighbours[0])
-        return f"{gpu.sms} SMs, slots of {gpu.slot_cycles}, beside {', '.join(self.neighbours[0])}: {case}"
+        beside = ", ".join(self.neighbours[0])
+        return f"{gpu.sms} SMs, L2 {self.l2}, slots of {gpu.slot_cycles}, beside {beside}: {case}"
 
 
 class _Beside(Case):

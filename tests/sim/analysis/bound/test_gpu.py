@@ -174,7 +174,7 @@ def test_what_has_no_bound(write, reason):
 
 @pytest.mark.parametrize(("gpu", "memory", "reason"), [
     (dataclasses.replace(gpu_of(), interconnect=Interconnect.ROUND_ROBIN), "fixed", "interconnect=round_robin"),
-    (dataclasses.replace(gpu_of(), l2=L2Kind.DIVIDED, l2_requests=8), "fixed", "l2=divided"),
+    (dataclasses.replace(gpu_of(), l2=L2Kind.SHARED, l2_requests=8), "fixed", "l2=shared"),
     (gpu_of(), "dram", "does not separate them"), (gpu_of(schedulers=2), "fixed", "several schedulers each"),
 ])
 def test_machines_without_a_bound(gpu, memory, reason):
