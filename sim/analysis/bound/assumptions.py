@@ -50,6 +50,9 @@ _MEMORY = Assumption(
 )
 
 
+_SEPARATED = Assumption("the other SMs change nothing at the memory port of an SM", "proof P11")
+
+
 @dataclass(frozen=True, kw_only=True)
 class UserStatements:
     """The user's statements about a program. Nothing checks them for all runs.
@@ -78,11 +81,13 @@ class UserStatements:
 
 
 def assumptions_of(
-    *, exact: bool, given: Sequence[str] = (), memory_given: bool = False, learns: bool = False
+    *, exact: bool, given: Sequence[str] = (), memory_given: bool = False, learns: bool = False,
+    separated: bool = False,
 ) -> tuple[Assumption, ...]:
     """Return the assumptions of an ``exact`` time or of a composed bound, after those that the user has ``given``.
 
     ``memory_given``: whether the user states the latency of memory. ``learns``: see :attr:`SmConfig.learns`.
+    ``separated``: whether there are several SMs.
     """
-    composed = _COMPOSED + (_LEARNED,) * learns + (_MEMORY,) * (not memory_given)
+    composed = _COMPOSED + (_LEARNED,) * learns + (_MEMORY,) * (not memory_given) + (_SEPARATED,) * separated
     return tuple(Assumption(text, "the user") for text in given) + _ALWAYS + (_EXACT if exact else composed)

@@ -23,7 +23,7 @@ from ..code.costs import Costs
 from ..code.dependence import InputDependences, dependences_of_gpu
 from ..code.inputs import Inputs
 from ..code.program import AnalyzedProgram
-from ..code.reads import require_read
+from ..code.reads import RangeReads, require_read
 from ..code.refusals import INSTRUCTION_LIMIT, RefusedError, refuse_end
 from ..paths.clock import Clock
 from ..paths.explore import ClockMaker, Exploration
@@ -168,13 +168,14 @@ def longest_time_of_gpu(
     request = dataclasses.replace(request, launch=inputs.filled(inputs.own))
     analysis = _Analysis(gpu, request, job_of(config, request), inputs, stated, progress)
     tracked = analysis.tracked()
-    details: dict[str, Any] = {"inputs": inputs.said, "learns": config.learns, "given": stated.texts}
+    details: dict[str, Any] = {"inputs": inputs.said, "learns": config.learns, "given": stated.texts, "separated": True}
     exact = None
     if not tracked.found and stated.memory_latency is None and request.memory in SEPARATING_MODELS:
         exact = analysis.exact()
     if exact is not None and not compose:
         return dataclasses.replace(exact, **details)
-    bounds, details["loops"], details["sms"] = _composed(analysis)
+    bounds, details["loops"], details["sms"], reads = _composed(analysis)
+    require_read([each for each in reads.unread if each in tracked.reads.unread], tracked.reads)
     used = stated.facts.used if stated.facts is not None else {}
     details["given"] = stated.texts + [f"flow fact: {each.text}" for each in dict.fromkeys(used.values())]
     details |= {"composed": bounds, "origins": {pc: fact.origin for pc, fact in used.items()}}
@@ -184,8 +185,8 @@ def longest_time_of_gpu(
     return Bound(cycles=best.cycles, exact=False, parts=dict(best.parts), dependences=tracked.found, **details)
 
 
-def _composed(analysis: _Analysis) -> tuple[list[Composed], dict[int, int], list[int]]:
-    """Return the bound of each way of composing, the passes of each loop, and the bound of each SM."""
+def _composed(analysis: _Analysis) -> tuple[list[Composed], dict[int, int], list[int], RangeReads]:
+    """Return the bound of each way of composing, the passes of each loop, the bound of each SM, and what is read."""
     gpu, stated = analysis.gpu, analysis.stated
     config = gpu.sm_of(0)
     if config.schedulers > 1:
@@ -223,7 +224,7 @@ def _composed(analysis: _Analysis) -> tuple[list[Composed], dict[int, int], list
             min(before, sum(each.cycles for each in stretches)) if before else sum(each.cycles for each in stretches)
             for before, stretches in zip(alone, sms, strict=True)
         ]
-    return bounds, loops, [] if any(meetings) else alone
+    return bounds, loops, [] if any(meetings) else alone, explored[0].reads
 
 
 #: The ways of composing that bound a run; the others are published formulas.
