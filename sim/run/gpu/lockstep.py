@@ -15,6 +15,7 @@ from ...machine.memory.store import SparseMemory
 from ..lockstep import LockStep
 from ..mismatch import Mismatch, memory_mismatch
 from .history import Reader, StoreHistory
+from .lanes import fault_lanes
 from .records import by_sm
 
 __all__ = ["GpuLockStep"]
@@ -42,6 +43,8 @@ class _SmLockStep(LockStep):
         self._iss.between_sms, self._iss.watch = between_sms, self
         #: The cycle of the event that is compared.
         self.cycle = 0
+        #: The lanes of each fault of the golden model.
+        self.fault_lanes: dict[Fault, list[int]] = {}
         #: By key of a register write: the load's lanes, addresses and size.
         self._loads: dict[int, tuple[np.ndarray, np.ndarray, int]] = {}
         self._accessed: tuple[np.ndarray, np.ndarray, int] | None = None
@@ -78,6 +81,13 @@ class _SmLockStep(LockStep):
         """See :class:`sim.machine.golden.watch.Watch`."""
 
     # The comparison.
+
+    def _fault(self, warp: int, fault: Fault) -> None:
+        # Nothing has executed since: its operands are still there.
+        iss = self._iss
+        lanes = fault_lanes(fault, iss.word_at(fault.pc, warp), iss.lanes_of(warp), iss.mask_bits[warp])
+        self.fault_lanes.setdefault(fault, lanes)
+        super()._fault(warp, fault)
 
     def _issue(self, cycle: int, warp: int, pc: int, instruction: int, mask: int) -> None:
         self.cycle, self._accessed = cycle, None
@@ -166,6 +176,10 @@ class GpuLockStep:
     def waits(self, number: int) -> dict[int, str]:
         """For each warp of an SM that waits at a barrier or in wspawn, what it waits for, in words."""
         return self._sms[number].waits()
+
+    def fault_lanes(self, number: int, fault: Fault) -> list[int] | None:
+        """The lanes of a fault of an SM; None if its golden model has not seen this fault."""
+        return self._sms[number].fault_lanes.get(fault)
 
     def finish(self, memory: SparseMemory, faults: list[Fault | None], ended: bool) -> None:
         """Compare the final states; ``memory`` is the GPU's, ``faults`` those of the SMs.

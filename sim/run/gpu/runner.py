@@ -23,11 +23,12 @@ from ..types import RunRequest, Watcher, no_counts, present, unpack_memory
 from .records import by_sm
 from .types import GpuJob, GpuRunResult
 
-__all__ = ["GpuRefusedError", "run_gpu", "run_many_gpu"]
+__all__ = ["GpuRefusedError", "find_lanes", "run_gpu", "run_many_gpu"]
 
 _TESTBENCH = "metronome.tb.gpu_tb"
 #: Counters of time: the SMs count it at once.
 _TIMES = ("cycles", TOTAL)
+_LONG_RUN_SECONDS = 10
 
 
 class GpuRefusedError(ValueError):
@@ -77,6 +78,22 @@ def run_many_gpu(
                 raise SimulationError("the simulation process ended without a result")
             waiting = waiting[ended:]
     return [results[position] for position in range(len(requests))]
+
+
+def find_lanes(
+    gpu: GpuConfig, request: RunRequest, result: GpuRunResult, *, progress: Progress | None = None,
+) -> None:
+    """Run the program of ``result`` again, in lock step, if that tells which lanes its fault is of: ``fault_lanes``.
+
+    Not after a long run, of which lock step would take minutes.
+    """
+    if result.fault is None or result.fault_lanes is not None or not gpu.sm.probe:
+        return
+    if result.sim_seconds > _LONG_RUN_SECONDS:
+        return
+    again = run_gpu(gpu, replace(request, check=True, trace=False), progress=progress)
+    if (again.fault_sm, again.fault) == (result.fault_sm, result.fault):
+        result.fault_lanes = again.fault_lanes
 
 
 def _job_of(gpu: GpuConfig, request: RunRequest) -> GpuJob:

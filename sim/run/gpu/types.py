@@ -32,6 +32,8 @@ class GpuRunResult(RunResult):
 
     #: The SM of ``fault``; None without a fault.
     fault_sm: int | None = None
+    #: The lanes of ``fault`` (:func:`.lanes.fault_lanes`), ascending; None if they are not known: lock step finds them.
+    fault_lanes: list[int] | None = None
     #: The counters of each SM.
     sm_counters: list[dict[str, Any]] = field(default_factory=list)
     #: The records of each cycle of each SM, if the request has ``trace``; as ``events``, without transfers at the port.
