@@ -225,16 +225,19 @@ def test_the_table(metronome, gpu):
 
 
 def test_a_fault_names_the_sm(metronome, gpu):
-    gpu.of_gpu = {"status": "fault", "fault_sm": 1, "fault": Fault(FaultCause.LOAD_ACCESS, 2, 0x8000_0124, 0)}
+    gpu.of_gpu = {"status": "fault", "fault_sm": 1, "fault": Fault(FaultCause.LOAD_ACCESS, 2, 0x8000_0124, 0),
+                  "fault_lanes": [0, 1, 3]}
     done = metronome("run", "psort", "--sms", "2")
-    assert done.status == 3 and "fault: load access, SM 1, warp 2, pc 0x80000124" in done.err
+    assert done.status == 3 and "fault: load access, SM 1, warp 2, lanes 0-1, 3, pc 0x80000124" in done.err
     document = json.loads(metronome("run", "psort", "--sms", "2", "--json", "-").out)
-    assert document["fault"]["sm"] == 1
+    assert document["fault"]["sm"] == 1 and document["fault"]["lanes"] == [0, 1, 3]
+    gpu.of_gpu["fault_lanes"] = None
+    assert "SM 1, warp 2, pc 0x80000124" in metronome("run", "psort", "--sms", "2").err
 
 
 def test_a_deadlock_names_the_sms(metronome, gpu):
-    warp = WarpState(0, True, StallReason.BARRIER, 0x8000_0124)
+    warp = WarpState(0, True, StallReason.BARRIER, 0x8000_0124, lanes="lanes 0-1")
     gpu.of_gpu = {"status": "deadlock", "sm_hang": [[warp], [warp]]}
     done = metronome("run", "psort", "--sms", "2")
     assert done.status == 4
-    assert "SM 0, warp 0: last issued 0x80000124" in done.err and "SM 1, warp 0: last issued" in done.err
+    assert all(f"SM {sm}, warp 0, lanes 0-1: last issued 0x80000124" in done.err for sm in (0, 1))
