@@ -108,8 +108,10 @@ async def _run(
     """Run one program; return the fields of its GpuRunResult. ``tell`` is called with cycles and seconds so far."""
     asked = job.job
     memory = unpack_memory(asked.config, asked.pages)
+    memcheck = None
     if checker is not None:
-        checker.launch(memory.copy(), asked.start_pc, asked.arg)
+        memcheck = checker.launch(
+            memory.copy(), asked.start_pc, asked.arg, asked.memcheck, strict_races=asked.strict_races)
     interleave(asked.config, memory)
     model = create_model(
         asked.memory, memory, console, latency=asked.latency, seed=asked.seed, options=asked.memory_options,
@@ -138,6 +140,8 @@ async def _run(
         "mismatches": observer.mismatches, "checked": checker is not None, "argument_missing": model.read_unwritten,
         "sim_seconds": seconds, "python_seconds": min(seconds, box.python_seconds),
         "memory_statistics": model.statistics(box.cycle),
+        "memcheck": None if memcheck is None else memcheck.findings,
+        "leftovers": [] if memcheck is None else memcheck.leftovers(),
     }
 
 

@@ -203,7 +203,6 @@ def asked_run(
         before(config)
     else:
         refuse_with_sms(gpu, dict.fromkeys((option for option, _ in outputs if option not in _OF_SEVERAL), True) | {
-            "--memcheck": bool(watch.memcheck), "--strict-races": watch.strict_races,
             "--per-warp": options.shown.per_warp, "--profile": options.shown.profile,
         })
     launch = program.prepare(
@@ -219,8 +218,8 @@ def asked_run(
     dumps = [request.resolve(symbols, config.memory_map, launch.buffers) for request in files.dumps]
     from metronome.sim.run.types import RunRequest
 
-    # Races between SMs are judged in lock step alone.
-    memcheck = watch.check and gpu is None if watch.memcheck is None else watch.memcheck
+    # Programs for several SMs may race on purpose: there --check alone does not turn it on.
+    memcheck = watch.check and (gpu is None or watch.strict_races) if watch.memcheck is None else watch.memcheck
     request = RunRequest(
         launch=launch, policy=scheme.issue, fetch_policy=scheme.fetch, memory=memory, latency=cycles,
         seed=inputs.seed, memory_options=of_memory, check=watch.check,

@@ -177,14 +177,12 @@ class Backend:
     def run_gpu(self, gpu: GpuConfig, request: RunRequest, progress: Report, console: Report) -> GpuRunResult:
         """Build the GPU unless it is cached, and run one program on it. ``progress`` and ``console``: :meth:`run`."""
         from metronome.sim.build.simulator import BuildError
-        from metronome.sim.run.gpu.runner import GpuRefusedError, find_lanes, run_gpu
+        from metronome.sim.run.gpu.runner import GpuRefusedError, run_gpu
 
         try:
-            result = run_gpu(gpu, request, progress=progress, on_console=lambda position, line: console(line))
-            find_lanes(gpu, request, result, progress=progress)
+            return run_gpu(gpu, request, progress=progress, on_console=lambda _, line: console(line), lanes=True)
         except (BuildError, GpuRefusedError) as error:
             raise UsageError(str(error)) from error
-        return result
 
     def predict_gpu(
         self, gpu: GpuConfig, request: RunRequest, progress: Report, console: Report | None,

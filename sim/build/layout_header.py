@@ -27,8 +27,8 @@ def layout_header(
 ) -> str:
     """layout.svh: the position and width of every field that tb/top.sv touches, from the layouts themselves.
 
-    ``tag_bits``: of the memory port, if it is not the SM's own. ``of_partitions``: further fields of the probe that each
-    partition has: of which unit, and which.
+    ``tag_bits``: of the memory port, if it is not the SM's own. ``of_partitions``: further fields of the probe that
+    each partition has: of which unit, and which.
     """
     record = record_layout(config)
     groups = {

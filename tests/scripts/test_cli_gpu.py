@@ -15,6 +15,7 @@ from metronome.scripts import cli
 from metronome.scripts.options.one_sm import ONE_SM, SEVERAL_SMS
 from metronome.sim.machine.golden import Fault
 from metronome.sim.run.gpu.types import GpuRunResult
+from metronome.sim.run.memcheck import Finding, Side
 from metronome.sim.run.types import WarpState
 from tests.scripts.conftest import counters
 from tests.support.builds import FPGA
@@ -55,9 +56,33 @@ def test_what_reaches_the_simulator(metronome, gpu, words, expected):
     assert metronome("run", "psort", *words).status == 0
     ((config, request),) = gpu.gpus
     assert config == expected and gpu.runs == []
-    # Races between SMs are for lock step alone.
+    # Only --memcheck turns it on.
     assert request.check == ("--check" in words) and not request.memcheck
     assert gpu.compiling.several_sms
+
+
+@pytest.mark.parametrize(("words", "expected"), [
+    (("--memcheck",), (True, False)), (("--memcheck", "--strict-races"), (True, True)),
+    (("--check",), (False, False)), (("--check", "--strict-races"), (True, True)),
+    (("--check", "--memcheck"), (True, False)),
+])
+def test_the_memory_checker(metronome, gpu, words, expected):
+    assert metronome("run", "psort", "--sms", "2", *words).status == 0
+    ((_, request),) = gpu.gpus
+    assert (request.memcheck, request.strict_races) == expected
+
+
+def test_a_race_names_both_sms(metronome, gpu):
+    race = Finding("race", 0x1_1000, 4, Side(1, 2, 0x8000_0124, 300, "loads", 1), "no barrier since",
+                   Side(0, 3, 0x8000_0300, 290, "stores", 0))
+    gpu.of_gpu = {"memcheck": [race]}
+    done = metronome("run", "psort", "--sms", "2", "--memcheck", "--json", "-", status=1)
+    assert done.err.strip() == (
+        "metronome: memcheck: race: SM 1, warp 1, lane 2 loads 4 bytes at 0x00011000, pc 0x80000124 at kernel.c:12 in "
+        "work, cycle 300: no barrier since SM 0, warp 0, lane 3 stores it, pc 0x80000300, cycle 290"
+    )
+    (found,) = json.loads(done.out)["memcheck"]
+    assert (found["sm"], found["warp"], found["other"]["sm"]) == (1, 1, 0)
 
 
 @pytest.mark.parametrize(("words", "shared"), [
@@ -98,7 +123,7 @@ def test_one_sm_is_as_always(metronome, gpu, words):
     (("--sms", "2", "--config", "core.toml"),
      "--config core.toml: a GPU numbers and counts its SMs itself: leave out core_id"),
     *((("--sms", "2", *option), f"{option[0]} is for one SM: leave it out with 2 SMs") for option in (
-        ("--memcheck",), ("--strict-races",), ("--per-warp",), ("--profile",), ("--trace", "a.html"),
+        ("--per-warp",), ("--profile",), ("--trace", "a.html"),
         ("--trace", "a.vcd"))),
 ])
 def test_refusals(metronome, gpu, words, text):

@@ -23,7 +23,7 @@ from ..types import RunRequest, Watcher, no_counts, present, unpack_memory
 from .records import by_sm
 from .types import GpuJob, GpuRunResult
 
-__all__ = ["GpuRefusedError", "find_lanes", "run_gpu", "run_many_gpu"]
+__all__ = ["GpuRefusedError", "run_gpu", "run_many_gpu"]
 
 _TESTBENCH = "metronome.tb.gpu_tb"
 #: Counters of time: the SMs count it at once.
@@ -37,11 +37,21 @@ class GpuRefusedError(ValueError):
 
 def run_gpu(
     gpu: GpuConfig, request: RunRequest, *, on_console: ConsoleCallback | None = None, progress: Progress | None = None,
-    watchers: Sequence[Watcher] | None = None,
+    watchers: Sequence[Watcher] | None = None, lanes: bool = False,
 ) -> GpuRunResult:
-    """Run one program; see :func:`run_many_gpu`."""
-    return run_many_gpu(
+    """Run one program; see :func:`run_many_gpu`.
+
+    ``lanes``: find the lanes of a fault without ``check``, too, by a second run in lock step. After a long run, of
+    which lock step would take minutes, they stay unknown.
+    """
+    result = run_many_gpu(
         gpu, [request], on_console=on_console, progress=progress, watchers=None if watchers is None else [watchers])[0]
+    known = result.fault is None or result.fault_lanes is not None
+    if lanes and not known and gpu.sm.probe and result.sim_seconds < _LONG_RUN_SECONDS:
+        again = run_gpu(gpu, replace(request, check=True, trace=False), progress=progress)
+        if (again.fault_sm, again.fault) == (result.fault_sm, result.fault):
+            result.fault_lanes = again.fault_lanes
+    return result
 
 
 def run_many_gpu(
@@ -55,7 +65,7 @@ def run_many_gpu(
     Raises
     ------
     GpuRefusedError
-        If a request asks for the memory checker or waves, or one that ``gpu`` cannot run.
+        If a request asks for waves, or one that ``gpu`` cannot run.
     BuildError, SimulationError
         If the simulation cannot be built, or fails itself.
     """
@@ -80,27 +90,10 @@ def run_many_gpu(
     return [results[position] for position in range(len(requests))]
 
 
-def find_lanes(
-    gpu: GpuConfig, request: RunRequest, result: GpuRunResult, *, progress: Progress | None = None,
-) -> None:
-    """Run the program of ``result`` again, in lock step, if that tells which lanes its fault is of: ``fault_lanes``.
-
-    Not after a long run, of which lock step would take minutes.
-    """
-    if result.fault is None or result.fault_lanes is not None or not gpu.sm.probe:
-        return
-    if result.sim_seconds > _LONG_RUN_SECONDS:
-        return
-    again = run_gpu(gpu, replace(request, check=True, trace=False), progress=progress)
-    if (again.fault_sm, again.fault) == (result.fault_sm, result.fault):
-        result.fault_lanes = again.fault_lanes
-
-
 def _job_of(gpu: GpuConfig, request: RunRequest) -> GpuJob:
     waves = request.waves or os.environ.get("METRONOME_WAVES")
-    for asked, what in ((request.memcheck, "memcheck"), (waves, "a waveform")):
-        if asked:
-            raise GpuRefusedError(f"{what} is for one SM: leave it out with {gpu.sms} SMs")
+    if waves:
+        raise GpuRefusedError(f"a waveform is for one SM: leave it out with {gpu.sms} SMs")
     job = job_of(gpu.sm_of(0), request)
     if job.arrival is not None:
         raise ValueError("a run of the hardware cannot set variables when main is entered")

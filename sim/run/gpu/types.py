@@ -27,7 +27,7 @@ class GpuRunResult(RunResult):
     """How a program ended on a GPU: as :class:`sim.run.types.RunResult`, with the SMs one by one.
 
     ``counters`` are the sums over all SMs, but ``cycles`` the largest of them, and ``total_cycles`` those of the whole
-    run. ``hang`` is empty: ``sm_hang`` has the warps of each SM. ``region`` and ``memcheck`` are None.
+    run. ``hang`` is empty: ``sm_hang`` has the warps of each SM. ``region`` is None.
     """
 
     #: The SM of ``fault``; None without a fault.

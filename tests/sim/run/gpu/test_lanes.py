@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from metronome.hdl.config import FaultCause
-from metronome.sim.machine.golden import Fault, Iss
+from metronome.sim.machine.golden import Iss
 from metronome.sim.machine.memory.store import SparseMemory
 from metronome.sim.program.assembler import asm
 from metronome.sim.run.gpu.lanes import fault_lanes
