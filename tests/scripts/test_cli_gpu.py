@@ -110,8 +110,8 @@ def test_one_sm_is_as_always(metronome, gpu, words):
     (("--sms", "2", "--l2", "big"), "unknown name 'big': use none, shared, divided"),
     (("--sms", "2", "--l2", "shared", "--l2-bytes", "1000"), "l2_bytes must be a power of two from 512 to 4194304"),
     (("--sms", "2", "--interconnect", "ring"), "unknown name 'ring': use round_robin, fixed_priority, tdm"),
-    (("--sms", "2,4"), "Input should be a valid integer, unable to parse string as an integer: one at a time (see"),
-    (("--set", "sms=2,4"), "sms must be a whole number, not '2,4': one at a time"),
+    (("--sms", "2,4"), "Input should be a valid integer, unable to parse string as an integer: metronome sweep compares several with --sms 2,4 (see"),
+    (("--set", "sms=2,4"), "sms must be a whole number, not '2,4': metronome sweep compares several with --sms 2,4"),
     (("--sms", "2", "--l2-ways", "2,4"), ": one at a time (see"),
     (("--set", "sms=two"), "--set sms=two: sms must be a whole number, not 'two'"),
     (("--set", "sms=2", "--set", "sms=4"), "--set: a field is set twice: name each once"),
@@ -134,7 +134,7 @@ def test_refusals(metronome, gpu, words, text):
 
 #: Command lines of the commands that take a machine, each complete but for several SMs.
 COMPLETE = {
-    "wcet": ("psort",), "analyze": ("psort",), "sweep": ("psort",),
+    "wcet": ("psort",), "analyze": ("psort",),
     "trace": ("psort", "-o", "a.html"), "characterize": (), "bench": (), "board": ("psort", "--port", "x"),
     "config": (), "prove": ("--property", "P1"),
 }
@@ -191,7 +191,7 @@ def test_the_parts_of_commands_that_know_one_sm(metronome, gpu, words, text, mac
 
 
 def test_the_python_functions_refuse_several_sms():
-    with pytest.raises(ValueError, match=r"^sms=2: these know several SMs: metronome run, predict, build --image, "):
+    with pytest.raises(ValueError, match=r"^sms=2: these know several SMs: metronome run, predict, sweep, build --image, "):
         metronome_package.run("psort", settings={"sms": 2})
 
 
@@ -266,3 +266,42 @@ def test_a_deadlock_names_the_sms(metronome, gpu):
     done = metronome("run", "psort", "--sms", "2")
     assert done.status == 4
     assert all(f"SM {sm}, warp 0, lanes 0-1: last issued 0x80000124" in done.err for sm in (0, 1))
+
+
+def test_a_sweep_over_the_number_of_sms(metronome, gpu):
+    words = ("--sms", "1,4", "--issue", "lrr,gtlo", "--interconnect", "tdm", "--check", "--preset", "TINY")
+    done = metronome("sweep", "psort", *words, "--json", "runs.json", status=0)
+    assert [(config.sms, config.interconnect, config.sm.warps, request.policy) for config, request in gpu.gpus] == [
+        (4, Interconnect.TDM, TINY.warps, policy) for policy in ("lrr", "gtlo")]
+    # As of one run, --check turns the memory checker on for one SM only.
+    assert [(request.check, request.memcheck) for _, request in gpu.gpus] == [(True, False)] * 2
+    assert [(request.policy, request.memcheck) for _, request in gpu.runs] == [("lrr", True), ("gtlo", True)]
+    rows = [line.split() for line in done.out.splitlines()]
+    assert [row[:2] for row in rows if row[:1] in (["sms"], ["1"], ["4"])] == [
+        ["sms", "issue"], ["1", "lrr"], ["1", "gtlo"], ["4", "lrr"], ["4", "gtlo"]]
+    runs = json.loads(Path("runs.json").read_text())["runs"]
+    assert [run["config"]["set"]["sms"] for run in runs] == ["1", "1", "4", "4"]
+    assert [len(run.get("sms", ["one"])) for run in runs] == [1, 1, 4, 4]
+
+
+@pytest.mark.parametrize("words", [("--sms", "2"), ("--set", "sms=2"), ("--config", "gpu.toml")])
+def test_a_sweep_on_one_number_of_sms(metronome, gpu, words):
+    Path("gpu.toml").write_text("sms = 2\n")
+    done = metronome("sweep", "psort", *words, "--mode", "swas", "--set", "load_parts=2,4", status=0)
+    assert [config.sms for config, _ in gpu.gpus] == [2, 2] and gpu.runs == [] and gpu.compiling.several_sms
+    assert not any(line.split()[:1] == ["sms"] for line in done.out.splitlines())
+
+
+@pytest.mark.parametrize(("words", "text"), [
+    (("--sms", "2,3"), "sms must be 1, 2, 4, 8 or 16, not 3"),
+    (("--sms", "2,x"), "--sms 2,x: write whole numbers, separated by commas"),
+    (("--sms", "2,"), "--sms: an empty name"),
+    (("--set", "sms=2,4"), "sms must be a whole number, not '2,4': metronome sweep compares several with --sms 2,4"),
+    (("--sms", "1", "--l2", "shared"), "l2: it has no effect without sms=2 or more"),
+    (("--sms", "1,2", "--set", "cores=2"), "a GPU numbers and counts its SMs itself: leave out cores"),
+    (("--sms", "1,2", "--forecast"), "--forecast is for one SM: leave it out with several"),
+    (("--sms", "1,2", "--output", "folder"), "several SMs are for a sweep that keeps no results: leave out --output"),
+])
+def test_refusals_of_a_sweep(metronome, gpu, words, text):
+    assert text in metronome("sweep", "psort", *words).refusal
+    assert gpu.gpus == gpu.runs == []
