@@ -150,7 +150,7 @@ async def run_gpu_jobs(dut: Any) -> None:
     """Run the programs of the job list one after the other."""
 
     def begin(first: GpuJob) -> Callable[[GpuJob, Send], Awaitable[dict[str, Any]]]:
-        box = Mailbox(first.gpu.sm_of(0), records_a_cycle=first.gpu.sms)
+        box = Mailbox(first.gpu.sm_of(0), records_a_cycle=first.gpu.sms + 1)
         checker = GpuLockStep(first.gpu) if first.job.check else None
 
         async def run(job: GpuJob, send: Send) -> dict[str, Any]:

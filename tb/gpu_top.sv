@@ -1,7 +1,8 @@
 // Simulation top of a GPU: its clock, and the mailbox (tb/mailbox.cpp) through which Python serves its memory port.
 //
 // As tb/top.sv, for several SMs. A record is that of one SM in one cycle, without the transfers on its memory port; the
-// number of the SM is in the highest byte of the record's cycle. layout.svh is generated from the layouts of hdl
+// number of the SM is in the highest byte of the record's cycle. The number after the last SM's marks transfers at the
+// memory port, if every cycle is recorded. layout.svh is generated from the layouts of hdl
 // (sim/build/gpu.py); METRONOME_SM_PORTS connects the outputs of each SM to the arrays below.
 
 `timescale 1ns / 1ps
@@ -198,6 +199,18 @@ module metronome_top;
     else if (req_ready) deadlocked = deadlocked + 1;
   endfunction
 
+  // The transfers at the memory port, in place of a record (sim/run/gpu/records.py).
+  function automatic bit [RECORD_BITS-1:0] transfers();
+    transfers = '0;
+    transfers[0] = req_valid && req_ready;
+    transfers[1] = resp_taken;
+    transfers[2] = req[REQ_WRITE_LSB];
+    transfers[3] = resp[RESP_ERROR_LSB];
+    transfers[32+:32] = 32'(req[REQ_TAG_LSB+:REQ_TAG_BITS]);
+    transfers[64+:32] = 32'(req[REQ_LINE_LSB+:REQ_LINE_BITS]);
+    transfers[96+:32] = 32'(resp[RESP_TAG_LSB+:RESP_TAG_BITS]);
+  endfunction
+
   function automatic void report(int s);
     bit [STATUS_BITS-1:0] status = '0;
     bit [63:0] active = warps_of(s, 0);
@@ -231,6 +244,8 @@ module metronome_top;
         for (int s = 0; s < SMS; s++)
           if (record_level == 2 || has_event(s))
             mailbox_record(cycle | longint'(s) << SM_SHIFT, RECORD_BITS'(probe[s]));
+      if (record_level == 2 && (req_valid && req_ready || resp_taken))
+        mailbox_record(cycle | longint'(SMS) << SM_SHIFT, transfers());
       if (stopped) begin
         for (int s = 0; s < SMS; s++) report(s);
         l2_counted = l2_counters;

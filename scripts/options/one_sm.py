@@ -13,7 +13,6 @@ __all__ = ["ONE_SM", "SEVERAL_SMS", "OneSmError", "why_one_sm"]
 ONE_SM = {
     "wcet": "no bound is known yet for SMs that share memory",
     "analyze": "it analyses the accesses of one SM",
-    "trace": "a trace has the events of one SM",
     "characterize": "it measures the latencies of one SM alone",
     "bench": "it measures machines of one SM",
     "board": "the board's design has one SM",
@@ -21,7 +20,7 @@ ONE_SM = {
     "prove": "its claims except P11 are about one SM (P11: --set sms=2)",
 }
 #: The others that take a machine, as an error message names them.
-SEVERAL_SMS = ("run", "predict", "sweep", "build --image", "verilog", "synth --unit sm")
+SEVERAL_SMS = ("run", "predict", "sweep", "trace", "build --image", "verilog", "synth --unit sm")
 
 
 #: The end of all such messages.

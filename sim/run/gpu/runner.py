@@ -20,7 +20,7 @@ from ..jobs import job_of
 from ..process import simulation
 from ..runner import ConsoleCallback, Records, with_source
 from ..types import RunRequest, Watcher, no_counts, present, unpack_memory
-from .records import by_sm
+from .records import by_sm, transfers_of
 from .types import GpuJob, GpuRunResult
 
 __all__ = ["GpuRefusedError", "run_gpu", "run_many_gpu"]
@@ -60,7 +60,8 @@ def run_many_gpu(
 ) -> list[GpuRunResult]:
     """Run programs on all SMs of a GPU, with a reset between them; as :func:`sim.run.runner.run_many`.
 
-    ``watchers``: for each request, that of each SM.
+    ``watchers``: for each request, that of each SM, and perhaps one more, which takes the transfers at the memory port
+    (:data:`.records.TRANSFER`) before the SMs take their cycles.
 
     Raises
     ------
@@ -118,10 +119,14 @@ class _SmRecords:
             for number in range(gpu.sms)
         ]
 
+        self._of_port = run.watchers[gpu.sms :]
+
     def take(self, content: bytes) -> None:
         from ...build.records import record_words
 
         words = np.frombuffer(content, np.uint32).reshape(-1, record_words(self._sms[0].config))
+        for watcher in self._of_port:
+            watcher.take(transfers_of(words, len(self._sms)))
         for sm, mine in zip(self._sms, by_sm(words, len(self._sms)), strict=True):
             sm.take(mine.tobytes())
 
