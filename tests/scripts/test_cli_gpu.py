@@ -29,8 +29,9 @@ def gpu(backend):
     """Runs on several SMs: (GPU, request) of each; fields of the next result."""
     backend.gpus, backend.of_gpu = [], {}
 
-    def run_gpu(config, request, progress, console):
+    def run_gpu(config, request, progress, console, watchers=None):
         backend.gpus.append((config, request))
+        backend.watchers = watchers
         fields = {field.name: getattr(backend.result, field.name) for field in dataclasses.fields(backend.result)}
         return GpuRunResult(**fields | {"region": None, "sm_counters": [counters()] * config.sms} | backend.of_gpu)
 
@@ -123,8 +124,10 @@ def test_one_sm_is_as_always(metronome, gpu, words):
     (("--sms", "2", "--config", "core.toml"),
      "--config core.toml: a GPU numbers and counts its SMs itself: leave out core_id"),
     *((("--sms", "2", *option), f"{option[0]} is for one SM: leave it out with 2 SMs") for option in (
-        ("--per-warp",), ("--profile",), ("--trace", "a.html"),
-        ("--trace", "a.vcd"))),
+        ("--per-warp",), ("--profile",))),
+    *((("--sms", "2", "--trace", name), f"--trace {name}: a trace of 2 SMs is one of .csv, .parquet, .pftrace")
+      for name in ("a.html", "a.kanata", "a.vcd")),
+    (("--sms", "2", "--trace", "a.csv", "--set", "probe=false"), "--trace needs the probe: leave out --set probe=false"),
 ])
 def test_refusals(metronome, gpu, words, text):
     Path("core.toml").write_text("core_id = 3\n")
@@ -134,8 +137,7 @@ def test_refusals(metronome, gpu, words, text):
 
 #: Command lines of the commands that take a machine, each complete but for several SMs.
 COMPLETE = {
-    "wcet": ("psort",), "analyze": ("psort",),
-    "trace": ("psort", "-o", "a.html"), "characterize": (), "bench": (), "board": ("psort", "--port", "x"),
+    "wcet": ("psort",), "analyze": ("psort",), "characterize": (), "bench": (), "board": ("psort", "--port", "x"),
     "config": (), "prove": ("--property", "P1"),
 }
 
@@ -305,3 +307,23 @@ def test_a_sweep_on_one_number_of_sms(metronome, gpu, words):
 def test_refusals_of_a_sweep(metronome, gpu, words, text):
     assert text in metronome("sweep", "psort", *words).refusal
     assert gpu.gpus == gpu.runs == []
+
+
+@pytest.mark.parametrize("words", [("run", "psort", "--trace", "a.csv", "--trace", "a.pftrace"),
+                                   ("trace", "psort", "-o", "a.csv", "-o", "a.pftrace", "--json", "-")])
+def test_a_trace_of_several_sms(metronome, gpu, words):
+    assert metronome(*words, "--sms", "4").status == 0
+    # Of each SM, and of the memory port.
+    assert len(gpu.watchers) == 5
+    assert Path("a.csv").read_text() == "cycle,event,sm,warp,pc,instruction,lanes,address,tag,register,detail\n"
+    assert Path("a.pftrace").stat().st_size > 0
+
+
+@pytest.mark.parametrize(("words", "text"), [
+    (("-o", "a.html"), "--output a.html: a trace of 2 SMs is one of .csv, .parquet, .pftrace"),
+    (("-o", "a.svg", "--from", "1", "--to", "20"), "--output a.svg: a trace of 2 SMs is one of"),
+    (("-o", "a.csv", "--engine", "predict"), "--engine predict traces one SM: leave it out with 2 SMs"),
+])
+def test_refusals_of_a_trace(metronome, gpu, words, text):
+    assert text in metronome("trace", "psort", "--sms", "2", *words).refusal
+    assert gpu.gpus == []

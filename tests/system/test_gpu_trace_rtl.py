@@ -21,7 +21,6 @@ from metronome.sim.show.trace.tables import CsvTrace
 from tests.support.builds import GPUS
 from tests.system.test_gpu_rtl import request
 
-
 _EVENT = proto.TrackEvent
 
 
