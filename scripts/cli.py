@@ -151,8 +151,9 @@ def _with_value(error: typer.TyperException) -> str:
 
 #: A refused value that is a list, and the subcommands in which a user may want to compare.
 _LIST = re.compile(r"'([^',]+(?:,[^',]+)+)'")
-#: The options and fields of a GPU: nothing compares several of their values.
+#: The options and fields of a GPU: nothing compares several of their values, except for the number of SMs.
 _OF_GPU = re.compile(r"'--(sms|interconnect|slot-cycles|l2[a-z-]*)'|\b(sms|interconnect|slot_cycles|l2[a-z_]*)\b")
+_SMS = re.compile(r"'--sms'|\bsms\b(?!=)")
 _COMPARED = ("run", "predict", "wcet", "analyze", "trace", "sweep")
 
 
@@ -163,6 +164,8 @@ def _several(message: str, name: str | None) -> str:
     found = _LIST.search(message)
     if found is None or name not in _COMPARED:
         return ""
+    if _SMS.search(message):
+        return f": metronome sweep compares several with --sms {found[1]}"
     if _OF_GPU.search(message):
         return ": one at a time"
     if size := re.search("--(warps|threads)'", message):

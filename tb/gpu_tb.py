@@ -7,6 +7,7 @@ records, the highest byte of the cycle is the number of the SM.
 import ctypes
 import os
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -28,25 +29,42 @@ from metronome.sim.machine.memory.stacks import interleave, restore
 from metronome.sim.machine.memory.store import SparseMemory
 from metronome.sim.run.gpu.lockstep import GpuLockStep
 from metronome.sim.run.gpu.types import GpuJob
-from metronome.sim.run.types import pack_memory, unpack_memory
+from metronome.sim.run.lane_words import in_words, lanes_of
+from metronome.sim.run.types import WarpState, pack_memory, unpack_memory
 
 from .kernel_tb import Observer, Send, counters_of, fault_of, hang_of, run_list, serve
 from .mailbox import Mailbox
 
-_STATUS_WORDS = 512
+_STATUS_WORDS, _MOST_WARPS = 512, 64
+
+
+def _rows(name: str, words_each: int) -> np.ndarray:
+    """The array of tb/gpu_status.cpp of this name: a row for each SM."""
+    program = ctypes.CDLL(None)
+    address, size = getattr(program, f"gpu_{name}_address"), getattr(program, f"gpu_{name}_bytes")
+    address.restype, size.restype = ctypes.c_void_p, ctypes.c_uint64
+    words = ctypes.c_uint32 * (MOST_SMS * words_each)
+    if size() != ctypes.sizeof(words):
+        raise RuntimeError(f"tb/gpu_tb.py and tb/gpu_status.cpp disagree about the size of the {name}")
+    return np.array(words.from_address(address()), np.uint32).reshape(MOST_SMS, words_each)
 
 
 def _statuses(gpu: GpuConfig) -> list[np.void]:
-    """The status of each SM (tb/gpu_status.cpp)."""
-    program = ctypes.CDLL(None)
-    program.gpu_status_address.restype = ctypes.c_void_p
-    program.gpu_status_bytes.restype = ctypes.c_uint64
-    words = ctypes.c_uint32 * (MOST_SMS * _STATUS_WORDS)
-    if program.gpu_status_bytes() != ctypes.sizeof(words):
-        raise RuntimeError("tb/gpu_tb.py and tb/gpu_status.cpp disagree about the statuses")
+    """The status of each SM."""
     layout = status_layout(gpu.sm_of(0))
-    rows = np.array(words.from_address(program.gpu_status_address()), np.uint32).reshape(MOST_SMS, _STATUS_WORDS)
-    return list(decode_words(rows[: gpu.sms, : (layout.size + 31) // 32], layout))
+    return list(decode_words(_rows("status", _STATUS_WORDS)[: gpu.sms, : (layout.size + 31) // 32], layout))
+
+
+def _hang(
+    job: GpuJob, memory: SparseMemory, statuses: list[np.void], checker: GpuLockStep | None
+) -> list[list[WarpState]]:
+    """The state of each warp of each SM."""
+    masks = _rows("masks", _MOST_WARPS)
+    return [
+        [replace(warp, lanes=in_words(lanes_of(int(masks[number, warp.warp])))) if masks[number, warp.warp] else warp
+         for warp in hang_of(job.job, memory, status, {} if checker is None else checker.waits(number))]
+        for number, status in enumerate(statuses)
+    ]
 
 
 def _l2_counters(dut: Any, gpu: GpuConfig) -> dict[str, int] | None:
@@ -68,21 +86,18 @@ def _verdict(
         f"SM {number}: {text}" for number, status in enumerate(statuses)
         for bit, text in enumerate(ASSERTIONS) if int(status["assertions"]) >> bit & 1
     ]
-    first = next((number for number, fault in enumerate(faults) if fault is not None), None)
+    first, fault = next(((number, fault) for number, fault in enumerate(faults) if fault is not None), (0, None))
     if assertions:
         name = "assertion"
-    elif first is not None:
+    elif fault is not None:
         name = "fault"
     else:
         name = "ended" if statuses[0]["ended"] else "deadlock" if statuses[0]["deadlock"] else "hang"
     counters = [counters_of(status) for status in statuses]
     return {
-        "status": name, "assertions": assertions, "fault_sm": first, "fault": None if first is None else faults[first],
-        "sm_counters": counters,
-        "sm_hang": [] if name == "ended" else [
-            hang_of(job.job, memory, status, {} if checker is None else checker.waits(number))
-            for number, status in enumerate(statuses)
-        ],
+        "status": name, "assertions": assertions, "fault_sm": None if fault is None else first, "fault": fault,
+        "fault_lanes": None if fault is None or checker is None else checker.fault_lanes(first, fault),
+        "sm_counters": counters, "sm_hang": [] if name == "ended" else _hang(job, memory, statuses, checker),
     }, faults
 
 
@@ -93,8 +108,10 @@ async def _run(
     """Run one program; return the fields of its GpuRunResult. ``tell`` is called with cycles and seconds so far."""
     asked = job.job
     memory = unpack_memory(asked.config, asked.pages)
+    memcheck = None
     if checker is not None:
-        checker.launch(memory.copy(), asked.start_pc, asked.arg)
+        memcheck = checker.launch(
+            memory.copy(), asked.start_pc, asked.arg, asked.memcheck, strict_races=asked.strict_races)
     interleave(asked.config, memory)
     model = create_model(
         asked.memory, memory, console, latency=asked.latency, seed=asked.seed, options=asked.memory_options,
@@ -123,6 +140,8 @@ async def _run(
         "mismatches": observer.mismatches, "checked": checker is not None, "argument_missing": model.read_unwritten,
         "sim_seconds": seconds, "python_seconds": min(seconds, box.python_seconds),
         "memory_statistics": model.statistics(box.cycle),
+        "memcheck": None if memcheck is None else memcheck.findings,
+        "leftovers": [] if memcheck is None else memcheck.leftovers(),
     }
 
 
@@ -131,7 +150,7 @@ async def run_gpu_jobs(dut: Any) -> None:
     """Run the programs of the job list one after the other."""
 
     def begin(first: GpuJob) -> Callable[[GpuJob, Send], Awaitable[dict[str, Any]]]:
-        box = Mailbox(first.gpu.sm_of(0), records_a_cycle=first.gpu.sms)
+        box = Mailbox(first.gpu.sm_of(0), records_a_cycle=first.gpu.sms + 1)
         checker = GpuLockStep(first.gpu) if first.job.check else None
 
         async def run(job: GpuJob, send: Send) -> dict[str, Any]:

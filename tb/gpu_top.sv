@@ -1,7 +1,8 @@
 // Simulation top of a GPU: its clock, and the mailbox (tb/mailbox.cpp) through which Python serves its memory port.
 //
 // As tb/top.sv, for several SMs. A record is that of one SM in one cycle, without the transfers on its memory port; the
-// number of the SM is in the highest byte of the record's cycle. layout.svh is generated from the layouts of hdl
+// number of the SM is in the highest byte of the record's cycle. The number after the last SM's marks transfers at the
+// memory port, if every cycle is recorded. layout.svh is generated from the layouts of hdl
 // (sim/build/gpu.py); METRONOME_SM_PORTS connects the outputs of each SM to the arrays below.
 
 `timescale 1ns / 1ps
@@ -20,7 +21,8 @@ module metronome_top;
   import "DPI-C" function void mailbox_record(input longint cycle, input bit [RECORD_BITS-1:0] record);
   import "DPI-C" function void mailbox_finish(input bit [STATUS_BITS-1:0] status, input int words);
   import "DPI-C" function bit mailbox_end_cycle(input longint cycle);
-  import "DPI-C" function void gpu_status(input int sm, input bit [STATUS_BITS-1:0] status, input int words);
+  import "DPI-C" function void gpu_status(
+      input int sm, input bit [STATUS_BITS-1:0] status, input int words, input bit [2047:0] masks);
 
   localparam int RESET_CYCLES = 3;
   // As in tb/top.sv.
@@ -100,8 +102,11 @@ module metronome_top;
       cycle = -RESET_CYCLES;
       resp_valid = 0;
       jumps_again = '{default: '0};
+      issue_mask = '{default: '{default: '0}};
       jumps_on = '{default: '0};
       owed = 0;
+      owed_writes = 0;
+      reads = 0;
       deadlocked = 0;
     end else if (running) cycle = cycle + 1;
     req_ready = 0;
@@ -123,9 +128,17 @@ module metronome_top;
   // Deadlock, as in tb/top.sv: the warps of no SM can change any more. A barrier between SMs that is complete releases
   // its warps within the cycles that are waited for.
   int jump_pc[0:SMS-1][64];
+  // The lanes of the instruction at jump_pc, the one issued last.
+  bit [31:0] issue_mask[0:SMS-1][64];
   bit [63:0] jumps_again[0:SMS-1], jumps_on[0:SMS-1];
-  // Requests that memory has not answered, without those of the I-caches. An L2 does not tell them apart.
+  // Requests that memory has not answered, without those of the I-caches. An L2 does not tell these apart: after more
+  // reads in a deadlock than the loads in all LSUs can make, only writes count.
+  localparam int MOST_LOADS = 64 * SMS * THREADS;
   int owed = 0;
+  int owed_writes = 0;
+  int reads = 0;
+  bit [(1<<REQ_TAG_BITS)-1:0] is_write;
+  wire waits = reads > MOST_LOADS ? owed_writes != 0 : owed != 0;
   int deadlocked = 0;
   wire deadlock = deadlocked >= DEADLOCK_CYCLES;
 
@@ -169,18 +182,41 @@ module metronome_top;
           jumps_on[s][warp] = again && jumps_again[s][warp];
           jumps_again[s][warp] = again;
           jump_pc[s][warp] = pc;
+          issue_mask[s][warp] = 32'(probe[s][AT_ISSUE_MASK[p]+:PROBE_ISSUE_MASK_BITS]);
         end
     end
     // The bit of a tag below the number of the SM: the LSU's.
     if (req_valid && req_ready && (HAS_L2 || req[REQ_TAG_LSB+SM_TAG_BITS-1])) owed = owed + 1;
     if (resp_taken && (HAS_L2 || resp[RESP_TAG_LSB+SM_TAG_BITS-1])) owed = owed - 1;
-    if (!stuck || moves || owed != 0) deadlocked = 0;
+    if (req_valid && req_ready) begin
+      is_write[req[REQ_TAG_LSB+:REQ_TAG_BITS]] = req[REQ_WRITE_LSB];
+      if (req[REQ_WRITE_LSB]) owed_writes = owed_writes + 1;
+      else if (HAS_L2) reads = reads + 1;
+    end
+    if (resp_taken && is_write[resp[RESP_TAG_LSB+:RESP_TAG_BITS]]) owed_writes = owed_writes - 1;
+    if (!stuck || moves) reads = 0;
+    if (!stuck || moves || waits) deadlocked = 0;
     else if (req_ready) deadlocked = deadlocked + 1;
+  endfunction
+
+  // The transfers at the memory port, in place of a record (sim/run/gpu/records.py).
+  function automatic bit [RECORD_BITS-1:0] transfers();
+    transfers = '0;
+    transfers[0] = req_valid && req_ready;
+    transfers[1] = resp_taken;
+    transfers[2] = req[REQ_WRITE_LSB];
+    transfers[3] = resp[RESP_ERROR_LSB];
+    transfers[32+:32] = 32'(req[REQ_TAG_LSB+:REQ_TAG_BITS]);
+    transfers[64+:32] = 32'(req[REQ_LINE_LSB+:REQ_LINE_BITS]);
+    transfers[96+:32] = 32'(resp[RESP_TAG_LSB+:RESP_TAG_BITS]);
   endfunction
 
   function automatic void report(int s);
     bit [STATUS_BITS-1:0] status = '0;
     bit [63:0] active = warps_of(s, 0);
+    bit [2047:0] masks = '0;
+    for (int w = 0; w < WARPS; w++)
+      if (jump_pc[s][w] == hang_pc[s][32*w+:32]) masks[32*w+:32] = issue_mask[s][w];
     status[STATUS_ENDED_LSB] = ended;
     status[STATUS_DEADLOCK_LSB] = deadlock;
     status[STATUS_FAULT_VALID_LSB] = fault_valid[s];
@@ -191,7 +227,7 @@ module metronome_top;
     status[STATUS_PASSED_OVER_LSB+:STATUS_PASSED_OVER_BITS] = passed_over[s];
     status[STATUS_COUNTERS_LSB+:STATUS_COUNTERS_BITS] = counters[s];
     status[STATUS_ASSERTIONS_LSB+:STATUS_ASSERTIONS_BITS] = assertions[s];
-    gpu_status(s, status, (STATUS_BITS + 31) / 32);
+    gpu_status(s, status, (STATUS_BITS + 31) / 32, masks);
   endfunction
 
   always @(posedge clk) begin
@@ -208,6 +244,8 @@ module metronome_top;
         for (int s = 0; s < SMS; s++)
           if (record_level == 2 || has_event(s))
             mailbox_record(cycle | longint'(s) << SM_SHIFT, RECORD_BITS'(probe[s]));
+      if (record_level == 2 && (req_valid && req_ready || resp_taken))
+        mailbox_record(cycle | longint'(SMS) << SM_SHIFT, transfers());
       if (stopped) begin
         for (int s = 0; s < SMS; s++) report(s);
         l2_counted = l2_counters;

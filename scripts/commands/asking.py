@@ -166,13 +166,14 @@ class AskedRun:
 def asked_run(
     ctx: typer.Context | None, options: RunOptions, outputs: Sequence[tuple[str, Path]] = (), *, with_list: bool = True,
     before: Callable[[SmConfig], None] = lambda config: None, machine: Machine | None = None,
-    warn: Report = print_warnings,
+    warn: Report = print_warnings, of_gpu: Callable[[GpuConfig], None] | None = None,
 ) -> AskedRun:
     """Check the options, and prepare the program.
 
     ``outputs``: further output files, by their option. ``with_list``: with ordered channels the program gets its list
     of accesses. ``before``: called with the machine before anything is compiled. ``machine`` replaces the one of the
-    options. ``warn``: called with the compiler's warnings.
+    options. ``warn``: called with the compiler's warnings. ``of_gpu``: called with the GPU of several SMs, and checks
+    the outputs; without it, these are for one SM.
 
     Raises
     ------
@@ -202,8 +203,10 @@ def asked_run(
     if gpu is None:
         before(config)
     else:
-        refuse_with_sms(gpu, dict.fromkeys((option for option, _ in outputs if option not in _OF_SEVERAL), True) | {
-            "--memcheck": bool(watch.memcheck), "--strict-races": watch.strict_races,
+        if of_gpu is not None:
+            of_gpu(gpu)
+        refused = [option for option, _ in outputs if option not in _OF_SEVERAL and of_gpu is None]
+        refuse_with_sms(gpu, dict.fromkeys(refused, True) | {
             "--per-warp": options.shown.per_warp, "--profile": options.shown.profile,
         })
     launch = program.prepare(
@@ -219,8 +222,8 @@ def asked_run(
     dumps = [request.resolve(symbols, config.memory_map, launch.buffers) for request in files.dumps]
     from metronome.sim.run.types import RunRequest
 
-    # Races between SMs are judged in lock step alone.
-    memcheck = watch.check and gpu is None if watch.memcheck is None else watch.memcheck
+    # Programs for several SMs may race on purpose: there --check alone does not turn it on.
+    memcheck = watch.check and (gpu is None or watch.strict_races) if watch.memcheck is None else watch.memcheck
     request = RunRequest(
         launch=launch, policy=scheme.issue, fetch_policy=scheme.fetch, memory=memory, latency=cycles,
         seed=inputs.seed, memory_options=of_memory, check=watch.check,

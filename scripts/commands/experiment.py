@@ -126,7 +126,7 @@ def experiment_of(asked: KernelRuns) -> Spec:
             policy_files={name: file.text for name, file in loaded(
                 (*config.policies, *config.fetch_policies)).items()},
         )
-        for machine, scheme, config in asked.runs
+        for machine, scheme, config, _ in asked.runs
     ]
     name = Path(program.name).resolve().stem
     return Spec(name=name, title=f"metronome sweep {program.name}", about="", text="", runs=tuple(made))

@@ -24,6 +24,7 @@ from .tracing import TraceFile, about, traced, window_of
 if TYPE_CHECKING:
     import numpy as np
 
+    from metronome.hdl.gpu.config import GpuConfig
     from metronome.sim.predict.gpu.predictor import GpuPrediction
     from metronome.sim.predict.predictor import Prediction
     from metronome.sim.predict.verify import Verification
@@ -133,6 +134,11 @@ def _check_use(options: RunOptions, wanted: Computed) -> None:
             raise UsageError(f"{option} is that of one run, --verify makes two: leave one of them out")
 
 
+def _refuse_engine(gpu: GpuConfig) -> None:
+    """Refuse ``metronome trace --engine predict`` with several SMs."""
+    raise UsageError(f"--engine predict traces one SM: leave it out with {gpu.sms} SMs")
+
+
 def compute(ctx: typer.Context, options: RunOptions, wanted: Computed) -> int:
     """Predict a run and return the exit status."""
     issues_file = _issues_file(wanted.issues)
@@ -140,7 +146,7 @@ def compute(ctx: typer.Context, options: RunOptions, wanted: Computed) -> int:
     outputs += [(wanted.option, file.path) for file in wanted.traces]
     _check_use(options, wanted)
     window = window_of(wanted.traces, wanted.option, *wanted.window)
-    asked = asked_run(ctx, options, outputs)
+    asked = asked_run(ctx, options, outputs, of_gpu=_refuse_engine if wanted.option == "--output" else None)
     if asked.gpu is not None:
         return _compute_gpu(ctx, asked, issues_file, verify=wanted.verify)
     backend, verification = backend_of(ctx), None

@@ -19,6 +19,7 @@ from ..process.errors import UsageError
 from ..process.progress import print_console, show_progress
 from .asking import RunOptions, asked_run
 from .tracing import TraceFile, about, traced, window_of
+from .tracing_gpu import check_gpu_traces, traced_gpu
 from .waving import check_waveforms, waved
 
 if TYPE_CHECKING:
@@ -49,10 +50,12 @@ def simulate(
             if not waveforms:
                 begun = stack.enter_context(backend.begun(config))
 
-        asked = asked_run(ctx, options, [(option, file.path) for file in traces], before=before)
+        asked = asked_run(
+            ctx, options, [(option, file.path) for file in traces], before=before,
+            of_gpu=lambda gpu: check_gpu_traces(gpu, traces, option))
         if asked.gpu is not None:
-            with show_progress() as progress:
-                on_gpu = backend.run_gpu(asked.gpu, asked.request, progress, print_console)
+            with show_progress() as progress, traced_gpu(traces, asked.gpu, about(asked)) as watchers:
+                on_gpu = backend.run_gpu(asked.gpu, asked.request, progress, print_console, watchers)
             return asked.finish(on_gpu)
         seen = [file for file in traces if file not in waveforms]
         if (seen or options.shown.profile) and not asked.config.probe:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -32,9 +32,14 @@ from .experiment import (
     with_hints,
     with_schedulers,
 )
+from .gpu import GpuOutcome, of_program
 from .result import Outcome, print_outcome
-from .sweep_runs import KernelRuns, SweepOptions
+from .sweep_runs import KernelRun, KernelRuns, SweepOptions
 from .sweep_table import print_sweep
+
+if TYPE_CHECKING:
+    from metronome.sim.program.kernels import Launch
+    from metronome.sim.run.types import RunRequest, RunResult
 
 __all__ = ["sweep"]
 
@@ -71,6 +76,8 @@ def sweep(
         raise UsageError("--jobs, --scheduler and --forget-others are for a sweep that keeps its results: add "
                          "--output FOLDER")
     asked = KernelRuns.of(kernel, options, target)
+    if keeps and any(run.gpu for run in asked.runs):
+        raise UsageError("several SMs are for a sweep that keeps no results: leave out --output and --dry-run")
     if keeps:
         return _finish(carry_out(experiment_of(asked), kept, target), json_file, target)
     outcomes = _outcomes(backend_of(ctx), asked)
@@ -85,35 +92,46 @@ def sweep(
 def _outcomes(backend: Backend, asked: KernelRuns) -> list[Outcome]:
     """Run all in turn. Every program is prepared first, so that an error in one costs no simulation."""
     predicted = asked.engine is Engine.PREDICT
-    for _, scheme, config in asked.runs if predicted else ():
-        backend.refuse_prediction(config, asked.request(None, scheme))
+    for run in asked.runs if predicted else ():
+        backend.refuse_prediction(run.config, asked.request(None, run))
     if not predicted:
-        backend.require_tools(config for _, _, config in asked.runs)
+        backend.require_tools(run.config for run in asked.runs if run.gpu is None)
     once = functools.cache(print_warnings)
     launches = [
         asked.program.prepare(
-            backend, config, dtype=asked.dtype, size=asked.size, seed=asked.common.seed, argument=None,
-            compiling=asked.compiled, warn=once,
+            backend, run.config, dtype=asked.dtype, size=asked.size, seed=asked.common.seed, argument=None,
+            compiling=run.compiled(asked.compiled), warn=once,
         )
-        for _, _, config in asked.runs
+        for run in asked.runs
     ]
     outcomes = []
     with show_progress() as progress:
-        for (machine, scheme, config), launch in zip(asked.runs, launches, strict=True):
-            name, request = _title(machine, asked.varied, scheme), asked.request(launch, scheme)
-            step = _named(name, progress)
-            if predicted:
-                result = backend.predict(config, request, step, lambda line: None, again=True).result
-            else:
-                result = backend.run(config, request, step, lambda line: None)
-            forecast = backend.forecast(config, request, result) if request.trace else None
+        for run, launch in zip(asked.runs, launches, strict=True):
+            name, request = _title(run.machine, asked.varied, run.scheme), asked.request(launch, run)
+            result = _result(backend, run, launch, request, _named(name, progress), predicted=predicted)
+            forecast = backend.forecast(run.config, request, result) if request.trace else None
             result.events = None
-            outcomes.append(Outcome(
-                machine=machine, config=config, launch=launch, request=request, result=result, engine=asked.engine,
-                forecast=forecast,
+            kind: Any = Outcome if run.gpu is None else functools.partial(GpuOutcome, gpu=run.gpu)
+            outcomes.append(kind(
+                machine=run.machine, config=run.config, launch=launch, request=request, result=result,
+                engine=asked.engine, forecast=forecast,
             ))
             print_outcome(outcomes[-1], table=False, name=name)
     return outcomes
+
+
+def _result(
+    backend: Backend, run: KernelRun, launch: Launch, request: RunRequest, step: Report, *, predicted: bool
+) -> RunResult:
+    """Run, or predict, one program."""
+    if run.gpu is not None:
+        gpu = of_program(run.gpu, launch, run.config.memory_map)
+        if predicted:
+            return backend.predict_gpu(gpu, request, step, None).result
+        return backend.run_gpu(gpu, request, step, lambda line: None)
+    if predicted:
+        return backend.predict(run.config, request, step, lambda line: None, again=True).result
+    return backend.run(run.config, request, step, lambda line: None)
 
 
 #: Options that an experiment accepts; its axes are in its file.

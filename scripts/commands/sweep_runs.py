@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -15,6 +15,7 @@ from metronome.sim.program.compiler.options import Compiling
 
 from ..options.common import listed
 from ..options.compiling import CflagsOption, FunctionOption, HintsOption, NoSimtOption, SoftFloatOption, compiling_of
+from ..options.gpu import GpuOptions, SweepGpuOptions, asked_gpu
 from ..options.machine import Machine, SweepMachineOptions, axes, machines
 from ..options.program import Program, find_program
 from ..options.running import (
@@ -34,9 +35,10 @@ from ..process.errors import UsageError
 
 if TYPE_CHECKING:
     from metronome.hdl.config import SmConfig
+    from metronome.hdl.gpu.config import GpuConfig
     from metronome.sim.run.types import RunRequest
 
-__all__ = ["KernelRuns", "SweepOptions"]
+__all__ = ["KernelRun", "KernelRuns", "SweepOptions"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,18 +89,32 @@ class SweepOptions:
     """The runs of one kernel."""
 
     machine: SweepMachineOptions
+    gpu: SweepGpuOptions
     scheme: SweepSchemeOptions
     inputs: InputOptions
     memory: MemoryOptions
     each: EachOptions
 
 
+class KernelRun(NamedTuple):
+    """One run: its machine, front end and configuration, and the GPU of several SMs (``config``: its SM 0)."""
+
+    machine: Machine
+    scheme: Scheme
+    config: SmConfig
+    gpu: GpuConfig | None
+
+    def compiled(self, how: Compiling) -> Compiling:
+        """Return how its program is compiled."""
+        return how if self.gpu is None else dataclasses.replace(how, several_sms=True)
+
+
 @dataclass(frozen=True, kw_only=True)
 class KernelRuns:
-    """Runs of one program, each with its machine, front end and configuration, and their common settings."""
+    """Runs of one program, and their common settings."""
 
     program: Program
-    runs: Sequence[tuple[Machine, Scheme, SmConfig]]
+    runs: Sequence[KernelRun]
     #: The fields of the machine that are varied.
     varied: Sequence[str]
     compiled: Compiling
@@ -125,14 +141,19 @@ class KernelRuns:
         if each.schedulers is not None:
             settings = [*(of_machine.settings or ()), f"schedulers={each.schedulers}"]
             of_machine = dataclasses.replace(of_machine, settings=settings)
+        numbers = options.gpu.numbers()
         varied, engine = axes(of_machine.settings), engine_of(each.engine)
-        asked = [(machine, _schemes(machine, varied, options.scheme, engine)) for machine in machines(of_machine)]
+        made = machines(of_machine, of_gpu=True, sms=max(numbers, default=None))
+        varied += ["sms"] * (len(numbers) > 1)
+        asked = [(machine, _schemes(machine, varied, options.scheme, engine)) for machine in made]
         if each.forecast:
             _check_forecast([machine.config for machine, _ in asked], engine)
-        runs = [(machine, scheme, coordinate(machine.config, scheme, alike)) for machine, alike in asked
-                for scheme in alike]
+        runs = [_run(machine, scheme, alike, options.gpu, number)
+                for machine, alike in asked for number in numbers or (None,) for scheme in alike]
+        if each.forecast and any(run.gpu for run in runs):
+            raise UsageError("--forecast is for one SM: leave it out with several")
         # A field that is varied may have an effect in some runs only.
-        require_effects(asked[0][0], [config for _, _, config in runs])
+        require_effects(asked[0][0], [run.config for run in runs])
         compiled = compiling_of(each)
         program = find_program(kernel)
         refuse_inputs(target, {"--config": options.machine.config_file, **program.files}, waves())
@@ -147,9 +168,12 @@ class KernelRuns:
             common=common, runs=runs,
         )
 
-    def request(self, launch: Any, scheme: Scheme) -> RunRequest:
+    def request(self, launch: Any, run: KernelRun) -> RunRequest:
         """Return the request of one run."""
-        return dataclasses.replace(self.common, launch=launch, policy=scheme.issue, fetch_policy=scheme.fetch)
+        # As of metronome run: with several SMs --check does not turn the memory checker on.
+        memcheck = self.common.memcheck and run.gpu is None
+        return dataclasses.replace(
+            self.common, launch=launch, policy=run.scheme.issue, fetch_policy=run.scheme.fetch, memcheck=memcheck)
 
 
 #: Placeholder until a program is prepared.
@@ -172,6 +196,17 @@ def _schemes(machine: Machine, varied: Sequence[str], asked: SweepSchemeOptions,
         policies if asked.issue is None else listed_policies("--issue", asked.issue),
         [config.prediction.value] if asked.prediction is None else listed("--prediction", asked.prediction),
     ))
+
+
+def _run(
+    machine: Machine, scheme: Scheme, alike: Sequence[Scheme], options: SweepGpuOptions, sms: int | None
+) -> KernelRun:
+    """Return one run; ``sms`` of --sms, None without this option."""
+    config = coordinate(machine.config, scheme, alike)
+    if sms is not None:
+        machine = dataclasses.replace(machine, settings={**machine.settings, "sms": str(sms)})
+    gpu = asked_gpu(machine, config, GpuOptions(**vars(options)) if sms is None else options.of(sms))
+    return KernelRun(machine, scheme, config if gpu is None else gpu.sm_of(0), gpu)
 
 
 def _check_forecast(configs: Sequence[SmConfig], engine: Engine) -> None:

@@ -53,7 +53,7 @@ def _table(outcomes: Sequence[Outcome], varied: Sequence[str]) -> Table:
         if forecasts:
             more = _forecast_cells(outcome.forecast or {}, cycles)
         else:
-            slots = cycles * outcome.config.schedulers
+            slots = cycles * outcome.issue_slots
             shares = (_share(counters[name], slots) for name in ("nops", "discrepancies", "errors"))
             more = [f"{ipc / first:.3f}" if first else "-", *shares]
         table.add_row(*row, str(cycles), f"{ipc:.4f}", *more)

@@ -14,6 +14,7 @@ from metronome.sim.machine.user_paths import user_path
 from metronome.sim.show.trace.formats import FIGURES, FORMATS, WAVEFORMS
 
 from ..options.common import JsonOption
+from ..options.gpu import GpuOptions
 from ..options.program import ProgramOptions
 from ..options.running import MaxCyclesOption
 from ..output.outputs import refuse_shared, require_writable, warn_of_others
@@ -50,7 +51,7 @@ class FileOptions:
 
 def trace(
     ctx: typer.Context, *, subject: SubjectOptions, max_cycles: MaxCyclesOption = MAX_CYCLES, watch: WatchOptions,
-    shown: ShownOptions, json_file: JsonOption = None, files: FileOptions,
+    shown: ShownOptions, gpu: GpuOptions, json_file: JsonOption = None, files: FileOptions,
 ) -> int:
     """Write a trace of every cycle of a run."""
     if files.diff is not None:
@@ -58,7 +59,8 @@ def trace(
     if not files.output:
         raise UsageError(f"which file? --output FILE, whose name ends in one of {', '.join(FORMATS)}")
     traces = trace_files(files.output, "--output", files.kind)
-    options = RunOptions(subject=subject, max_cycles=max_cycles, watch=watch, shown=shown, json_file=json_file)
+    options = RunOptions(
+        subject=subject, max_cycles=max_cycles, watch=watch, shown=shown, json_file=json_file, gpu=gpu)
     if files.engine is Engine.RTL:
         return simulate(ctx, options, traces, "--output", (files.first, files.last))
     waveforms = [file.path.name for file in traces if file.kind in WAVEFORMS]

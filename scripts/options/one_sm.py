@@ -12,8 +12,6 @@ __all__ = ["ONE_SM", "SEVERAL_SMS", "OneSmError", "why_one_sm"]
 #: Command -> why it knows one SM only.
 ONE_SM = {
     "analyze": "it analyses the accesses of one SM",
-    "sweep": "it compares machines of one SM",
-    "trace": "a trace has the events of one SM",
     "characterize": "it measures the latencies of one SM alone",
     "bench": "it measures machines of one SM",
     "board": "the board's design has one SM",
@@ -21,7 +19,7 @@ ONE_SM = {
     "prove": "its claims except P11 are about one SM (P11: --set sms=2)",
 }
 #: The others that take a machine, as an error message names them.
-SEVERAL_SMS = ("run", "predict", "wcet", "build --image", "verilog", "synth --unit sm")
+SEVERAL_SMS = ("run", "predict", "wcet", "sweep", "trace", "build --image", "verilog", "synth --unit sm")
 
 
 #: The end of all such messages.

@@ -167,20 +167,21 @@ class Backend:
         from metronome.sim.run.runner import run
 
         try:
-            return run(
-                config, request, progress=progress, on_console=lambda position, line: console(line), watcher=watcher,
-                begun=begun, by_profile=by_profile,
-            )
+            return run(config, request, progress=progress, on_console=lambda _, line: console(line), watcher=watcher,
+                       begun=begun, by_profile=by_profile)
         except BuildError as error:
             raise UsageError(str(error)) from error
 
-    def run_gpu(self, gpu: GpuConfig, request: RunRequest, progress: Report, console: Report) -> GpuRunResult:
-        """Build the GPU unless it is cached, and run one program on it. ``progress`` and ``console``: :meth:`run`."""
+    def run_gpu(
+        self, gpu: GpuConfig, request: RunRequest, progress: Report, console: Report, watchers: Any = None
+    ) -> GpuRunResult:
+        """Run one program on several SMs; as :meth:`run`, with ``watchers`` of :func:`sim.run.gpu.runner.run_gpu`."""
         from metronome.sim.build.simulator import BuildError
         from metronome.sim.run.gpu.runner import GpuRefusedError, run_gpu
 
         try:
-            return run_gpu(gpu, request, progress=progress, on_console=lambda position, line: console(line))
+            return run_gpu(gpu, request, on_console=lambda _, line: console(line), progress=progress, watchers=watchers,
+                           lanes=True)
         except (BuildError, GpuRefusedError) as error:
             raise UsageError(str(error)) from error
 
@@ -256,10 +257,8 @@ class Backend:
             progress(f"predict ({cycle} cycles)")
 
         try:
-            return predict(
-                config, request, recordings=self._recordings if again else None, on_console=console, tell=tell,
-                watcher=watcher,
-            )
+            return predict(config, request, recordings=self._recordings if again else None, on_console=console,
+                           tell=tell, watcher=watcher)
         except ValueError as error:
             raise UsageError(str(error)) from None
 

@@ -61,9 +61,11 @@ class GpuDesign(Design):
         l2_bits = l2_counters_layout().size * self.gpu.l2_parts
         if l2_bits:
             ports.append(".l2(l2_counters)")
-        return layout_header(config, tag_bits=self.gpu.mem_tag_bits) + "\n".join([
+        named = layout_header(config, tag_bits=self.gpu.mem_tag_bits, of_partitions=[("issue", "MASK")])
+        return named + "\n".join([
             f"localparam int SMS = {self.gpu.sms}, SM_TAG_BITS = {config.mem_tag_bits};",
-            f"localparam bit HAS_L2 = {int(l2_bits > 0)};", f"localparam int L2_BITS = {max(1, l2_bits)};",
+            f"localparam bit HAS_L2 = {int(l2_bits > 0)};", f"localparam int THREADS = {config.threads};",
+            f"localparam int L2_BITS = {max(1, l2_bits)};",
             *["`define METRONOME_L2"] * (l2_bits > 0),
             f"`define METRONOME_SM_PORTS {', '.join(ports)}", "",
         ])

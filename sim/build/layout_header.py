@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from metronome.hdl.config import SmConfig
 from metronome.hdl.config_names import named
 from metronome.hdl.layouts.counters import REASON_BITS, StallReason
@@ -20,10 +22,13 @@ _OF_PARTITIONS = (
 )
 
 
-def layout_header(config: SmConfig, *, tag_bits: int | None = None) -> str:
+def layout_header(
+    config: SmConfig, *, tag_bits: int | None = None, of_partitions: Sequence[tuple[str, str]] = (),
+) -> str:
     """layout.svh: the position and width of every field that tb/top.sv touches, from the layouts themselves.
 
-    ``tag_bits``: of the memory port, if it is not the SM's own.
+    ``tag_bits``: of the memory port, if it is not the SM's own. ``of_partitions``: further fields of the probe that
+    each partition has: of which unit, and which.
     """
     record = record_layout(config)
     groups = {
@@ -54,7 +59,7 @@ def layout_header(config: SmConfig, *, tag_bits: int | None = None) -> str:
         lines.append(f"localparam int {name}_BITS = {width};")
     lines.append(f"localparam int SCHEDULERS = {config.schedulers}, WARPS = {config.warps};")
     places = {name: offset for name, offset, _ in fields}
-    for unit, name in _OF_PARTITIONS:
+    for unit, name in (*_OF_PARTITIONS, *of_partitions):
         at = [places[f"PROBE_{named(unit, p).upper()}_{name}"] for p in range(config.schedulers)]
         lines.append(f"localparam int AT_{unit.upper()}_{name} [0:SCHEDULERS-1] = '{{{', '.join(map(str, at))}}};")
     return "\n".join(lines) + "\n"

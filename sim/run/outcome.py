@@ -14,6 +14,7 @@ from metronome.hdl.layouts.counters import COUNTERS
 from ..machine.engines import Engine
 from ..machine.memory.names import DRAM_MODELS
 from ..machine.policies.files import files_of
+from .lane_words import in_words
 
 if TYPE_CHECKING:  # the command line imports this even if nothing is run
     from ..machine.memory.store import SparseMemory
@@ -235,7 +236,8 @@ class Outcome:
         fault = self.fault()
         if fault is not None:
             sm = f"SM {fault['sm']}, " if "sm" in fault else ""
-            what = f"fault: {fault['cause'].replace('_', ' ')}, {sm}warp {fault['warp']}"
+            lanes = f", {in_words(fault['lanes'])}" if fault.get("lanes") else ""
+            what = f"fault: {fault['cause'].replace('_', ' ')}, {sm}warp {fault['warp']}{lanes}"
             place = self.place(fault["pc"])
             lines.append(f"{what}, pc {fault['pc']:#010x}, address {fault['address']:#010x}{place}")
         elif result.status == "hang":

@@ -110,6 +110,8 @@ class WarpState:
     pc: int
     starved: Mapping[str, str] = field(default_factory=dict)
     wait: str = ""
+    #: Several SMs: the lanes of that instruction, in words; empty if they are not known.
+    lanes: str = ""
 
     def describe(self, place: str = "") -> str:
         """Return one line; ``place`` gives the source place of ``pc``, inserted before the comma that follows it."""
@@ -121,7 +123,8 @@ class WarpState:
             f"starved: {policy} has passed it over at {stage} for {STARVATION_CYCLES} cycles or more"
             for stage, policy in self.starved.items()
         ]
-        return f"warp {self.warp}: {', '.join(parts)}"
+        lanes = f", {self.lanes}" if self.lanes else ""
+        return f"warp {self.warp}{lanes}: {', '.join(parts)}"
 
     def __str__(self) -> str:
         return self.describe()

@@ -11,7 +11,7 @@ _INTERCONNECT = "metronome.hdl.gpu.interconnect:MemoryInterconnect"
 _GPU = "metronome.hdl.gpu.gpu:Gpu.elaborate"
 _HOST_VIEW = "metronome.hdl.gpu.host_view:HostView"
 _LITMUS = "tests/system/test_litmus_rtl.py::test_nothing_forbidden_is_seen"
-_RTL = "tests/system/test_gpu_rtl.py"
+_RTL, _REPORTS = "tests/system/test_gpu_rtl.py", "tests/system/test_gpu_reports_rtl.py"
 _UNITS = "tests/hdl/gpu"
 _L2 = "metronome.hdl.gpu.l2"
 _SMALL_L2, _PART = (f"{_UNITS}/test_l2.py::test_random_requests[{name}]" for name in ("small", "part"))
@@ -48,7 +48,7 @@ GPU = (
     Mutant("a barrier is complete although an SM waits for more", "metronome.hdl.gpu.barrier:GpuBarrier.elaborate",
            "there[i] & ~others_want", "there[i]", (f"{_UNITS}/test_barrier.py::test_random_arrivals[0]",)),
     Mutant("a fault stops one SM only", _GPU, "sm.halt.eq(host_view.fault_valid)", "sm.halt.eq(0)",
-           (f"{_RTL}::test_a_fault_stops_all_sms[GPU]",)),
+           (f"{_REPORTS}::test_a_fault_stops_all_sms[GPU]",)),
     Mutant("all SMs have number 0", _GPU, "sm.core_id.eq(i)", "sm.core_id.eq(0)",
            (f"{_RTL}::test_numbers_of_sms[GPU]",)),
     Mutant("a write does not wait for a read of its line", f"{_L2}.cache:L2._lookup",

@@ -227,7 +227,8 @@ MUTANTS = (
            "control.retired != 0, 0)", _COUNTED),
     Mutant("the highest reason counts", _STALLS, "sorted(found, reverse=True)", "sorted(found)", _REASONS),
     # The memory checker.
-    Mutant("a barrier orders nobody", f"{_CHECKER}.barrier", "self._order.meet(warps)", "pass",
+    Mutant("a barrier orders nobody", f"{_CHECKER}.barrier",
+           "self._order.meet([warp + self._first for warp in warps])", "pass",
            (f"{_CLEAN}::test_no_report_on_a_kernel[psum-int32-BASE]",)),
     Mutant("who has read is forgotten", f"{_CHECKER}._check_order", "if store and not flag:", "if store and flag:",
            (f"{_SMALL}::test_a_store_long_after_a_load_races_with_it",)),

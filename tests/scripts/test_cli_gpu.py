@@ -15,6 +15,7 @@ from metronome.scripts import cli
 from metronome.scripts.options.one_sm import ONE_SM, SEVERAL_SMS
 from metronome.sim.machine.golden import Fault
 from metronome.sim.run.gpu.types import GpuRunResult
+from metronome.sim.run.memcheck import Finding, Side
 from metronome.sim.run.types import WarpState
 from tests.scripts.conftest import counters
 from tests.support.builds import FPGA
@@ -28,8 +29,9 @@ def gpu(backend):
     """Runs on several SMs: (GPU, request) of each; fields of the next result."""
     backend.gpus, backend.of_gpu = [], {}
 
-    def run_gpu(config, request, progress, console):
+    def run_gpu(config, request, progress, console, watchers=None):
         backend.gpus.append((config, request))
+        backend.watchers = watchers
         fields = {field.name: getattr(backend.result, field.name) for field in dataclasses.fields(backend.result)}
         return GpuRunResult(**fields | {"region": None, "sm_counters": [counters()] * config.sms} | backend.of_gpu)
 
@@ -55,9 +57,33 @@ def test_what_reaches_the_simulator(metronome, gpu, words, expected):
     assert metronome("run", "psort", *words).status == 0
     ((config, request),) = gpu.gpus
     assert config == expected and gpu.runs == []
-    # Races between SMs are for lock step alone.
+    # Only --memcheck turns it on.
     assert request.check == ("--check" in words) and not request.memcheck
     assert gpu.compiling.several_sms
+
+
+@pytest.mark.parametrize(("words", "expected"), [
+    (("--memcheck",), (True, False)), (("--memcheck", "--strict-races"), (True, True)),
+    (("--check",), (False, False)), (("--check", "--strict-races"), (True, True)),
+    (("--check", "--memcheck"), (True, False)),
+])
+def test_the_memory_checker(metronome, gpu, words, expected):
+    assert metronome("run", "psort", "--sms", "2", *words).status == 0
+    ((_, request),) = gpu.gpus
+    assert (request.memcheck, request.strict_races) == expected
+
+
+def test_a_race_names_both_sms(metronome, gpu):
+    race = Finding("race", 0x1_1000, 4, Side(1, 2, 0x8000_0124, 300, "loads", 1), "no barrier since",
+                   Side(0, 3, 0x8000_0300, 290, "stores", 0))
+    gpu.of_gpu = {"memcheck": [race]}
+    done = metronome("run", "psort", "--sms", "2", "--memcheck", "--json", "-", status=1)
+    assert done.err.strip() == (
+        "metronome: memcheck: race: SM 1, warp 1, lane 2 loads 4 bytes at 0x00011000, pc 0x80000124 at kernel.c:12 in "
+        "work, cycle 300: no barrier since SM 0, warp 0, lane 3 stores it, pc 0x80000300, cycle 290"
+    )
+    (found,) = json.loads(done.out)["memcheck"]
+    assert (found["sm"], found["warp"], found["other"]["sm"]) == (1, 1, 0)
 
 
 @pytest.mark.parametrize(("words", "shared"), [
@@ -85,8 +111,8 @@ def test_one_sm_is_as_always(metronome, gpu, words):
     (("--sms", "2", "--l2", "big"), "unknown name 'big': use none, shared, divided"),
     (("--sms", "2", "--l2", "shared", "--l2-bytes", "1000"), "l2_bytes must be a power of two from 512 to 4194304"),
     (("--sms", "2", "--interconnect", "ring"), "unknown name 'ring': use round_robin, fixed_priority, tdm"),
-    (("--sms", "2,4"), "Input should be a valid integer, unable to parse string as an integer: one at a time (see"),
-    (("--set", "sms=2,4"), "sms must be a whole number, not '2,4': one at a time"),
+    (("--sms", "2,4"), "unable to parse string as an integer: metronome sweep compares several with --sms 2,4 (see"),
+    (("--set", "sms=2,4"), "sms must be a whole number, not '2,4': metronome sweep compares several with --sms 2,4"),
     (("--sms", "2", "--l2-ways", "2,4"), ": one at a time (see"),
     (("--set", "sms=two"), "--set sms=two: sms must be a whole number, not 'two'"),
     (("--set", "sms=2", "--set", "sms=4"), "--set: a field is set twice: name each once"),
@@ -98,8 +124,10 @@ def test_one_sm_is_as_always(metronome, gpu, words):
     (("--sms", "2", "--config", "core.toml"),
      "--config core.toml: a GPU numbers and counts its SMs itself: leave out core_id"),
     *((("--sms", "2", *option), f"{option[0]} is for one SM: leave it out with 2 SMs") for option in (
-        ("--memcheck",), ("--strict-races",), ("--per-warp",), ("--profile",), ("--trace", "a.html"),
-        ("--trace", "a.vcd"))),
+        ("--per-warp",), ("--profile",))),
+    *((("--sms", "2", "--trace", name), f"--trace {name}: a trace of 2 SMs is one of .csv, .parquet, .pftrace")
+      for name in ("a.html", "a.kanata", "a.vcd")),
+    (("--sms", "2", "--trace", "a.csv", "--set", "probe=false"), "--trace needs the probe: leave out --set probe=false"),
 ])
 def test_refusals(metronome, gpu, words, text):
     Path("core.toml").write_text("core_id = 3\n")
@@ -109,8 +137,7 @@ def test_refusals(metronome, gpu, words, text):
 
 #: Command lines of the commands that take a machine, each complete but for several SMs.
 COMPLETE = {
-    "analyze": ("psort",), "sweep": ("psort",),
-    "trace": ("psort", "-o", "a.html"), "characterize": (), "bench": (), "board": ("psort", "--port", "x"),
+    "analyze": ("psort",), "characterize": (), "bench": (), "board": ("psort", "--port", "x"),
     "config": (), "prove": ("--property", "P1"),
 }
 
@@ -166,7 +193,7 @@ def test_the_parts_of_commands_that_know_one_sm(metronome, gpu, words, text, mac
 
 
 def test_the_python_functions_refuse_several_sms():
-    with pytest.raises(ValueError, match=r"^sms=2: these know several SMs: metronome run, predict, wcet, "):
+    with pytest.raises(ValueError, match=r"^sms=2: these know several SMs: metronome run, predict, wcet, sweep, "):
         metronome_package.run("psort", settings={"sms": 2})
 
 
@@ -225,16 +252,78 @@ def test_the_table(metronome, gpu):
 
 
 def test_a_fault_names_the_sm(metronome, gpu):
-    gpu.of_gpu = {"status": "fault", "fault_sm": 1, "fault": Fault(FaultCause.LOAD_ACCESS, 2, 0x8000_0124, 0)}
+    gpu.of_gpu = {"status": "fault", "fault_sm": 1, "fault": Fault(FaultCause.LOAD_ACCESS, 2, 0x8000_0124, 0),
+                  "fault_lanes": [0, 1, 3]}
     done = metronome("run", "psort", "--sms", "2")
-    assert done.status == 3 and "fault: load access, SM 1, warp 2, pc 0x80000124" in done.err
+    assert done.status == 3 and "fault: load access, SM 1, warp 2, lanes 0-1, 3, pc 0x80000124" in done.err
     document = json.loads(metronome("run", "psort", "--sms", "2", "--json", "-").out)
-    assert document["fault"]["sm"] == 1
+    assert document["fault"]["sm"] == 1 and document["fault"]["lanes"] == [0, 1, 3]
+    gpu.of_gpu["fault_lanes"] = None
+    assert "SM 1, warp 2, pc 0x80000124" in metronome("run", "psort", "--sms", "2").err
 
 
 def test_a_deadlock_names_the_sms(metronome, gpu):
-    warp = WarpState(0, True, StallReason.BARRIER, 0x8000_0124)
+    warp = WarpState(0, True, StallReason.BARRIER, 0x8000_0124, lanes="lanes 0-1")
     gpu.of_gpu = {"status": "deadlock", "sm_hang": [[warp], [warp]]}
     done = metronome("run", "psort", "--sms", "2")
     assert done.status == 4
-    assert "SM 0, warp 0: last issued 0x80000124" in done.err and "SM 1, warp 0: last issued" in done.err
+    assert all(f"SM {sm}, warp 0, lanes 0-1: last issued 0x80000124" in done.err for sm in (0, 1))
+
+
+def test_a_sweep_over_the_number_of_sms(metronome, gpu):
+    words = ("--sms", "1,4", "--issue", "lrr,gtlo", "--interconnect", "tdm", "--check", "--preset", "TINY")
+    done = metronome("sweep", "psort", *words, "--json", "runs.json", status=0)
+    assert [(config.sms, config.interconnect, config.sm.warps, request.policy) for config, request in gpu.gpus] == [
+        (4, Interconnect.TDM, TINY.warps, policy) for policy in ("lrr", "gtlo")]
+    # As of one run, --check turns the memory checker on for one SM only.
+    assert [(request.check, request.memcheck) for _, request in gpu.gpus] == [(True, False)] * 2
+    assert [(request.policy, request.memcheck) for _, request in gpu.runs] == [("lrr", True), ("gtlo", True)]
+    rows = [line.split() for line in done.out.splitlines()]
+    assert [row[:2] for row in rows if row[:1] in (["sms"], ["1"], ["4"])] == [
+        ["sms", "issue"], ["1", "lrr"], ["1", "gtlo"], ["4", "lrr"], ["4", "gtlo"]]
+    runs = json.loads(Path("runs.json").read_text())["runs"]
+    assert [run["config"]["set"]["sms"] for run in runs] == ["1", "1", "4", "4"]
+    assert [len(run.get("sms", ["one"])) for run in runs] == [1, 1, 4, 4]
+
+
+@pytest.mark.parametrize("words", [("--sms", "2"), ("--set", "sms=2"), ("--config", "gpu.toml")])
+def test_a_sweep_on_one_number_of_sms(metronome, gpu, words):
+    Path("gpu.toml").write_text("sms = 2\n")
+    done = metronome("sweep", "psort", *words, "--mode", "swas", "--set", "load_parts=2,4", status=0)
+    assert [config.sms for config, _ in gpu.gpus] == [2, 2] and gpu.runs == [] and gpu.compiling.several_sms
+    assert not any(line.split()[:1] == ["sms"] for line in done.out.splitlines())
+
+
+@pytest.mark.parametrize(("words", "text"), [
+    (("--sms", "2,3"), "sms must be 1, 2, 4, 8 or 16, not 3"),
+    (("--sms", "2,x"), "--sms 2,x: write whole numbers, separated by commas"),
+    (("--sms", "2,"), "--sms: an empty name"),
+    (("--set", "sms=2,4"), "sms must be a whole number, not '2,4': metronome sweep compares several with --sms 2,4"),
+    (("--sms", "1", "--l2", "shared"), "l2: it has no effect without sms=2 or more"),
+    (("--sms", "1,2", "--set", "cores=2"), "a GPU numbers and counts its SMs itself: leave out cores"),
+    (("--sms", "1,2", "--forecast"), "--forecast is for one SM: leave it out with several"),
+    (("--sms", "1,2", "--output", "folder"), "several SMs are for a sweep that keeps no results: leave out --output"),
+])
+def test_refusals_of_a_sweep(metronome, gpu, words, text):
+    assert text in metronome("sweep", "psort", *words).refusal
+    assert gpu.gpus == gpu.runs == []
+
+
+@pytest.mark.parametrize("words", [("run", "psort", "--trace", "a.csv", "--trace", "a.pftrace"),
+                                   ("trace", "psort", "-o", "a.csv", "-o", "a.pftrace", "--json", "-")])
+def test_a_trace_of_several_sms(metronome, gpu, words):
+    assert metronome(*words, "--sms", "4").status == 0
+    # Of each SM, and of the memory port.
+    assert len(gpu.watchers) == 5
+    assert Path("a.csv").read_text() == "cycle,event,sm,warp,pc,instruction,lanes,address,tag,register,detail\n"
+    assert Path("a.pftrace").stat().st_size > 0
+
+
+@pytest.mark.parametrize(("words", "text"), [
+    (("-o", "a.html"), "--output a.html: a trace of 2 SMs is one of .csv, .parquet, .pftrace"),
+    (("-o", "a.svg", "--from", "1", "--to", "20"), "--output a.svg: a trace of 2 SMs is one of"),
+    (("-o", "a.csv", "--engine", "predict"), "--engine predict traces one SM: leave it out with 2 SMs"),
+])
+def test_refusals_of_a_trace(metronome, gpu, words, text):
+    assert text in metronome("trace", "psort", "--sms", "2", *words).refusal
+    assert gpu.gpus == []

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from metronome.hdl.config import FaultCause
 from metronome.sim.build.sources import ROOT
 from metronome.sim.machine.memory.registry import MemoryOptions
 from metronome.sim.program.assembler import asm
@@ -41,7 +40,9 @@ def passed(result):
     "vecadd", "psum", "sgemm_group"})], 3))
 def test_kernels(gpu, name):
     launch = prepare(name, config=gpu.sm_of(0), compiling=Compiling(several_sms=True))
-    results = run_many_gpu(gpu, [request(launch, gpu, seed=number, **memory) for number, memory in enumerate(MEMORIES)])
+    results = run_many_gpu(gpu, [
+        request(launch, gpu, seed=number, memcheck=number == 0, **memory) for number, memory in enumerate(MEMORIES)])
+    assert results[0].memcheck == []
     for memory, result in zip(MEMORIES, results, strict=True):
         assert passed(result), (memory, result.status, result.mismatches, result.sm_hang)
         assert launch.check(result.memory) == []
@@ -132,33 +133,6 @@ def test_a_fence_i_fetches_what_another_sm_has_stored(gpu):
         assert found == [[1, 2]] * gpu.sms
 
 
-@pytest.mark.parametrize("gpu", GPUS)
-def test_a_deadlock_names_the_sms(gpu):
-    meet = [*asm.li(ID, 1 << 31), *asm.li(COUNT, gpu.sms), asm.bar(ID, COUNT)]
-    words = [asm.csrr(CORE, 0xCC2), asm.beq(CORE, 0, 4 * len(meet) + 4), *meet]
-    result = run_gpu(gpu, request(program(*words), gpu))
-    assert result.status == "deadlock" and result.total_cycles < 20_000 and result.mismatches == []
-    for number, warps in enumerate(result.sm_hang):
-        assert warps[0].active == (number > 0)
-        assert number == 0 or "between SMs" in warps[0].wait
-
-
-@pytest.mark.parametrize("gpu", GPUS)
-def test_a_fault_stops_all_sms(gpu):
-    spin = [asm.addi(VALUE, VALUE, 1), asm.jal(0, -4)]
-    last = gpu.sms - 1
-    words = [asm.csrr(CORE, 0xCC2), *asm.li(ID, last), asm.bne(CORE, ID, 8), asm.lw(VALUE, 0, 0), *spin]
-    result = run_gpu(gpu, request(program(*words), gpu))
-    assert (result.status, result.fault_sm, result.mismatches) == ("fault", last, [])
-    assert (result.fault.cause, result.fault.address, result.fault.warp) == (FaultCause.LOAD_ACCESS, 0, 0)
-    assert result.total_cycles < 2000
-
-
-def test_refusals():
-    with pytest.raises(GpuRefusedError, match="is for one SM: leave it out with 4 SMs"):
-        run_gpu(GPU, request(program(), GPU, memcheck=True))
-
-
 def test_a_waveform_of_the_environment_is_refused(monkeypatch):
     monkeypatch.setenv("METRONOME_WAVES", "a.vcd")
     with pytest.raises(GpuRefusedError, match="a waveform is for one SM: leave it out with 4 SMs"):
@@ -208,7 +182,7 @@ C_PROGRAMS = {
         }
         int main(void)
         {
-            const uint32_t n = 64;
+            const uint32_t n = 16; /* once on each lane */
             spawn_threads(1, &n, 0, work, 0);
             return got == 42 ? 7 : 1;
         }""", 7, ""),
@@ -267,9 +241,10 @@ def test_c_programs(gpu, name, tmp_path):
     path.write_text('#include "metronome.h"\n' + text)
     launch = prepare_source(path, None, gpu.sm_of(0), Compiling(several_sms=True))
     for memory in MEMORIES:
-        result = run_gpu(gpu, request(launch, gpu, **memory))
+        result = run_gpu(gpu, request(launch, gpu, memcheck=True, **memory))
         assert passed(result), (memory, result.status, result.mismatches, result.sm_hang)
         assert (result.exit_code, result.console) == (code, printed)
+        assert result.memcheck == []
 
 
 OPENCL = ROOT / "tests" / "riscv_kernels" / "opencl" / "kernels"

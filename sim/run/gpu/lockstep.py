@@ -10,11 +10,14 @@ from metronome.hdl.gpu.config import GpuConfig
 
 from ...machine.golden import Fault
 from ...machine.golden.between_sms import BetweenSms, SmState
+from ...machine.golden.state import State
 from ...machine.golden.view import View
 from ...machine.memory.store import SparseMemory
 from ..lockstep import LockStep
+from ..memcheck import DeclaredAreas, GpuMemCheck, SmMemCheck
 from ..mismatch import Mismatch, memory_mismatch
 from .history import Reader, StoreHistory
+from .lanes import fault_lanes
 from .records import by_sm
 
 __all__ = ["GpuLockStep"]
@@ -39,22 +42,31 @@ class _SmLockStep(LockStep):
         """Start a program."""
         self.launch(memory, start_pc, arg)
         self._history_of_stores = history
+        self.checks: SmMemCheck | None = None
         self._iss.between_sms, self._iss.watch = between_sms, self
         #: The cycle of the event that is compared.
         self.cycle = 0
+        #: The lanes of each fault of the golden model.
+        self.fault_lanes: dict[Fault, list[int]] = {}
         #: By key of a register write: the load's lanes, addresses and size.
         self._loads: dict[int, tuple[np.ndarray, np.ndarray, int]] = {}
         self._accessed: tuple[np.ndarray, np.ndarray, int] | None = None
 
     @property
-    def state(self) -> SmState:
+    def state(self) -> State:
         """The golden model's state."""
         return self._iss
+
+    def check_memory(self, checks: SmMemCheck) -> None:
+        """Let the memory checker watch, too."""
+        self.checks = self._memcheck = checks
 
     # The golden model's observer (sim.machine.golden.watch).
 
     def before(self, view: View, pc: int, word: int) -> None:
         """See :class:`sim.machine.golden.watch.Watch`."""
+        if self.checks is not None:
+            self.checks.before(view, pc, word)
         if word & 0x7F == _FENCE:
             self._history_of_stores.order(self.number, view.warps[0], self.cycle)
 
@@ -62,6 +74,8 @@ class _SmLockStep(LockStep):
         self, warp: int, pc: int, lanes: np.ndarray, addresses: np.ndarray, size: int, data: np.ndarray | None
     ) -> None:
         """See :class:`sim.machine.golden.watch.Watch`."""
+        if self.checks is not None:
+            self.checks.access(warp, pc, lanes, addresses, size, data)
         if data is None:
             self._accessed = lanes.copy(), addresses.copy(), size
             return
@@ -73,11 +87,22 @@ class _SmLockStep(LockStep):
 
     def barrier(self, warps: list[int]) -> None:
         """See :class:`sim.machine.golden.watch.Watch`."""
+        if self.checks is not None:
+            self.checks.barrier(warps)
 
     def spawn(self, issuer: int, mask: int, warps: list[int]) -> None:
         """See :class:`sim.machine.golden.watch.Watch`."""
+        if self.checks is not None:
+            self.checks.spawn(issuer, mask, warps)
 
     # The comparison.
+
+    def _fault(self, warp: int, fault: Fault) -> None:
+        # Nothing has executed since: its operands are still there.
+        iss = self._iss
+        lanes = fault_lanes(fault, iss.word_at(fault.pc, warp), iss.lanes_of(warp), iss.mask_bits[warp])
+        self.fault_lanes.setdefault(fault, lanes)
+        super()._fault(warp, fault)
 
     def _issue(self, cycle: int, warp: int, pc: int, instruction: int, mask: int) -> None:
         self.cycle, self._accessed = cycle, None
@@ -100,6 +125,8 @@ class _SmLockStep(LockStep):
                 if mask >> lane & 1 and got != values[lane] and self._may_be(address, got, size, signed, reader):
                     values[lane] = got
             if (values != done.lanes).any():
+                if self.checks is not None:
+                    self.checks.replaced(warp, addresses[values[lanes] != done.lanes[lanes]], size)
                 self._iss.poke(warp, rd, mask, values)
                 self._writes[key] = done._replace(values=values.tobytes())
         super()._writeback(cycle, fields, data)
@@ -123,13 +150,25 @@ class GpuLockStep:
     def __init__(self, gpu: GpuConfig) -> None:
         self._sms = [_SmLockStep(gpu, number) for number in range(gpu.sms)]
 
-    def launch(self, memory: SparseMemory, start_pc: int, arg: int) -> None:
-        """Start a program on all SMs; ``memory`` belongs to the checker and already holds the program."""
+    def launch(
+        self, memory: SparseMemory, start_pc: int, arg: int, declared: DeclaredAreas | None = None, *,
+        strict_races: bool = False,
+    ) -> GpuMemCheck | None:
+        """Start a program on all SMs; ``memory`` belongs to the checker and already holds the program.
+
+        ``declared``, ``strict_races`` and what is returned: as of :meth:`sim.run.lockstep.LockStep.launch`.
+        """
         self._memory, first = memory, memory.copy()
         self._history = StoreHistory(lambda address: first.read(address, 1)[0])
         between_sms = BetweenSms(self._released)
         for sm in self._sms:
             sm.begin(memory, start_pc, arg, self._history, between_sms)
+        self._memcheck = None
+        if declared is not None:
+            self._memcheck = GpuMemCheck([sm.state for sm in self._sms], declared, strict=strict_races)
+            for sm, checks in zip(self._sms, self._memcheck.sms, strict=True):
+                sm.check_memory(checks)
+        return self._memcheck
 
     def _released(self, states: list[SmState]) -> None:
         """A barrier orders the accesses of all warps of these SMs, in the cycle of the last arrival."""
@@ -138,6 +177,8 @@ class GpuLockStep:
         for sm in sms:
             for warp in range(sm.config.warps):
                 self._history.order(sm.number, warp, cycle)
+        if self._memcheck is not None:
+            self._memcheck.meet([sm.number for sm in sms])
 
     def feed_words(self, words: np.ndarray) -> None:
         """Compare records as the simulation writes them, those of all SMs in the order of their cycles.
@@ -166,6 +207,10 @@ class GpuLockStep:
     def waits(self, number: int) -> dict[int, str]:
         """For each warp of an SM that waits at a barrier or in wspawn, what it waits for, in words."""
         return self._sms[number].waits()
+
+    def fault_lanes(self, number: int, fault: Fault) -> list[int] | None:
+        """The lanes of a fault of an SM; None if its golden model has not seen this fault."""
+        return self._sms[number].fault_lanes.get(fault)
 
     def finish(self, memory: SparseMemory, faults: list[Fault | None], ended: bool) -> None:
         """Compare the final states; ``memory`` is the GPU's, ``faults`` those of the SMs.

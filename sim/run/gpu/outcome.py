@@ -32,9 +32,10 @@ class GpuParts(Outcome):
         return cast("GpuRunResult", self.result)
 
     def fault(self) -> dict[str, Any] | None:
-        """The reason that the machine stopped for, with the number of the SM, or None."""
+        """The reason that the machine stopped for, with the SM and the lanes (None: not known), or None."""
         fault = super().fault()
-        return None if fault is None else {"sm": self._of_gpu.fault_sm, **fault}
+        return None if fault is None else {
+            "sm": self._of_gpu.fault_sm, "lanes": self._of_gpu.fault_lanes, **fault}
 
     def hang(self) -> list[str] | None:
         """A line for each warp of each SM with the reason it waits; None unless the run was cut off."""

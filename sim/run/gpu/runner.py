@@ -20,7 +20,7 @@ from ..jobs import job_of
 from ..process import simulation
 from ..runner import ConsoleCallback, Records, with_source
 from ..types import RunRequest, Watcher, no_counts, present, unpack_memory
-from .records import by_sm
+from .records import by_sm, transfers_of
 from .types import GpuJob, GpuRunResult
 
 __all__ = ["GpuRefusedError", "run_gpu", "run_many_gpu"]
@@ -28,6 +28,7 @@ __all__ = ["GpuRefusedError", "run_gpu", "run_many_gpu"]
 _TESTBENCH = "metronome.tb.gpu_tb"
 #: Counters of time: the SMs count it at once.
 _TIMES = ("cycles", TOTAL)
+_LONG_RUN_SECONDS = 10
 
 
 class GpuRefusedError(ValueError):
@@ -36,11 +37,21 @@ class GpuRefusedError(ValueError):
 
 def run_gpu(
     gpu: GpuConfig, request: RunRequest, *, on_console: ConsoleCallback | None = None, progress: Progress | None = None,
-    watchers: Sequence[Watcher] | None = None,
+    watchers: Sequence[Watcher] | None = None, lanes: bool = False,
 ) -> GpuRunResult:
-    """Run one program; see :func:`run_many_gpu`."""
-    return run_many_gpu(
+    """Run one program; see :func:`run_many_gpu`.
+
+    ``lanes``: find the lanes of a fault without ``check``, too, by a second run in lock step. After a long run, of
+    which lock step would take minutes, they stay unknown.
+    """
+    result = run_many_gpu(
         gpu, [request], on_console=on_console, progress=progress, watchers=None if watchers is None else [watchers])[0]
+    known = result.fault is None or result.fault_lanes is not None
+    if lanes and not known and gpu.sm.probe and result.sim_seconds < _LONG_RUN_SECONDS:
+        again = run_gpu(gpu, replace(request, check=True, trace=False), progress=progress)
+        if (again.fault_sm, again.fault) == (result.fault_sm, result.fault):
+            result.fault_lanes = again.fault_lanes
+    return result
 
 
 def run_many_gpu(
@@ -49,12 +60,13 @@ def run_many_gpu(
 ) -> list[GpuRunResult]:
     """Run programs on all SMs of a GPU, with a reset between them; as :func:`sim.run.runner.run_many`.
 
-    ``watchers``: for each request, that of each SM.
+    ``watchers``: for each request, that of each SM, and perhaps one more, which takes the transfers at the memory port
+    (:data:`.records.TRANSFER`) before the SMs take their cycles.
 
     Raises
     ------
     GpuRefusedError
-        If a request asks for the memory checker or waves, or one that ``gpu`` cannot run.
+        If a request asks for waves, or one that ``gpu`` cannot run.
     BuildError, SimulationError
         If the simulation cannot be built, or fails itself.
     """
@@ -81,9 +93,8 @@ def run_many_gpu(
 
 def _job_of(gpu: GpuConfig, request: RunRequest) -> GpuJob:
     waves = request.waves or os.environ.get("METRONOME_WAVES")
-    for asked, what in ((request.memcheck, "memcheck"), (waves, "a waveform")):
-        if asked:
-            raise GpuRefusedError(f"{what} is for one SM: leave it out with {gpu.sms} SMs")
+    if waves:
+        raise GpuRefusedError(f"a waveform is for one SM: leave it out with {gpu.sms} SMs")
     job = job_of(gpu.sm_of(0), request)
     if job.arrival is not None:
         raise ValueError("a run of the hardware cannot set variables when main is entered")
@@ -108,10 +119,14 @@ class _SmRecords:
             for number in range(gpu.sms)
         ]
 
+        self._of_port = run.watchers[gpu.sms :]
+
     def take(self, content: bytes) -> None:
         from ...build.records import record_words
 
         words = np.frombuffer(content, np.uint32).reshape(-1, record_words(self._sms[0].config))
+        for watcher in self._of_port:
+            watcher.take(transfers_of(words, len(self._sms)))
         for sm, mine in zip(self._sms, by_sm(words, len(self._sms)), strict=True):
             sm.take(mine.tobytes())
 

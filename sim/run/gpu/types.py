@@ -27,11 +27,13 @@ class GpuRunResult(RunResult):
     """How a program ended on a GPU: as :class:`sim.run.types.RunResult`, with the SMs one by one.
 
     ``counters`` are the sums over all SMs, but ``cycles`` the largest of them, and ``total_cycles`` those of the whole
-    run. ``hang`` is empty: ``sm_hang`` has the warps of each SM. ``region`` and ``memcheck`` are None.
+    run. ``hang`` is empty: ``sm_hang`` has the warps of each SM. ``region`` is None.
     """
 
     #: The SM of ``fault``; None without a fault.
     fault_sm: int | None = None
+    #: The lanes of ``fault`` (:func:`.lanes.fault_lanes`), ascending; None if they are not known: lock step finds them.
+    fault_lanes: list[int] | None = None
     #: The counters of each SM.
     sm_counters: list[dict[str, Any]] = field(default_factory=list)
     #: The records of each cycle of each SM, if the request has ``trace``; as ``events``, without transfers at the port.

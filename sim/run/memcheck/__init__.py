@@ -4,5 +4,9 @@ from .areas import Area, DeclaredAreas, declared
 from .checker import MemCheck
 from .finding import Finding, Side
 from .leftovers import Leftover, results
+from .several import GpuMemCheck, SmMemCheck
 
-__all__ = ["Area", "DeclaredAreas", "Finding", "Leftover", "MemCheck", "Side", "declared", "results"]
+__all__ = [
+    "Area", "DeclaredAreas", "Finding", "GpuMemCheck", "Leftover", "MemCheck", "Side", "SmMemCheck", "declared",
+    "results",
+]

@@ -9,19 +9,17 @@ from ...machine.golden.state import State
 from ...machine.golden.view import View
 from .access import Access
 from .areas import DeclaredAreas
+from .common import Common
 from .finding import SAME_VALUE, Finding, Side
 from .leftovers import Leftover, leftovers
-from .order import LANE_BITS, MAX_ACCESSES, Order
-from .origins import WHOLE, Origins
+from .order import LANE_BITS, MAX_ACCESSES
+from .origins import WHOLE
 from .plan import Plan
-from .shadow import DECLARED, WORD_BYTES, WRITTEN, Cells, Flags, spread
-from .stacks import Stacks
+from .shadow import DECLARED, WORD_BYTES, WRITTEN, spread
 from .values import Values
 
-__all__ = ["MAX_FINDINGS", "ORDERING", "STACK_POINTER", "MemCheck"]
+__all__ = ["ORDERING", "STACK_POINTER", "MemCheck"]
 
-#: The most defects that are kept; later ones are not reported.
-MAX_FINDINGS = 1000
 #: The register whose writes :meth:`MemCheck.commit` must see.
 STACK_POINTER = 2
 _FENCE, _SYSTEM, _IMMEDIATE, _REGISTER = 0x0F, 0x73, 0x13, 0x33
@@ -39,24 +37,27 @@ class MemCheck:
 
     The caller sets ``cycle`` before each step of the model, and passes each executed instruction to :meth:`commit`.
     docs/memcheck.md lists the defects found and those missed. ``strict``: stores of the same value are races, too.
+    ``common``: shared with the checkers of other SMs; ``first_warp``: the number of this SM's first warp there.
     """
 
-    def __init__(self, state: State, declared: DeclaredAreas, *, strict: bool = False) -> None:
+    def __init__(
+        self, state: State, declared: DeclaredAreas, *, strict: bool = False, common: Common | None = None,
+        first_warp: int = 0,
+    ) -> None:
         config = state.config
+        common = common or Common(config, declared)
         self.cycle = 0
         self._strict = strict
-        self.findings: list[Finding] = []
-        self._found: dict[tuple[str, int, int], Finding] = {}
+        self._findings, self.findings = common.findings, common.findings.all
         self._state = state
         self._config = config
         self._declared = declared
-        self._flags = Flags(declared)
-        self._cells = Cells(config.warps)
-        self._order = Order(config.warps)
-        self._origins = Origins(config.threads)
-        self._values = Values(config, self._decided)
+        self._flags, self._cells, self._order = common.flags, common.cells, common.order
+        self._origins, self._stacks = common.origins, common.stacks
+        # The number of warp 0 in all but the golden model and the registers.
+        self._first = first_warp
+        self._values = Values(config, lambda warp, *decided: self._decided(warp + first_warp, *decided))
         self._plan: Plan | None = None
-        self._stacks = Stacks(config)
         # The console and the counters lie below this address: accesses there never race.
         self._io_end = config.memory_map.user
         self._lanes = np.arange(config.threads)
@@ -79,13 +80,16 @@ class MemCheck:
 
     def barrier(self, warps: list[int]) -> None:
         """See :class:`sim.machine.golden.watch.Watch`."""
-        self._order.meet(warps)
+        self._order.meet([warp + self._first for warp in warps])
 
     def spawn(self, issuer: int, mask: int, warps: list[int]) -> None:
         """See :class:`sim.machine.golden.watch.Watch`. The issuer is alone: all other warps ended before."""
         if warps:
-            self._stacks.share(issuer, mask)
-        self._order.meet([issuer, *warps], list(range(self._config.warps)))
+            self._stacks.share(issuer + self._first, mask)
+        self._order.meet([warp + self._first for warp in (issuer, *warps)], self._own_warps())
+
+    def _own_warps(self) -> list[int]:
+        return list(range(self._first, self._first + self._config.warps))
 
     def commit(self, warp: int, pc: int, mask: int, word: int, rd: int | None) -> None:
         """``warp`` has executed ``word``, and written ``rd``.
@@ -93,17 +97,20 @@ class MemCheck:
         Does nothing unless the opcode is in ORDERING or ``rd`` is STACK_POINTER: callers may omit other instructions.
         """
         opcode = word & 0x7F
+        number = warp + self._first
         if opcode == _FENCE:
-            self._fenced.add(warp)
+            self._fenced.add(number)
+            self._order.fence(number)
         elif opcode == _SYSTEM and word >> 20 == _ACTIVE_WARPS:
-            self._order.learn(warp, [other for other, runs in enumerate(self._state.active) if not runs])
+            ended = [other for other, runs in enumerate(self._state.active) if not runs]
+            self._order.learn(number, [other + self._first for other in ended])
         if rd == STACK_POINTER:
-            self._move(warp, pc, mask, word)
+            self._move(number, pc, mask, word)
 
     def _move(self, warp: int, pc: int, mask: int, word: int) -> None:
         """Handle a new stack pointer."""
         lanes = self._lanes[mask >> self._lanes & 1 == 1]
-        values = self._state.lanes_of(warp)[STACK_POINTER, lanes].astype(np.int64)
+        values = self._state.lanes_of(warp - self._first)[STACK_POINTER, lanes].astype(np.int64)
         harts = lanes + warp * self._config.threads
         sources = {word >> 15 & 31} | ({word >> 20 & 31} if word & 0x7F == _REGISTER else set())
         relative = word & 0x7F in (_IMMEDIATE, _REGISTER) and STACK_POINTER in sources
@@ -120,6 +127,7 @@ class MemCheck:
         self, warp: int, pc: int, lanes: np.ndarray, addresses: np.ndarray, size: int, data: np.ndarray | None
     ) -> None:
         """See :class:`sim.machine.golden.watch.Watch`."""
+        warp += self._first
         address = common_address(addresses)
         if address is None:
             low, high = int(np.minimum.reduce(addresses)), int(np.maximum.reduce(addresses))
@@ -190,7 +198,7 @@ class MemCheck:
         outside = flags & declared != declared
         if outside.any():
             first = int(access.addresses[outside.argmax()])
-            self._bad(access, "outside", outside, self._declared.where(self._first_outside(first, size)), None)
+            self._bad(access, "outside", outside, self._declared.where(known.first_undeclared(first, size)), None)
             access, flags = access.where(~outside), flags[~outside]
         if access.store:
             self._note_store(access, flags)
@@ -213,17 +221,18 @@ class MemCheck:
         origins = np.where(bits == (1 << 8 * access.size) - 1, origins | np.uint32(WHOLE), origins)
         if plan.signed is not None:
             bits = bits.astype(plan.signed).astype(np.int32).view(np.uint32)
-        self._values.write(access.warp, plan.rd, access.lanes if active is None else active, bits, origins)
+        lanes = access.lanes if active is None else active
+        self._values.write(access.warp - self._first, plan.rd, lanes, bits, origins)
 
     def _note_store(self, access: Access, flags: np.ndarray) -> None:
         """Note a store: its undefined bits go with the data, or leave the machine."""
         plan, values, warp, size = self._plan, self._values, access.warp, access.size
         assert plan is not None
-        source = plan.sources[1]
-        if values.marked[warp] >> source & 1:
-            bits = values.bits[warp, source, access.lanes] & np.uint32((1 << 8 * size) - 1)
+        source, row = plan.sources[1], warp - self._first
+        if values.marked[row] >> source & 1:
+            bits = values.bits[row, source, access.lanes] & np.uint32((1 << 8 * size) - 1)
             if bits.any():
-                origins = values.origins[warp, source, access.lanes]
+                origins = values.origins[row, source, access.lanes]
                 leaves = (bits != 0) & (access.addresses < self._io_end)
                 if leaves.any():
                     self._decided(warp, access.pc, "stores for the host", access.lanes[leaves], origins[leaves])
@@ -239,21 +248,13 @@ class MemCheck:
         other, address, size = self._origins.of(int(origins[0]), "loads")
         self._report("unwritten", address, size, side, "not written when", other, len(lanes))
 
-    def _first_outside(self, address: int, size: int) -> int:
-        """Return the first byte of an access that is not declared."""
-        for byte in range(address, address + size):
-            places = self._flags.places(np.array([byte], np.uint32), byte, byte)
-            if not self._flags.read(places, 1)[0] & DECLARED:
-                return byte
-        raise AssertionError("every byte of an access outside is declared")
-
     def _check_stacks(self, access: Access) -> Access:
         """Check for accesses to other lanes' stacks; note the lanes whose memory several warps may use."""
         harts = access.lanes + access.warp * self._config.threads
         forbidden, common, owner = self._stacks.judge(harts, access.addresses)
         if forbidden.any():
-            warp, lane = divmod(int(owner[forbidden.argmax()]), self._config.threads)
-            self._bad(access, "stack", forbidden, f"in the stack of warp {warp}, lane {lane}", None)
+            whose = self._named(*divmod(int(owner[forbidden.argmax()]), self._config.threads))
+            self._bad(access, "stack", forbidden, f"in the stack of {whose}", None)
         access.common = common
         return access.where(~forbidden)
 
@@ -261,8 +262,7 @@ class MemCheck:
         """Check for races: two warps, at least one of them writing, and nothing that orders them."""
         order, known, warp, store = self._order, self._cells, access.warp, access.store
         if order.count == MAX_ACCESSES - 1:
-            order.forget()
-            known.clear()
+            self._forget()
         cells, each = known.of(access.addresses, access.size)
         flag = store and warp in self._fenced and len(access.addresses) == 1
         writers = known.writes.take(cells) >> LANE_BITS
@@ -283,6 +283,15 @@ class MemCheck:
             known.writes[cells] = entries
         else:
             known.reads[cells, warp] = entries
+
+    def _forget(self) -> None:
+        """Forget all accesses: their numbers are used up."""
+        self._order.forget()
+        self._cells.clear()
+
+    def _named(self, warp: int, lane: int) -> str:
+        """Return a lane of any warp in words."""
+        return f"warp {warp}, lane {lane}"
 
     def _check_readers(self, access: Access, cells: np.ndarray) -> None:
         """Check a store against earlier loads of other warps."""
@@ -335,11 +344,4 @@ class MemCheck:
         self, kind: str, address: int, size: int, side: Side, what: str, other: Side | None, count: int = 1,
         note: bool = False,
     ) -> None:
-        """Report one finding for each defect: a kind and a pair of instructions; an oversized stack is one defect."""
-        key = (kind + note * " note", -1 if kind == "stack" and other else side.pc, -1 if other is None else other.pc)
-        known = self._found.get(key)
-        if known is not None:
-            known.count += count
-        elif len(self.findings) < MAX_FINDINGS:
-            self._found[key] = Finding(kind, address, size, side, what, other, count, note)
-            self.findings.append(self._found[key])
+        self._findings.add(Finding(kind, address, size, side, what, other, count, note))

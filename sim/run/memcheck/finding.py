@@ -6,7 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["KINDS", "SAME_VALUE", "Finding", "Place", "Side"]
+__all__ = ["KINDS", "MAX_FINDINGS", "SAME_VALUE", "Finding", "Findings", "Place", "Side"]
+
+#: The most defects that are kept; later ones are not reported.
+MAX_FINDINGS = 1000
 
 #: Outside all declared areas; in another lane's stack, or below the end of its own; a decision on
 #: uninitialised memory; two warps without a barrier between them.
@@ -31,20 +34,24 @@ class Side:
     pc: int
     cycle: int
     verb: str
+    #: The SM, of several; None: there is one.
+    sm: int | None = None
 
     def as_json(self, place: Place) -> dict[str, Any]:
         """Return its fields, with the place of the pc."""
         function, source = place(self.pc)
-        return {
+        return ({} if self.sm is None else {"sm": self.sm}) | {
             "warp": self.warp, "lane": self.lane, "pc": self.pc, "cycle": self.cycle, "access": self.verb,
             "function": function, "source": source,
         }
 
     def describe(self, what: str, place: Place) -> str:
-        """"warp 1, lane 2 stores WHAT, pc 0x80000124 at k.c:12 in work, cycle 300"."""
+        """"warp 1, lane 2 stores WHAT, pc 0x80000124 at k.c:12 in work, cycle 300"; of several SMs "SM 0, warp 1"."""
         function, source = place(self.pc)
         where = (f" at {source}" if source else "") + (f" in {function}" if function else "")
-        return f"warp {self.warp}, lane {self.lane} {self.verb} {what}, pc {self.pc:#010x}{where}, cycle {self.cycle}"
+        sm = "" if self.sm is None else f"SM {self.sm}, "
+        what = f"{self.verb} {what}, pc {self.pc:#010x}{where}, cycle {self.cycle}"
+        return f"{sm}warp {self.warp}, lane {self.lane} {what}"
 
 
 @dataclass(slots=True)
@@ -82,3 +89,22 @@ class Finding:
         if self.other is not None:
             text += f" {self.other.describe('sp' if self.other.verb == 'moves' else 'it', place)}"
         return text if self.count == 1 else f"{text} ({self.count} times)"
+
+
+class Findings:
+    """The defects found, in order: one for each kind and pair of instructions; an oversized stack is one defect."""
+
+    def __init__(self) -> None:
+        self.all: list[Finding] = []
+        self._found: dict[tuple[str, int, int], Finding] = {}
+
+    def add(self, finding: Finding) -> None:
+        """Add a defect, or count it if it is known."""
+        kind, other = finding.kind + finding.note * " note", finding.other
+        key = (kind, -1 if finding.kind == "stack" and other else finding.side.pc, -1 if other is None else other.pc)
+        known = self._found.get(key)
+        if known is not None:
+            known.count += finding.count
+        elif len(self.all) < MAX_FINDINGS:
+            self._found[key] = finding
+            self.all.append(finding)

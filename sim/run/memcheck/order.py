@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["MAX_ACCESSES", "Order"]
+__all__ = ["LANE_BITS", "MAX_ACCESSES", "Order"]
 
 #: A cell of the shadow holds the number of an access in the bits above the lane.
 LANE_BITS = 5
@@ -16,11 +16,17 @@ class Order:
 
     An access of warp w at its time t happens before an action of another warp if that warp's clock for w has reached
     t. A warp's time advances when it leaves something that other warps may wait for.
+
+    ``warps``: of all SMs, ``of_sm`` of each (by default all). What another SM has left orders a warp from its next
+    fence on (docs/memory.md, "Several SMs").
     """
 
-    def __init__(self, warps: int) -> None:
+    def __init__(self, warps: int, of_sm: int | None = None) -> None:
         self._clock = np.identity(warps, np.int32)
-        self._warp = np.zeros(1 << 10, np.uint8)
+        self._of_sm = of_sm or warps
+        #: The clocks of flags of other SMs, by the warp that has taken them since its last fence.
+        self._taken: dict[int, np.ndarray] = {}
+        self._warp = np.zeros(1 << 10, np.uint16)
         self._time = np.zeros(1 << 10, np.int32)
         self._pc = np.zeros(1 << 10, np.uint32)
         self._cycle = np.zeros(1 << 10, np.int64)
@@ -63,7 +69,15 @@ class Order:
         """Order ``warp``, which has read values left by these accesses, after all that precedes flags among them."""
         if self._left:
             for number in set(numbers.tolist()) & self._left.keys():
-                np.maximum(self._clock[warp], self._left[number], out=self._clock[warp])
+                if int(self._warp[number]) // self._of_sm == warp // self._of_sm:
+                    np.maximum(self._clock[warp], self._left[number], out=self._clock[warp])
+                else:
+                    self._taken[warp] = np.maximum(self._taken.get(warp, self._left[number]), self._left[number])
+
+    def fence(self, warp: int) -> None:
+        """Order ``warp`` after all that precedes the flags of other SMs that it has taken."""
+        if (taken := self._taken.pop(warp, None)) is not None:
+            np.maximum(self._clock[warp], taken, out=self._clock[warp])
 
     def meet(self, warps: list[int], others: list[int] | None = None) -> None:
         """Order ``warps`` after all earlier actions of themselves and ``others``."""

@@ -24,7 +24,7 @@ class Origins:
     def __init__(self, threads: int) -> None:
         self._count = 0
         self._later: dict[int, int] = {}
-        self._warp = np.zeros(16, np.uint8)
+        self._warp = np.zeros(16, np.uint16)
         self._size = np.zeros(16, np.uint8)
         self._pc = np.zeros(16, np.uint32)
         self._cycle = np.zeros(16, np.int64)

@@ -67,7 +67,12 @@ class Flags(Pages):
 
     def read_one(self, address: int, size: int) -> int:
         """Like :meth:`read`, for one address."""
-        return self._views[size].item(self.place(address) >> size // 2)
+        place = self.place(address)  # this may replace the views
+        return self._views[size].item(place >> size // 2)
+
+    def first_undeclared(self, address: int, size: int) -> int:
+        """Return the first byte of an access that is not declared; there must be one."""
+        return next(byte for byte in range(address, address + size) if not self.read_one(byte, 1) & DECLARED)
 
     def undefined(self, places: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the undefined bits of ``size`` bytes at each place, and the origin of the first of them (uint32)."""

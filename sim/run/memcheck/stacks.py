@@ -19,22 +19,22 @@ Moved = tuple[int, int, int]
 
 
 class Stacks:
-    """The stacks of isa.md, growing down by hart; arrays are indexed by hart of this core.
+    """The stacks of isa.md, growing down by hart; arrays are indexed by hart of this core, or of all ``sms``.
 
     A hart has a stack pointer once x2 has pointed into its stack, whose upper end counts. ``shared``: the harts
     that have started other harts with wspawn, which may use the data on their stacks.
     """
 
-    def __init__(self, config: SmConfig) -> None:
+    def __init__(self, config: SmConfig, sms: int = 1) -> None:
         memory_map = config.memory_map
         self._each = memory_map.stack_bytes_per_hart
         self._threads = config.threads
-        self._own = np.arange(config.harts) + config.harts * config.core_id
+        self._own = np.arange(config.harts * sms) + (config.harts * config.core_id if sms == 1 else 0)
         self.top = memory_map.stack_top
         self.bottom = self.top - self._each * config.harts * config.cores
         #: Stack pointers; 0: none. While one is below its own stack's lower end, the last one above it.
-        self._pointers = np.zeros(config.harts, np.int64)
-        self._shared = np.zeros(config.harts, bool)
+        self._pointers = np.zeros(config.harts * sms, np.int64)
+        self._shared = np.zeros(config.harts * sms, bool)
         self.overflows: dict[int, tuple[Side, int]] = {}
 
     def ends(self, harts: np.ndarray) -> np.ndarray:

@@ -20,63 +20,23 @@ from ...machine.events import NONE
 from ...program.assembler.disassembly import disassemble
 from .about import About
 from .cycles import Cycles
+from .packets import COUNTER, Packets, annotation
 from .places import place_of
 from .profile import USES
-from .protobuf import Template, double, fixed, number, text
+from .protobuf import double, fixed, number, text
 from .rows import OUTCOMES, SOURCES, outcomes_of, sources_of
 from .tracks import WARP_WORDS, Part, Tracks, name_of
 
-__all__ = ["CATEGORIES", "PerfettoTrace"]
+__all__ = ["PIDS", "TRACKS", "PerfettoTrace"]
 
-_SEQUENCE, _PID, _PROCESS = 1, 1, 1
-_BEGIN, _END, _COUNTER = 1, 2, 4
-#: Size in bytes of a number: a time, a track, a name or source line, a pc or mask, a count.
-_TIME, _TRACK, _NAME, _VALUE, _COUNT = 6, 3, 3, 5, 3
+#: Several SMs: the distances of their processes, and of their tracks.
+PIDS, TRACKS = 100, 1 << 16
 #: Cycles over which a value of the warp IPC is averaged.
 _WINDOW = 64
 _LAST_NOP = USES.index("nop_redirect") + 1
 _LOAD_MISSES = tuple(OUTCOMES.index(name) for name in ("load_miss", "load_uncached"))
-_ANNOTATIONS = ("pc", "lanes", "source", "address")
-#: Categories of slices.
-CATEGORIES = ("issue", "nop", "stall", "memory", "region", "oracle")
 _ORACLES = ("osched1", "osched2")
 _COUNTERS = (("write buffer", "entries"), ("reads under way", "lines"))
-
-
-def _annotation(name: str, field: int, value: int, width: int = 0) -> bytes:
-    return text(4, number(1, _ANNOTATIONS.index(name) + 1) + number(field, value, width))
-
-
-def _packet(content: bytes, time: int) -> bytes:
-    return text(1, number(8, time, _TIME) + number(10, _SEQUENCE) + number(13, 2) + text(11, content))
-
-
-def _begin(category: str, time: int, track: int, name: int, more: bytes = b"") -> bytes:
-    kind = number(9, _BEGIN) + number(3, CATEGORIES.index(category) + 1)
-    return _packet(kind + number(11, track, _TRACK) + number(10, name, _NAME) + more, time)
-
-
-def _end(time: int, track: int) -> bytes:
-    return _packet(number(9, _END) + number(11, track, _TRACK), time)
-
-
-def _issue(time: int, track: int, name: int, pc: int, lanes: int, source: int) -> bytes:
-    more = _annotation("pc", 7, pc, _VALUE) + _annotation("lanes", 7, lanes, _VALUE)
-    return _begin("issue", time, track, name, more + _annotation("source", 17, source, _NAME))
-
-
-def _count(time: int, track: int, value: int) -> bytes:
-    return _packet(number(9, _COUNTER) + number(11, track, _TRACK) + number(30, value, _COUNT), time)
-
-
-_SLICE = {"time": _TIME, "track": _TRACK, "name": _NAME}
-_TEMPLATES = {
-    "issue": Template(_issue, **_SLICE, pc=_VALUE, lanes=_VALUE, source=_NAME),
-    "nop": Template(lambda **values: _begin("nop", **values), **_SLICE),
-    "stall": Template(lambda **values: _begin("stall", **values), **_SLICE),
-    "oracle": Template(lambda **values: _begin("oracle", **values), **_SLICE),
-    "end": Template(_end, time=_TIME, track=_TRACK), "count": Template(_count, time=_TIME, track=_TRACK, value=_COUNT),
-}
 
 
 def _is_stall(states: np.ndarray) -> np.ndarray:
@@ -84,17 +44,23 @@ def _is_stall(states: np.ndarray) -> np.ndarray:
 
 
 class PerfettoTrace:
-    """A trace for ui.perfetto.dev and trace_processor. ``file`` is a binary file."""
+    """A trace for ui.perfetto.dev and trace_processor. ``file`` is a binary file.
 
-    def __init__(self, config: SmConfig, file: IO[bytes], about: About) -> None:
-        self._config, self._file, self._about = config, file, about
+    ``sm``: one of several, whose traces are in one file; each is a process. That of SM 0 begins first.
+    """
+
+    def __init__(self, config: SmConfig, file: IO[bytes], about: About, *, sm: int | None = None) -> None:
+        self._config, self._file, self._about, self._sm = config, file, about, sm
+        place = sm or 0
+        self._packets, self._pid, self._process = Packets(1 + place), 1 + PIDS * place, 1 + TRACKS * place
         # In swas their selections are the scheduler's own.
         self._shows_oracles = config.oracles and config.coordination is not Coordination.SWAS
 
     def begin(self) -> None:
         """See :class:`sim.show.trace.cycles.Sink`."""
-        self._file.seek(0)
-        self._file.truncate()
+        if not self._sm:
+            self._file.seek(0)
+            self._file.truncate()
         self._tracks = Tracks(self._config)
         #: Numbers of the names of slices and of source lines, and those not yet written.
         self._names: dict[str, int] = {}
@@ -111,7 +77,7 @@ class PerfettoTrace:
         self._cycle = 0
         #: By line: the flow of a load that misses, or of a store. By track: whether a request is in progress.
         self._flows: dict[int, int] = {}
-        self._flow = 0
+        self._flow = (self._sm or 0) << 32
         self._open: dict[int, bool] = {}
         self._region = False
         self._picks = dict.fromkeys(self._oracles, NONE)
@@ -143,21 +109,20 @@ class PerfettoTrace:
         under_way = [track for track, is_open in self._open.items() if is_open]
         picking = [self._fixed[name] for name, pick in self._picks.items() if pick != NONE]
         for track in [*waiting, *under_way, *picking, *([self._fixed["measured region"]] if self._region else [])]:
-            self._file.write(_end(self._cycle, track))
+            self._file.write(self._packets.end(self._cycle, track))
 
     def _header(self) -> None:
         """Write the process, its tracks, and the names of categories and annotations."""
         facts = [*self._about.facts, ("made by", line(origin()))]
         labels = b"".join(text(8, f"{name}: {fact}") for name, fact in facts)
-        process = number(1, _PID) + text(6, self._about.name) + labels
-        self._file.write(text(1, text(60, number(1, _PROCESS) + text(3, process))))
-        interned = [text(3, number(1, place) + text(2, name)) for place, name in enumerate(_ANNOTATIONS, 1)]
-        interned += [text(1, number(1, place) + text(2, name)) for place, name in enumerate(CATEGORIES, 1)]
-        self._file.write(text(1, number(13, 1) + number(10, _SEQUENCE) + text(12, b"".join(interned))))
-        self._next_track = _PROCESS + 1
+        name = self._about.name + ("" if self._sm is None else f", SM {self._sm}")
+        process = number(1, self._pid) + text(6, name) + labels
+        self._file.write(text(1, text(60, number(1, self._process) + text(3, process))))
+        self._file.write(self._packets.first())
+        self._next_track = self._process + 1
         rows = []
         for warp in range(self._config.warps):
-            thread = number(1, _PID) + number(2, _PID + 1 + warp) + text(5, f"warp {warp}")
+            thread = number(1, self._pid) + number(2, self._pid + 1 + warp) + text(5, f"warp {warp}")
             rows.append(self._describe(text(4, thread)))
         slots = [name_of(self._tracks.states[slot]) for slot in self._tracks.slots]
         fixed = (*slots, "measured region", "load/store", "fills")
@@ -184,7 +149,7 @@ class PerfettoTrace:
         return track
 
     def _describe_child(self, name: str, more: bytes = b"") -> int:
-        return self._describe(text(2, name) + number(5, _PROCESS) + more)
+        return self._describe(text(2, name) + number(5, self._process) + more)
 
     def _name(self, name: str) -> int:
         if name not in self._names:
@@ -200,7 +165,7 @@ class PerfettoTrace:
 
     def _tell_names(self) -> None:
         if self._new:
-            self._file.write(text(1, number(10, _SEQUENCE) + number(13, 2) + text(12, b"".join(self._new))))
+            self._file.write(self._packets.names(self._new))
             self._new = []
 
     def _waits(self, part: Part, ends: list[bytes], begins: list[bytes]) -> None:
@@ -209,10 +174,10 @@ class PerfettoTrace:
         then = np.concatenate([self._states[None], now[:-1]])
         self._states = now[-1].copy()
         at, row = np.nonzero((now != then) & _is_stall(then))
-        ends.append(_TEMPLATES["end"].fill(time=self._cycle + at, track=self._rows[row]))
+        ends.append(self._packets.fill("end", time=self._cycle + at, track=self._rows[row]))
         at, row = np.nonzero((now != then) & _is_stall(now))
-        begins.append(_TEMPLATES["stall"].fill(
-            time=self._cycle + at, track=self._rows[row], name=self._uses[now[at, row]]
+        begins.append(self._packets.fill(
+                "stall", time=self._cycle + at, track=self._rows[row], name=self._uses[now[at, row]]
         ))
 
     def _selections(self, cycles: Cycles, part: Part, ends: list[bytes], begins: list[bytes]) -> None:
@@ -221,16 +186,16 @@ class PerfettoTrace:
         selected = cycles.events["selected"]
         at = np.flatnonzero(selected != NONE)
         warp = selected[at]
-        ends.append(_TEMPLATES["end"].fill(time=self._cycle + at + 1, track=self._rows[warp]))
+        ends.append(self._packets.fill("end", time=self._cycle + at + 1, track=self._rows[warp]))
         issued = warps[at, warp] == 1
         nop_at, nop_warp, at, warp = at[~issued], warp[~issued], at[issued], warp[issued]
         codes, lanes = part.codes[cycles.partition, at], part.lanes[cycles.partition, at]
-        begins.append(_TEMPLATES["issue"].fill(
-            time=self._cycle + at, track=self._rows[warp], name=np.array(self._code_names)[codes],
+        begins.append(self._packets.fill(
+                "issue", time=self._cycle + at, track=self._rows[warp], name=np.array(self._code_names)[codes],
             pc=np.maximum(cycles.pc[at], 0), lanes=lanes, source=np.array(self._code_sources)[codes],
         ))
-        begins.append(_TEMPLATES["nop"].fill(
-            time=self._cycle + nop_at, track=self._rows[nop_warp], name=self._uses[warps[nop_at, nop_warp]]
+        begins.append(self._packets.fill(
+                "nop", time=self._cycle + nop_at, track=self._rows[nop_warp], name=self._uses[warps[nop_at, nop_warp]]
         ))
 
     def _measured(self, cycles: Cycles, ends: list[bytes], begins: list[bytes]) -> None:
@@ -240,9 +205,9 @@ class PerfettoTrace:
         for place in np.flatnonzero(region).tolist():
             self._region = bool(region[place] > 0)
             if self._region:
-                begins.append(_begin("region", self._cycle + place, track, self._name("measured region")))
+                begins.append(self._packets.begin("region", self._cycle + place, track, self._name("measured region")))
             else:
-                ends.append(_end(self._cycle + place, track))
+                ends.append(self._packets.end(self._cycle + place, track))
 
     def _memory(self, events: np.ndarray, ends: list[bytes], begins: list[bytes]) -> None:
         """Add accesses to lines, and requests from their acceptance until their answer is taken.
@@ -259,24 +224,25 @@ class PerfettoTrace:
             if event["port_answer"] != NONE:
                 track = self._request_track(int(answered[place]), int(event["port_answer"]))
                 if self._open.get(track):
-                    ends.append(_end(cycle, track))
+                    ends.append(self._packets.end(cycle, track))
                 self._open[track] = False
             if event["access"]:
                 begins.append(self._access(event, int(outcomes[place]), cycle))
-                ends.append(_end(cycle + 1, self._fixed["load/store"]))
+                ends.append(self._packets.end(cycle + 1, self._fixed["load/store"]))
             if event["port_tag"] != NONE:
                 sender, line = int(senders[place]), int(event["port_line"])
                 track = self._request_track(sender, int(event["port_tag"]))
                 flow = b"" if sender == 0 or line not in self._flows else fixed(47, self._flows[line])
                 name = self._name(SOURCES[sender])
-                begins.append(_begin("memory", cycle, track, name, _annotation("address", 7, line * LINE_BYTES) + flow))
+                more = annotation("address", 7, line * LINE_BYTES) + flow
+                begins.append(self._packets.begin("memory", cycle, track, name, more))
                 self._open[track] = True
             if event["fill"]:
                 line = int(event["fill_line"])
                 flow = fixed(48, self._flows.pop(line)) if line in self._flows else b""
-                more = _annotation("address", 7, line * LINE_BYTES) + flow
-                begins.append(_begin("memory", cycle, self._fixed["fills"], self._name("fill"), more))
-                ends.append(_end(cycle + 1, self._fixed["fills"]))
+                more = annotation("address", 7, line * LINE_BYTES) + flow
+                begins.append(self._packets.begin("memory", cycle, self._fixed["fills"], self._name("fill"), more))
+                ends.append(self._packets.end(cycle + 1, self._fixed["fills"]))
 
     def _picked(self, cycles: Cycles, ends: list[bytes], begins: list[bytes]) -> None:
         """Add the warp that each oracle would select, with one slice for as long as it is the same warp."""
@@ -289,9 +255,9 @@ class PerfettoTrace:
             warps = np.array([self._name(f"warp {warp}") for warp in range(self._config.warps)])
             over, new = np.flatnonzero((now != then) & (then != NONE)), np.flatnonzero((now != then) & (now != NONE))
             track = self._fixed[name]
-            ends.append(_TEMPLATES["end"].fill(time=self._cycle + over, track=np.full(len(over), track)))
-            begins.append(_TEMPLATES["oracle"].fill(
-                time=self._cycle + new, track=np.full(len(new), track), name=warps[now[new]]
+            ends.append(self._packets.fill("end", time=self._cycle + over, track=np.full(len(over), track)))
+            begins.append(self._packets.fill(
+                "oracle", time=self._cycle + new, track=np.full(len(new), track), name=warps[now[new]]
             ))
 
     def _access(self, event: np.void, outcome: int, cycle: int) -> bytes:
@@ -301,8 +267,8 @@ class PerfettoTrace:
             self._flows[line] = self._flow
             flow = fixed(47, self._flow)
         name = self._name(f"{OUTCOMES[outcome]} of warp {int(event['access_warp'])}")
-        more = _annotation("address", 7, line * LINE_BYTES) + flow
-        return _begin("memory", cycle, self._fixed["load/store"], name, more)
+        more = annotation("address", 7, line * LINE_BYTES) + flow
+        return self._packets.begin("memory", cycle, self._fixed["load/store"], name, more)
 
     def _request_track(self, sender: int, tag: int) -> int:
         """Return the track of a tag and its sender; a tag is described on first use."""
@@ -318,11 +284,11 @@ class PerfettoTrace:
             changed = np.flatnonzero(np.diff(values, prepend=self._values[place]))
             self._values[place] = values[-1]
             track = np.full(len(changed), self._fixed[name])
-            begins.append(_TEMPLATES["count"].fill(time=self._cycle + changed, track=track, value=values[changed]))
+            begins.append(self._packets.fill("count", time=self._cycle + changed, track=track, value=values[changed]))
         issued = (part.states[self._tracks.slots] == 1).sum(axis=0)
         for first in range(0, len(part), _WINDOW):
             ipc = float(issued[first : first + _WINDOW].mean())
             if ipc != self._ipc:
                 self._ipc = ipc
-                content = number(9, _COUNTER) + number(11, self._fixed["warp IPC"]) + double(44, ipc)
-                begins.append(_packet(content, self._cycle + first))
+                content = number(9, COUNTER) + number(11, self._fixed["warp IPC"]) + double(44, ipc)
+                begins.append(self._packets.packet(content, self._cycle + first))

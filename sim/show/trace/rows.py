@@ -46,15 +46,15 @@ class Kind(enum.IntEnum):
 
 
 #: A row; NONE: the value does not apply. ``detail`` is an index into :data:`DETAILS`, ``lanes`` a mask, ``line`` the
-#: number of a line of memory. ``partition``: that of the warp, of the stall or of the I-cache.
+#: number of a line of memory. ``partition``: that of the warp, of the stall or of the I-cache. ``sm``: of several.
 ROW = np.dtype([
     ("cycle", np.int64), ("kind", np.int8), ("warp", np.int8), ("pc", np.int64), ("word", np.int64),
     ("lanes", np.int64), ("line", np.int64), ("tag", np.int16), ("register", np.int8), ("detail", np.int8),
-    ("partition", np.int8),
+    ("partition", np.int8), ("sm", np.int8),
 ])
 
 #: The optional fields of a row.
-_VALUES = ("warp", "pc", "word", "lanes", "line", "tag", "register", "detail", "partition")
+_VALUES = ("warp", "pc", "word", "lanes", "line", "tag", "register", "detail", "partition", "sm")
 
 _REASONS = tuple(reason.name.lower() for reason in StallReason if reason)
 _CAUSES = tuple(cause.name.lower() for cause in Cause if cause)

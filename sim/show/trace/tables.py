@@ -23,6 +23,7 @@ __all__ = ["CsvTrace", "ParquetTrace"]
 _WORD = pyarrow.dictionary(pyarrow.int8(), pyarrow.string())
 #: Columns with numbers, and the field of ROW for each.
 _NUMBERS = {
+    "sm": ("sm", pyarrow.int8()),
     "warp": ("warp", pyarrow.int8()), "partition": ("partition", pyarrow.int8()), "pc": ("pc", pyarrow.uint32()),
     "instruction": ("word", pyarrow.uint32()), "lanes": ("lanes", pyarrow.uint32()),
     "address": ("line", pyarrow.uint32()), "tag": ("tag", pyarrow.int16()), "register": ("register", pyarrow.int8()),
@@ -39,9 +40,10 @@ def _words() -> tuple[pyarrow.Array, pyarrow.Array]:
     return pyarrow.array([kind.name.lower() for kind in Kind]), pyarrow.array(DETAILS)
 
 
-def _schema(config: SmConfig, *, as_text: bool) -> pyarrow.Schema:
-    """The columns; a machine with one scheduler has no column ``partition``."""
-    numbers = [(name, kind) for name, (_, kind) in _NUMBERS.items() if name != "partition" or config.schedulers > 1]
+def _schema(config: SmConfig, *, as_text: bool, of_sms: bool) -> pyarrow.Schema:
+    """The columns; a machine with one scheduler has no column ``partition``, and one SM no column ``sm``."""
+    there = {"partition": config.schedulers > 1, "sm": of_sms}
+    numbers = [(name, kind) for name, (_, kind) in _NUMBERS.items() if there.get(name, True)]
     columns = [("cycle", pyarrow.int64()), ("event", _WORD), *numbers, ("detail", _WORD)]
     if as_text:
         columns = [
@@ -73,9 +75,9 @@ class _Table:
     #: Whether words and hexadecimal numbers are text.
     _as_text = False
 
-    def __init__(self, config: SmConfig, sink: IO[bytes], about: About) -> None:
+    def __init__(self, config: SmConfig, sink: IO[bytes], about: About, *, of_sms: bool = False) -> None:
         self._rows, self._sink = Rows(config), sink
-        self._schema = _schema(config, as_text=self._as_text)
+        self._schema = _schema(config, as_text=self._as_text, of_sms=of_sms)
         self._writer: Any = None
 
     def begin(self) -> None:
@@ -88,7 +90,7 @@ class _Table:
 
     def take(self, partitions: Sequence[Cycles]) -> None:
         """See :class:`sim.show.trace.cycles.Sink`."""
-        self._write(self._rows.of(partitions))
+        self.write(self._rows.of(partitions))
 
     def finish(self) -> None:
         """See :class:`sim.show.trace.cycles.Sink`."""
@@ -97,7 +99,8 @@ class _Table:
     def _open(self) -> None:
         raise NotImplementedError
 
-    def _write(self, rows: np.ndarray) -> None:
+    def write(self, rows: np.ndarray) -> None:
+        """Write rows (:data:`.rows.ROW`)."""
         raise NotImplementedError
 
 
@@ -112,7 +115,8 @@ class CsvTrace(_Table):
         options = csv.WriteOptions(quoting_style="none", include_header=False)
         self._writer = csv.CSVWriter(self._sink, self._schema, write_options=options)
 
-    def _write(self, rows: np.ndarray) -> None:
+    def write(self, rows: np.ndarray) -> None:
+        """See :class:`_Table`."""
         columns = {
             name: _hexadecimal(numbers) if name in _HEXADECIMAL
             else pyarrow.array(numbers, _NUMBERS[name][1], mask=numbers == NONE, safe=False)
@@ -135,7 +139,8 @@ class ParquetTrace(_Table):
         self._waiting: list[np.ndarray] = []
         self._count = 0
 
-    def _write(self, rows: np.ndarray) -> None:
+    def write(self, rows: np.ndarray) -> None:
+        """See :class:`_Table`."""
         self._waiting.append(rows)
         self._count += len(rows)
         if self._count < _GROUP:

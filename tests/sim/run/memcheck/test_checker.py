@@ -9,7 +9,7 @@ from metronome.sim.machine.golden import IssError
 from metronome.sim.program.assembler import asm
 from metronome.sim.program.elf import ElfImage, Segment
 from metronome.sim.program.kernels import Launch, with_vortex_memory
-from metronome.sim.run.memcheck import checker, declared
+from metronome.sim.run.memcheck import checker, declared, finding
 from metronome.sim.run.memcheck.areas import HEAP_BYTES
 from tests.sim.run.memcheck.stepping import step
 from tests.support.builds import TINY
@@ -265,7 +265,7 @@ def test_a_defect_is_told_once_and_counted():
 
 
 def test_no_more_defects_are_kept_than_said(monkeypatch):
-    monkeypatch.setattr(checker, "MAX_FINDINGS", 3)
+    monkeypatch.setattr(finding, "MAX_FINDINGS", 3)
     findings, _ = step(one_warp(*[STORE] * 5, place=0x180), TINY)
     assert len(findings) == 3
 

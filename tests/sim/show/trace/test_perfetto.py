@@ -10,9 +10,9 @@ from metronome.hdl.presets import TINY
 from metronome.sim.predict.predictor import predict
 from metronome.sim.program.kernels import prepare
 from metronome.sim.run.types import RunRequest
-from metronome.sim.show.trace import perfetto as writer
 from metronome.sim.show.trace.about import About
 from metronome.sim.show.trace.cycles import CycleStream
+from metronome.sim.show.trace.packets import Packets
 from metronome.sim.show.trace.perfetto import PerfettoTrace
 from metronome.sim.show.trace.protobuf import Template, double, fixed, number, text
 from tests.sim.show.trace.perfetto_reader import tables, trace_processor
@@ -33,7 +33,7 @@ def test_fields_are_what_googles_classes_read():
 
 def test_many_messages_of_a_template():
     values = {"time": [0, 7, 1 << 40], "track": [1, 200, 16_383], "name": [3, 2, 1]}
-    template = Template(lambda **each: writer._begin("stall", **each), time=6, track=3, name=3)
+    template = Template(lambda **each: Packets(1).begin("stall", **each), time=6, track=3, name=3)
     content = template.fill(**{name: np.array(each) for name, each in values.items()})
     trace = proto.Trace.FromString(content)
     assert [packet.timestamp for packet in trace.packet] == values["time"]

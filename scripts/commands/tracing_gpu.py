@@ -1,0 +1,110 @@
+"""Trace files of several SMs: ``--trace`` of ``metronome run``, and ``metronome trace``."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from metronome.hdl.gpu.config import GpuConfig
+
+from ..process.errors import UsageError
+from .tracing import Output, TraceFile
+
+if TYPE_CHECKING:
+    from metronome.sim.show.trace.about import About
+    from metronome.sim.show.trace.cycles import Cycles, Sink
+    from metronome.sim.show.trace.several import GpuTrace
+
+__all__ = ["check_gpu_traces", "traced_gpu"]
+
+
+def check_gpu_traces(gpu: GpuConfig, files: Sequence[TraceFile], option: str) -> None:
+    """Raise UsageError for a format that knows one SM only."""
+    from metronome.sim.show.trace.several import GPU_FORMATS
+
+    for file in files:
+        if file.kind not in GPU_FORMATS:
+            raise UsageError(f"{option} {file.path.name}: a trace of {gpu.sms} SMs is one of {', '.join(GPU_FORMATS)}")
+    if files and not gpu.sm.probe:
+        raise UsageError(f"{option} needs the probe: leave out --set probe=false")
+
+
+class _Sink:
+    """The writer of one SM, whose errors name the file."""
+
+    def __init__(self, output: Output, sink: Sink) -> None:
+        self._output, self._sink = output, sink
+
+    def begin(self) -> None:
+        with self._output.errors():
+            self._sink.begin()
+
+    def take(self, partitions: Sequence[Cycles]) -> None:
+        with self._output.errors():
+            self._sink.take(partitions)
+
+    def finish(self) -> None:
+        with self._output.errors():
+            self._sink.finish()
+
+
+class _Port:
+    """Takes the transfers at the memory port for all files."""
+
+    def __init__(self, writers: Sequence[tuple[Output, GpuTrace]]) -> None:
+        self._writers = writers
+
+    def begin(self) -> None:
+        """See :class:`sim.run.types.Watcher`."""
+
+    def take(self, transfers: Any) -> None:
+        """See :class:`sim.run.types.Watcher`."""
+        for output, writer in self._writers:
+            with output.errors():
+                writer.transfers(transfers)
+
+
+@contextlib.contextmanager
+def traced_gpu(files: Sequence[TraceFile], gpu: GpuConfig, about: About) -> Iterator[Sequence[Any] | None]:
+    """Yield the watchers of all SMs and of the memory port, which write the files; None if there are none.
+
+    However the run ends, the files contain all cycles received until then. If a file cannot be written, no part of it
+    is left.
+    """
+    if not files:
+        yield None
+        return
+    from metronome.sim.show.trace.cycles import CycleStream
+    from metronome.sim.show.trace.several import gpu_writer_of
+
+    with contextlib.ExitStack() as stack:
+        writers = []
+        for file in files:
+            output = Output(file.path)
+            stack.callback(output.close)
+            writers.append((output, gpu_writer_of(file.kind, gpu, output.file, about)))
+        streams = [
+            CycleStream(gpu.sm_of(number), [_Sink(output, writer.sms[number]) for output, writer in writers])
+            for number in range(gpu.sms)
+        ]
+        for stream in streams:
+            stream.begin()
+
+        def finish() -> None:
+            for stream in streams:
+                stream.finish()
+            for output, writer in writers:
+                with output.errors():
+                    writer.close()
+                output.put_in_place()
+
+        try:
+            yield [*streams, _Port(writers)]
+        except UsageError:
+            raise  # nothing was run, or a file cannot be written
+        except BaseException:
+            if streams[0].begun:
+                finish()
+            raise
+        finish()

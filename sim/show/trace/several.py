@@ -1,0 +1,196 @@
+"""Traces of several SMs: a writer for each SM, and one for the transfers at the memory port, all of one file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import IO, Protocol
+
+import numpy as np
+
+from metronome.hdl.config import LINE_BYTES
+from metronome.hdl.gpu.config import GpuConfig, L2Kind
+
+from ...machine.events import NONE
+from .about import About
+from .cycles import Cycles, Sink
+from .packets import Packets, annotation
+from .perfetto import PIDS, TRACKS, PerfettoTrace
+from .protobuf import number, text
+from .rows import DETAILS, ROW, SOURCES, Kind, Rows, sources_of
+from .tables import CsvTrace, ParquetTrace
+
+__all__ = ["GPU_FORMATS", "GpuTrace", "gpu_writer_of"]
+
+#: The formats, by file name suffix.
+GPU_FORMATS = (".csv", ".parquet", ".pftrace")
+
+
+class GpuTrace(Protocol):
+    """A trace of a GPU. First ``sms[0]`` begins, then the others; the transfers of a cycle come before its SMs'."""
+
+    sms: Sequence[Sink]
+
+    def transfers(self, transfers: np.ndarray) -> None:
+        """Take the next transfers at the memory port (:data:`sim.run.gpu.records.TRANSFER`)."""
+
+    def close(self) -> None:
+        """End the file, after all of ``sms`` have finished."""
+
+
+def gpu_writer_of(name: str, gpu: GpuConfig, file: IO[bytes], about: About) -> GpuTrace:
+    """Make the writer of a trace in the format ``name``, one of :data:`GPU_FORMATS`."""
+    if name == ".pftrace":
+        return _Perfetto(gpu, file, about)
+    return _Table(gpu, (CsvTrace if name == ".csv" else ParquetTrace)(gpu.sm_of(0), file, about, of_sms=True))
+
+
+def _senders(gpu: GpuConfig, tags: np.ndarray, writes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the SM of each request, and the kind of its sender as an index into SOURCES; NONE: not known.
+
+    A shared L2 makes requests of its own. A divided one belongs to an SM, and its reads are for code and data.
+    """
+    bits = gpu.sm.mem_tag_bits
+    sms = np.full(len(tags), NONE) if gpu.l2 is L2Kind.SHARED else tags >> bits
+    if gpu.l2_parts:
+        return sms, np.where(writes, SOURCES.index("data_write"), NONE)
+    return sms, sources_of(gpu.sm, tags & (1 << bits) - 1)
+
+
+class _Transfers:
+    """The requests and answers at the memory port."""
+
+    def __init__(self, gpu: GpuConfig) -> None:
+        self._gpu = gpu
+        #: By tag, whether the request that waits is a write.
+        self._writes = np.zeros(1 << gpu.mem_tag_bits, bool)
+
+    def of(self, transfers: np.ndarray) -> np.ndarray:
+        """Return ROW of the next transfers, in order; the answer in a cycle comes after the request."""
+        answered = np.zeros(len(transfers), bool)
+        for place, each in enumerate(transfers):
+            if each["request"]:
+                self._writes[each["tag"]] = each["write"]
+            answered[place] = self._writes[each["answer_tag"]]
+        requests, answers = transfers[transfers["request"]], transfers[transfers["answer"]]
+        rows = np.concatenate([
+            self._rows(requests, Kind.REQUEST, requests["tag"], requests["write"], line=requests["line"]),
+            self._rows(answers, Kind.ANSWER, answers["answer_tag"], answered[transfers["answer"]]),
+        ])
+        return rows[np.argsort(rows["cycle"], kind="stable")]
+
+    def _rows(self, transfers: np.ndarray, kind: Kind, tags: np.ndarray, writes: np.ndarray,
+              line: np.ndarray | int = NONE) -> np.ndarray:
+        rows = np.zeros(len(transfers), ROW)
+        for name in ROW.names or ():
+            rows[name] = NONE
+        sms, senders = _senders(self._gpu, tags, writes)
+        names = [DETAILS.index(name) for name in SOURCES]
+        errors = [DETAILS.index(f"{name}_error") for name in SOURCES]
+        refused = transfers["error"] & (kind is Kind.ANSWER)
+        details = np.where(refused, np.array(errors)[senders], np.array(names)[senders])
+        rows["cycle"], rows["kind"], rows["tag"], rows["line"], rows["sm"] = transfers["cycle"], kind, tags, line, sms
+        rows["detail"] = np.where(senders == NONE, NONE, details)
+        return rows
+
+
+class _Part:
+    """The sink of one SM."""
+
+    def __init__(self, table: _Table, sm: int) -> None:
+        self._table, self._sm = table, sm
+
+    def begin(self) -> None:
+        """See :class:`sim.show.trace.cycles.Sink`."""
+        if self._sm == 0:
+            self._table.begin()
+
+    def take(self, partitions: Sequence[Cycles]) -> None:
+        """See :class:`sim.show.trace.cycles.Sink`."""
+        self._table.take(self._sm, partitions)
+
+    def finish(self) -> None:
+        """See :class:`sim.show.trace.cycles.Sink`."""
+
+
+class _Table:
+    """CSV or Parquet: the rows of all SMs by cycle, in a cycle first those of the memory port, then SM by SM."""
+
+    def __init__(self, gpu: GpuConfig, table: CsvTrace | ParquetTrace) -> None:
+        self._gpu, self._table = gpu, table
+        self._rows = [Rows(gpu.sm_of(number)) for number in range(gpu.sms)]
+        self.sms: Sequence[Sink] = [_Part(self, number) for number in range(gpu.sms)]
+
+    def begin(self) -> None:
+        """Start a run."""
+        self._transfers = _Transfers(self._gpu)
+        self._port: list[np.ndarray] = []
+        #: By SM, the rows of each group of cycles that not all SMs have passed on.
+        self._waiting: list[list[np.ndarray]] = [[] for _ in self.sms]
+        self._ends: list[list[int]] = [[] for _ in self.sms]
+        self._table.begin()
+
+    def transfers(self, transfers: np.ndarray) -> None:
+        """See :class:`GpuTrace`."""
+        self._port.append(self._transfers.of(transfers))
+
+    def take(self, sm: int, partitions: Sequence[Cycles]) -> None:
+        """Take the next cycles of an SM; all SMs have the same groups of cycles."""
+        rows = self._rows[sm].of(partitions)
+        rows["sm"] = sm
+        self._waiting[sm].append(rows)
+        self._ends[sm].append(int(partitions[0].events["cycle"][-1]))
+        while all(self._waiting):
+            end = min([ends.pop(0) for ends in self._ends])
+            port = np.concatenate([*self._port, np.zeros(0, ROW)])
+            self._port = [port[port["cycle"] > end]]
+            rows = np.concatenate([port[port["cycle"] <= end], *(waiting.pop(0) for waiting in self._waiting)])
+            self._table.write(rows[np.argsort(rows["cycle"], kind="stable")])
+
+    def close(self) -> None:
+        """See :class:`GpuTrace`."""
+        self._table.finish()
+
+
+class _Perfetto:
+    """Perfetto: a process for each SM, and one for the interconnect."""
+
+    def __init__(self, gpu: GpuConfig, file: IO[bytes], about: About) -> None:
+        self._gpu, self._file = gpu, file
+        self.sms: Sequence[Sink] = [
+            PerfettoTrace(gpu.sm_of(number), file, about, sm=number) for number in range(gpu.sms)]
+        self._packets = Packets(1 + gpu.sms)
+        self._pid, self._process = 1 + PIDS * gpu.sms, 1 + TRACKS * gpu.sms
+        self._name = f"{about.name}, interconnect"
+        #: The tracks of requests and answers, by kind, when the first transfer has come.
+        self._tracks: dict[int, int] = {}
+        self._names: dict[str, int] = {}
+
+    def _header(self) -> None:
+        process = number(1, self._pid) + text(6, self._name)
+        self._file.write(text(1, text(60, number(1, self._process) + text(3, process))) + self._packets.first())
+        self._transfers = _Transfers(self._gpu)
+        for place, (kind, name) in enumerate(((Kind.REQUEST, "requests"), (Kind.ANSWER, "answers")), 1):
+            track = self._process + place
+            self._file.write(text(1, text(60, number(1, track) + text(2, name) + number(5, self._process))))
+            self._tracks[kind] = track
+
+    def transfers(self, transfers: np.ndarray) -> None:
+        """See :class:`GpuTrace`: a slice of a cycle for each request and answer, with the SM as its name."""
+        if not self._tracks:
+            self._header()
+        ends, begins, new = [], [], []
+        for row in self._transfers.of(transfers):
+            sm = "L2" if row["sm"] == NONE else f"SM {row['sm']}"
+            name = sm if row["detail"] == NONE else f"{sm}: {DETAILS[row['detail']]}"
+            if name not in self._names:
+                self._names[name] = len(self._names) + 1
+                new.append(text(2, number(1, self._names[name]) + text(2, name)))
+            cycle, track = int(row["cycle"]), self._tracks[int(row["kind"])]
+            more = b"" if row["line"] == NONE else annotation("address", 7, int(row["line"]) * LINE_BYTES)
+            begins.append(self._packets.begin("memory", cycle, track, self._names[name], more))
+            ends.append(self._packets.end(cycle + 1, track))
+        self._file.writelines([self._packets.names(new)] * bool(new) + ends + begins)
+
+    def close(self) -> None:
+        """See :class:`GpuTrace`."""
+
