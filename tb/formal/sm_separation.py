@@ -9,6 +9,7 @@ from typing import Any
 from amaranth.hdl import Assume, Cat, ClockDomain, Instance, Module, Signal, Value
 from amaranth.lib import data, wiring
 
+from metronome.hdl.config import LINE_BYTES
 from metronome.hdl.gpu.config import GpuConfig, Interconnect, L2Kind
 from metronome.hdl.gpu.gpu import Gpu
 from metronome.hdl.layouts.memory import memory_response_layout
@@ -39,8 +40,10 @@ class _FreePorts(SharedModules):
     ) -> list[Any]:
         if part is not Sm:
             parts = [part(**arguments) for _ in range(count)]
+            wires = [Signal(8 * LINE_BYTES, name=f"{name}wires_{i}") for i in range(count)]
             for i, each in enumerate(parts):
                 m.submodules[f"{name}{i}"] = each
+                vars(each).update(number=i, wires=wires)  # only broken designs use them
             return parts
         signature = part(**arguments).signature
         self.sms = [signature.create(path=(f"{name}{i}",)) for i in range(count)]
