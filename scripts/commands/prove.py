@@ -173,15 +173,7 @@ def _cases(asked: CaseOptions) -> list[Case]:
         found = _with_reference(found)
         if policies is not None and "lrr" not in policies:
             print("metronome: note: left out: P6 is a property of lrr", file=sys.stderr)
-    for case in found:
-        try:
-            require_hardware(case.config())
-            if case.property == "P11":
-                case.gpu()
-        except UsageError:
-            raise
-        except ValueError as error:
-            raise UsageError(f"{case.policy} with {case.warps} warps: {error}") from None
+    _require_built(found)
     wanted = {
         "--property": (chosen, {case.property for case in found}), "--scheme": (modes, {case.scheme for case in found}),
         "--policy": (policies, {case.policy for case in found}),
@@ -197,6 +189,19 @@ def _cases(asked: CaseOptions) -> list[Case]:
         if needs := without_effect(text.partition("=")[0], [case.config() for case in found]):
             raise UsageError(f"--set {text}: it has no effect without {needs}")
     return found
+
+
+def _require_built(found: Sequence[Case]) -> None:
+    """Raise UsageError if there is no such hardware."""
+    for case in found:
+        try:
+            require_hardware(case.config())
+            if case.property == "P11":
+                case.gpu()
+        except UsageError:
+            raise
+        except ValueError as error:
+            raise UsageError(f"{case.policy} with {case.warps} warps: {error}") from None
 
 
 def _require_partitions(sizes: Sequence[int], schedulers: int) -> None:

@@ -1,7 +1,7 @@
 """Broken designs of a GPU whose L2 is divided, for P11 (:mod:`.broken`).
 
-The parts of an L2 know nothing of each other. In the harness each has a ``number``, and ``wires`` between all parts, one
-for each to drive. Only these designs use them.
+The parts of an L2 know nothing of each other. In the harness each has a ``number``, and ``wires`` between all parts,
+one for each to drive. Only these designs use them.
 """
 
 from __future__ import annotations

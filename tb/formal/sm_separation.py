@@ -75,9 +75,9 @@ class _Copy:
         m.submodules[name] = self.inside.fragment
         self.held: list[Counted | Held] = []
         for number in numbers:
-            queue, whose = self.queues[number] if separates else None, {"tag_bits": own, "name": f"{name}_{number}"}
-            self.held.append(Held(m, self.ports[number], self.parts[number], queue, **whose) if divided
-                             else Counted(m, self.ports[number], self.sms[number], **whose))
+            port, queue, whose = self.ports[number], self.queues[number] if separates else None, f"{name}_{number}"
+            self.held.append(Held(m, port, self.parts[number], queue, tag_bits=own, name=whose) if divided
+                             else Counted(m, port, self.sms[number], tag_bits=own, name=whose))
 
     def storage(self, number: int) -> Iterator[tuple[str, Any, data.Field | None]]:
         """Yield the memories of an SM: what to call it, the memory, and which bits of a word hold bytes of answers."""
@@ -177,7 +177,7 @@ class SmSeparationModel(Claims):
 
     def _from_memory(self) -> list[Value]:
         """It gives the same answers to the SM in the same cycles: it was asked the same, as is claimed."""
-        (one, other), mine = self.pair, self._both(lambda copy: copy.ports[self.number].answers)
+        mine = self._both(lambda copy: copy.ports[self.number].answers)
         answers = (copy.response.payload for copy in self.pair)
         return [_same(*mine), ~mine[0] | self._same_answer(*answers)]
 
