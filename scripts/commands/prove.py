@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from metronome.hdl.config import Coordination, Prediction, SmConfig
-from metronome.hdl.gpu.config import Interconnect
+from metronome.hdl.gpu.config import Interconnect, L2Kind
 from metronome.hdl.isa.sharing import PARTITIONS
 from metronome.hdl.presets import PIPELINES
 from metronome.sim.machine.conditions import without_effect
-from metronome.sim.machine.gpu_settings import GPU_FIELDS, gpu_of, gpu_value
+from metronome.sim.machine.gpu_settings import GPU_FIELDS, L2_SIZES, gpu_of, gpu_value
 from metronome.sim.machine.policies.files import loaded
 from metronome.sim.machine.settings import ConfigError, parse
 
@@ -35,12 +35,10 @@ __all__ = ["prove"]
 
 #: A warp number of SmConfig; a single warp has no other to be scheduled against.
 _MIN_WARPS, _MAX_WARPS = 2, 64
-#: The fields of a GPU that P11 knows: it has no L2.
-_OF_GPU = ("sms", "interconnect", "slot_cycles")
 #: The fields of SmConfig that are parameters of policies, the one by which programs change them, the sizes of the
 #: predictors, those of several partitions, and those of a GPU.
 _PARAMETERS = ("group_warps", "rates", "locality_base", "locality_throttle", "policy_csr", "return_stack",
-               "jump_targets", "branch_runs", "two_bit", *PARTITIONS, *_OF_GPU)
+               "jump_targets", "branch_runs", "two_bit", *PARTITIONS, *GPU_FIELDS)
 _TAKEN = f"{', '.join(_PARAMETERS[:-1])} and {_PARAMETERS[-1]}"
 
 
@@ -69,7 +67,7 @@ class CaseOptions:
         list[str] | None,
         typer.Option("--set", metavar="FIELD=VALUE", help="A parameter of the policy (group_warps, ..), a size of "
                      "the predictors (return_stack, ..), of partitions (schedulers, units, ..), or of a GPU (sms, "
-                     "interconnect, slot_cycles). Repeatable."),
+                     "interconnect, slot_cycles, l2, ..). Repeatable."),
     ] = None
     pipeline: PipelineOption = None
     icache: Annotated[bool, typer.Option(help="With an I-cache, or with one line buffer per warp instead.")] = True
@@ -175,13 +173,7 @@ def _cases(asked: CaseOptions) -> list[Case]:
         found = _with_reference(found)
         if policies is not None and "lrr" not in policies:
             print("metronome: note: left out: P6 is a property of lrr", file=sys.stderr)
-    for case in found:
-        try:
-            require_hardware(case.config())
-        except UsageError:
-            raise
-        except ValueError as error:
-            raise UsageError(f"{case.policy} with {case.warps} warps: {error}") from None
+    _require_built(found)
     wanted = {
         "--property": (chosen, {case.property for case in found}), "--scheme": (modes, {case.scheme for case in found}),
         "--policy": (policies, {case.policy for case in found}),
@@ -197,6 +189,19 @@ def _cases(asked: CaseOptions) -> list[Case]:
         if needs := without_effect(text.partition("=")[0], [case.config() for case in found]):
             raise UsageError(f"--set {text}: it has no effect without {needs}")
     return found
+
+
+def _require_built(found: Sequence[Case]) -> None:
+    """Raise UsageError if there is no such hardware."""
+    for case in found:
+        try:
+            require_hardware(case.config())
+            if case.property == "P11":
+                case.gpu()
+        except UsageError:
+            raise
+        except ValueError as error:
+            raise UsageError(f"{case.policy} with {case.warps} warps: {error}") from None
 
 
 def _require_partitions(sizes: Sequence[int], schedulers: int) -> None:
@@ -236,12 +241,10 @@ def _parameters(asked: CaseOptions) -> dict[str, Any]:
         **PIPELINES[choose("--pipeline", asked.pipeline, PIPELINES)]}
     for text in asked.settings or ():
         name, _, value = text.partition("=")
-        if name in GPU_FIELDS and name not in _OF_GPU:
-            raise UsageError(f"--set {text}: P11 is about a GPU without an L2: leave it out")
         if name not in _PARAMETERS:
             raise UsageError(f"--set {text}: a proof takes {_TAKEN} only, e.g. group_warps=2")
         try:
-            found[name] = gpu_value(name, value, as_text=True) if name in _OF_GPU else parse(name, value)
+            found[name] = gpu_value(name, value, as_text=True) if name in GPU_FIELDS else parse(name, value)
         except ConfigError as error:
             raise UsageError(f"--set {text}: {error}") from None
     return _with_gpu(found)
@@ -256,12 +259,17 @@ def _with_gpu(found: dict[str, Any]) -> dict[str, Any]:
         If one of them has no effect, or there is no such GPU.
     """
     usual = {"interconnect": Interconnect.TDM.value} if "sms" in found else {}
-    gpu = {name: found.pop(name) for name in _OF_GPU if name in found}
+    gpu = {name: found.pop(name) for name in GPU_FIELDS if name in found}
     try:
         made = gpu_of(SmConfig(), usual | gpu if gpu.get("sms") != 1 else gpu)
     except ConfigError as error:
         raise UsageError(f"--set: {error}") from None
-    return found if made is None else found | {name: getattr(made, name) for name in gpu}
+    if made is None:
+        return found
+    if made.l2 is L2Kind.SHARED:
+        raise UsageError("--set l2=shared: a shared L2 separates nothing: SMs replace each other's lines and wait for "
+                         "each other's requests: P11 takes l2=none or l2=divided")
+    return found | {name: getattr(made, name) for name in gpu}
 
 
 def _sizes(text: str | None) -> list[int] | None:
@@ -276,8 +284,13 @@ def _sizes(text: str | None) -> list[int] | None:
 
 
 def _slot(proof: Proof) -> str:
-    slot = dict(proof.case.parameters).get("slot_cycles")
-    return "" if slot is None else f" slot {slot}"
+    parameters = dict(proof.case.parameters)
+    slot = parameters.get("slot_cycles")
+    return ("" if slot is None else f" slot {slot}") + (" L2" if _has_l2(proof) else "")
+
+
+def _has_l2(proof: Proof) -> bool:
+    return dict(proof.case.parameters).get("l2") is L2Kind.DIVIDED
 
 
 #: The columns fit a terminal of 80 characters.
@@ -312,6 +325,9 @@ def _print(proofs: list[Proof]) -> None:
         console.print(f"schedulers={schedulers}: P1 to P8 are proved of one partition, with W / {schedulers} warps, "
                       "that may have its turn in any cycle; P9 of the SM; P10 of the SM and one of its partitions.",
                       highlight=False)
+    for size in dict.fromkeys(", ".join(f"{name}={getattr(proof.case.gpu(), name)}" for name in L2_SIZES)
+                              for proof in proofs if _has_l2(proof)):
+        console.print(f"L2: l2=divided with {size}.", highlight=False)
     if any(proof.cached for proof in proofs):
         console.print("Seconds in brackets: proved earlier, and kept in the build cache.", highlight=False)
     for proof in proofs:

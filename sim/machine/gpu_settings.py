@@ -13,7 +13,7 @@ from metronome.hdl.gpu.config import GpuConfig, Interconnect, L2Kind
 
 from .settings import ConfigError, one_of
 
-__all__ = ["GPU_ABOUT", "GPU_FIELDS", "gpu_of", "gpu_value", "gpu_values", "gpu_words"]
+__all__ = ["GPU_ABOUT", "GPU_FIELDS", "L2_SIZES", "gpu_of", "gpu_value", "gpu_values", "gpu_words"]
 
 #: The fields that make a GPU of several SMs. One SM has none of them.
 GPU_FIELDS = ("sms", "interconnect", "slot_cycles", "l2", "l2_bytes", "l2_ways", "l2_requests")
@@ -29,7 +29,8 @@ GPU_ABOUT = {
 }
 #: Those whose values are names, and the names.
 _NAMES: dict[str, type[StrEnum]] = {"interconnect": Interconnect, "l2": L2Kind}
-_L2_SIZES = ("l2_bytes", "l2_ways", "l2_requests")
+#: Those that only an L2 has.
+L2_SIZES = ("l2_bytes", "l2_ways", "l2_requests")
 
 
 def gpu_value(name: str, value: Any, *, as_text: bool) -> int | str:
@@ -68,7 +69,7 @@ def gpu_of(
     without_effect = {
         "without sms=2 or more": (sms == 1, [name for name in GPU_FIELDS if name != "sms"]),
         "without interconnect=tdm": (given.get("interconnect") is not Interconnect.TDM, ["slot_cycles"]),
-        "without l2=shared or l2=divided": (given.get("l2", L2Kind.NONE) is L2Kind.NONE, _L2_SIZES),
+        "without l2=shared or l2=divided": (given.get("l2", L2Kind.NONE) is L2Kind.NONE, L2_SIZES),
     }
     for reason, (applies, names) in without_effect.items():
         for name in names:

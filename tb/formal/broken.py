@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 
+from .broken_l2 import BROKEN_L2
 from .broken_links import BROKEN_LINKS
 from .broken_partitions import BROKEN_PARTITIONS
 from .broken_predictors import BROKEN_PREDICTORS
@@ -92,7 +93,7 @@ BROKEN = (
            "self.suspended[i] & ~(self.release[i] | wakes)", "self.suspended[i] & ~wakes"),
     Defect("without an I-cache another warp's answer wakes", "P7", f"{_MISSES}._answer",
            "if self._shares else answered)", "if True else answered)", icache=False),
-    *BROKEN_PREDICTORS, *BROKEN_LINKS, *BROKEN_PARTITIONS, *BROKEN_SMS,
+    *BROKEN_PREDICTORS, *BROKEN_LINKS, *BROKEN_PARTITIONS, *BROKEN_SMS, *BROKEN_L2,
 )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from metronome.hdl.config import Coordination, Prediction, SmConfig, Turns
-from metronome.hdl.gpu.config import GpuConfig, Interconnect
+from metronome.hdl.gpu.config import GpuConfig, Interconnect, L2Kind
 from metronome.sim.machine.gpu_settings import GPU_FIELDS
 
 from .properties import OF_PARTITIONS, OF_SMS, PRIVACY, PROPERTIES, SEPARATION, TURNS
@@ -68,6 +68,8 @@ class Case:
             raise ValueError("turns must be alternate for P10, not older: computed turns depend on all partitions")
         if (self.property == OF_SMS) != ("sms" in dict(self.parameters)):
             raise ValueError(f"sms must be given for {OF_SMS}, and for no other property")
+        if dict(self.parameters).get("l2") is L2Kind.SHARED:
+            raise ValueError(f"l2 must be none or divided for {OF_SMS}, not shared: SMs replace each other's lines")
         if self.property == PRIVACY and not private:
             raise ValueError(f"prediction must be private for P8, not {self.prediction!r}")
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
 
-from metronome.hdl.config import Coordination, Prediction, SmConfig, Turns
-from metronome.hdl.gpu.config import Interconnect
+from metronome.hdl.config import LINE_BYTES, Coordination, Prediction, SmConfig, Turns
+from metronome.hdl.gpu.config import Interconnect, L2Kind
 from metronome.hdl.isa.sharing import PARTITIONS
 from metronome.hdl.policies import POLICIES
 from metronome.hdl.presets import PIPELINES
@@ -61,10 +61,19 @@ def _usual_warps(name: str, policy: str, schedulers: int) -> list[int]:
             if name != "P3" or policy in ORDERS or fits(SmConfig(warps=warps), policy)]
 
 
+def _small_l2(its: Mapping[str, Any]) -> dict[str, int]:
+    """The sizes of the L2 that are not given: two ways for each SM, if there may be as many, two requests and sets."""
+    ways = its.get("l2_ways", min(16, 2 * its["sms"]))
+    least = {"l2_ways": ways, "l2_requests": 2 * its["sms"], "l2_bytes": max(512, 2 * LINE_BYTES * ways)}
+    return {name: size for name, size in least.items() if name not in its}
+
+
 def _parameters_of(name: str, asked: Mapping[str, Any] | None) -> list[Parameters]:
     parameters = tuple((asked or {}).items())
     if name == OF_SMS:
         its = {"interconnect": Interconnect.TDM} | dict(parameters)
+        if its.get("l2") is L2Kind.DIVIDED:
+            its |= _small_l2(its)
         several = its["interconnect"] is Interconnect.TDM and "slot_cycles" not in its
         return [tuple((its | {"slot_cycles": slot}).items()) for slot in _SLOTS] if several else [tuple(its.items())]
     if name != PRIVACY or not set(asked or ()) <= _OTHERS:

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from metronome.hdl.gpu.config import Interconnect
+from metronome.hdl.gpu.config import Interconnect, L2Kind
 from metronome.hdl.policies import POLICIES
 from metronome.tb.formal import broken, flow
 from metronome.tb.formal.flow import Proof, ProofError
@@ -93,6 +93,14 @@ def test_several_sms(metronome, asked):
     assert {case.property for case in asked} == {"P2"}
 
 
+def test_several_sms_with_an_l2(metronome, asked):
+    done = metronome("prove", "--set", "sms=4", "--set", "l2=divided", "--set", "slot_cycles=4", "--warps", 8, status=0)
+    assert [(case.partition, case.gpu().l2, case.gpu().l2_bytes) for case in asked] == [
+        (sm, L2Kind.DIVIDED, 1024) for sm in range(4)]
+    assert "P11 of 1 slot 4 L2" in done.out
+    assert "L2: l2=divided with l2_bytes=1024, l2_ways=8, l2_requests=8." in done.out
+
+
 def test_all_of_them(metronome, asked):
     assert metronome("prove", "--json", "-").status == 1
     swas = [case for case in asked if case.scheme == "swas"]
@@ -136,6 +144,11 @@ def test_broken_designs(metronome, monkeypatch):
         (("--set", "slot_cycles=2"), "--set: slot_cycles: it has no effect without sms=2 or more"),
         (("--set", "sms=2", "--set", "interconnect=round_robin", "--set", "slot_cycles=2"),
          "slot_cycles: it has no effect without interconnect=tdm"),
+        (("--set", "sms=2", "--set", "l2=shared"),
+         "--set l2=shared: a shared L2 separates nothing: SMs replace each other's lines and wait for each other's"),
+        (("--set", "sms=2", "--set", "l2_ways=4"), "l2_ways: it has no effect without l2=shared or l2=divided"),
+        (("--set", "sms=2", "--set", "l2=divided", "--set", "l2_ways=1"),
+         "l2_ways must be a multiple of sms (2) with l2=divided, not 1"),
         (("--set", "sms=2", "--set", "interconnect=ring"), "unknown name 'ring': use round_robin, fixed_priority, tdm"),
         (("--set", "schedulers=3"), "schedulers must be 1, 2 or 4, not 3"),
         (("--set", "schedulers=4", "--warps", "4"), "--warps: 4 leaves a partition one warp or none: at least 8"),

@@ -1,0 +1,184 @@
+"""What belongs to each SM of a GPU, for P11: its queue of responses, and its part of a divided L2."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from amaranth.hdl import Module, Mux, Signal, Value
+
+from metronome.hdl.lib.onehot import one_hot
+
+from .inside import Internals
+from .machine import cut_memories
+
+__all__ = ["Counted", "Held", "Part", "Port", "Queue"]
+
+#: Registers of a part that hold bytes of answers. Their cycles may depend on all others, and on no byte.
+_BYTES = {"answers: data", ": line_read"}
+
+
+def _registers(fragment: Any, path: str) -> Iterator[tuple[str, Signal]]:
+    """Yield the path and each register below a module."""
+    if "sync" in fragment.statements:
+        for signal in fragment.statements["sync"]._lhs_signals():
+            yield path, signal
+    for part, name, _ in fragment.subfragments:
+        yield from _registers(part, f"{path}.{name}" if path else name)
+
+
+#: What a part decides in a cycle, by module: signals that have a meaning in every cycle.
+_DECISIONS = {
+    "tags": ("hit", "hit_ways", "use", "fill", "victim"),
+    "requests": ("full", "number", "read_open", "write_open", "some_open", "add", "joins"),
+    "answers": ("accepted", "answered", "install", "hit", "hit_free"),
+}
+
+
+class Queue:
+    """The queue of responses of an SM; its memory is cut out. ``state``: its registers."""
+
+    def __init__(self, inside: Internals, number: int, tag_bits: int) -> None:
+        path = f"interconnect.responses_{number}"
+        ((_, self.memory),) = cut_memories(inside.part(path), "")
+        self.places = inside.component(f"{path}.waiting")
+        self.level: Signal = self.places.level
+        self.state = [self.level, *(inside.signal(f"{path}.waiting", name) for name in ("produce", "consume"))]
+        self._tags = tag_bits
+
+    def stored(self) -> Value:
+        """The tag of the response that it stores in this cycle, one-hot, or 0."""
+        stores = self.places.w_en & self.places.w_rdy
+        return Mux(stores, one_hot(self.places.w_data[: self._tags], 1 << self._tags), 0)
+
+    def first(self) -> Value:
+        """The tag of its oldest response, one-hot, or 0 if it is empty."""
+        return Mux(self.places.r_rdy, one_hot(self.places.r_data[: self._tags], 1 << self._tags), 0)
+
+    def taken(self) -> Value:
+        """The tag of the response that leaves it in this cycle, one-hot, or 0."""
+        return Mux(self.places.r_en, self.first(), 0)
+
+
+class Part:
+    """The part of a divided L2 that an SM has. Its memories are cut out, also those of its tags and queues.
+
+    ``registers``: all of them by the module, without those that hold bytes, which are ``bytes``.
+    """
+
+    def __init__(self, inside: Internals, number: int) -> None:
+        path = f"l2_{number}"
+        part = inside.part(path)
+        self.memories = {where.removeprefix("."): memory for where, memory in cut_memories(part, "")}
+        self.registers: dict[str, list[Signal]] = {}
+        self.bytes: list[Signal] = []
+        for where, signal in _registers(part, ""):
+            holds_bytes = f"{where}: {signal.name}" in _BYTES
+            (self.bytes if holds_bytes else self.registers.setdefault(where or "its lookup", [])).append(signal)
+        if len(self.bytes) != len(_BYTES):
+            raise LookupError(f"the proofs look for the registers {', '.join(sorted(_BYTES))} in a part of the L2")
+        self.decisions = {f"{module}.{name}": getattr(inside.component(f"{path}.{module}"), name)
+                          for module, names in _DECISIONS.items() for name in names}
+        self._component, self._answers = inside.component(path), inside.component(f"{path}.answers")
+        self._valid, self._open, self._leads = (
+            inside.signal(f"{path}.requests", name) for name in ("valid", "open", "leads"))
+
+    def sent(self, bits: int) -> Value:
+        """The tag of the request in front of the interconnect, one-hot, or 0."""
+        request = self._component.mem.request
+        return Mux(request.valid, one_hot(request.payload.tag, bits), 0)
+
+    def unanswered(self) -> Value:
+        """The entries whose requests memory has not answered yet."""
+        return self._valid & self._open & self._leads
+
+    def is_consistent(self) -> Value:
+        """The answer in the register is for an entry that was sent, and is not open."""
+        filled = ~self._answers.mem.ready | self._answers.answered
+        entry = one_hot(self._answers.filled, len(self._valid))
+        return ~filled | (entry & self._valid & self._leads & ~self._open).any()
+
+    @property
+    def entries(self) -> int:
+        """How many requests it may have under way."""
+        return len(self._valid)
+
+
+class Port:
+    """What the memory port of a GPU has of one SM: a request is offered if ``asks``, answered if ``answers``."""
+
+    def __init__(self, request: Any, response: Any, number: int, tag_bits: int) -> None:
+        self._request, self._response, self._tags = request, response, tag_bits
+        self.asks = request.valid & (request.payload.tag[tag_bits:] == number)
+        self.answers = response.valid & (response.payload.tag[tag_bits:] == number)
+
+    def gets(self) -> Value:
+        """Memory takes a request of the SM."""
+        return self.asks & self._request.ready
+
+    def gives(self) -> Value:
+        """A response of memory to the SM is taken."""
+        return self.answers & self._response.ready
+
+    def asked(self) -> Value:
+        """The tag of the request that is offered, one-hot, or 0."""
+        return Mux(self.asks, self._one(self._request), 0)
+
+    def answered(self) -> Value:
+        """The tag of the response that is offered, one-hot, or 0."""
+        return Mux(self.answers, self._one(self._response), 0)
+
+    def _one(self, stream: Any) -> Value:
+        return one_hot(stream.payload.tag[: self._tags], 1 << self._tags)
+
+
+class Counted:
+    """The number of requests of an SM without an L2: ``under_way`` have no answer yet, and memory has ``owed``."""
+
+    def __init__(self, m: Module, port: Port, sm: Any, *, tag_bits: int, name: str) -> None:
+        self._port, self._sm, self._tags = port, sm, 1 << tag_bits
+        bits = range(2 * self._tags + 1)
+        self._under_way, self._owed = Signal(bits, name=f"{name}_under_way"), Signal(bits, name=f"{name}_owed")
+        accepted, taken = sm.mem.req.valid & sm.mem.req.ready, sm.mem.resp.valid & sm.mem.resp.ready
+        m.d.sync += [
+            self._under_way.eq(self._under_way + accepted - taken),
+            self._owed.eq(self._owed + port.gets() - port.gives()),
+        ]
+
+    def rules(self) -> list[Value]:
+        """Memory answers only what it was asked. An SM uses no tag twice."""
+        return [~self._port.answers | (self._owed != 0), ~self._sm.mem.req.valid | (self._under_way < self._tags)]
+
+    def in_one_place(self, queue: Queue) -> Value:
+        """Every request that the SM has no answer to is in the register, with memory, or its response in the queue."""
+        return (self._under_way <= self._tags) & (self._under_way == self._port.asks + self._owed + queue.level)
+
+
+class Held:
+    """The requests of an SM's part of the L2, by tag: memory has ``owed``, and the queue the answers of ``waiting``."""
+
+    def __init__(self, m: Module, port: Port, part: Part, queue: Queue | None, *, tag_bits: int, name: str) -> None:
+        self._port, self._part, self._queue = port, part, queue
+        self._owed, self._waiting = (Signal(1 << tag_bits, name=f"{name}_{kind}") for kind in ("owed", "waiting"))
+        m.d.sync += self._owed.eq(
+            (self._owed | Mux(port.gets(), port.asked(), 0)) & ~Mux(port.gives(), port.answered(), 0))
+        if queue is not None:
+            m.d.sync += self._waiting.eq((self._waiting | queue.stored()) & ~queue.taken())
+
+    def rules(self) -> list[Value]:
+        """Memory answers only what it was asked, and the queue gives only what is in it."""
+        first = [] if self._queue is None else [(self._queue.first() & ~self._waiting) == 0]
+        return [(self._port.answered() & ~self._owed) == 0, *first]
+
+    def in_one_place(self, queue: Queue) -> Value:
+        """Each entry that memory has not answered is in one place, and the queue has as many responses as it says.
+
+        The places: the part's register, that of the interconnect, memory, and the queue.
+        """
+        sent = self._part.sent(len(self._owed))
+        every, alone = Value.cast(0), Value.cast(1)
+        for place in (sent, self._port.asked(), self._owed, self._waiting):
+            alone &= (every & place) == 0
+            every |= place
+        level = sum(self._waiting[: self._part.entries], Value.cast(0))
+        return alone & (every == self._part.unanswered()) & self._part.is_consistent() & (queue.level == level)
