@@ -32,6 +32,48 @@
 98:
 .endm
 
+#ifdef METRONOME_DISPATCH
+/* Put the number of the next block into s10, the same for all lanes; jump to \none if no block is left (docs/gpu.md,
+ * "Dispatch"). Clobbers t0. */
+.macro take_block none
+    li     t0, METRONOME_DISPATCH
+    lw     s10, 0(t0)
+    not    t0, s10
+    beqz   t0, \none
+.endm
+
+/* The same for a group of warps: its first warp takes the block and tells the others. Clobbers t0-t2. */
+.macro take_block_of_group none
+    li     t0, 1
+    beq    s9, t0, 96f
+    csrr   t0, CSR_WARP_ID
+    la     t1, __taken_blocks
+    csrr   t2, CSR_CORE_ID
+    slli   t2, t2, 7
+    add    t1, t1, t2
+    slli   t2, s8, 2
+    add    t1, t1, t2
+    mul    t2, s8, s9
+    bne    t0, t2, 97f
+    li     t0, METRONOME_DISPATCH
+    lw     s10, 0(t0)
+    sw     s10, 0(t1)
+97: BAR(s8, s9)
+    lw     s10, 0(t1)
+    j      95f
+96: li     t0, METRONOME_DISPATCH
+    lw     s10, 0(t0)
+95: not    t0, s10
+    beqz   t0, \none
+.endm
+
+/* The block of each group of each SM. Of a group of two warps or more there are at most 32. */
+    .section .noinit, "aw", @nobits
+    .p2align 7
+__taken_blocks:
+    .zero  16 * 32 * 4
+#endif
+
 /* void __spawn_threads(uint32_t warps), void __spawn_groups(uint32_t warps): warps 1..warps-1 start at the entry,
  * warp 0 takes part with all its lanes; returns when every warp has ended. */
     .section .text.spawn, "ax"
@@ -75,7 +117,7 @@ __threads_worker:
     li     s7, 0
     csrr   s8, CSR_THREAD_ID
     li     s9, 1
-#ifdef METRONOME_SMS
+#if defined(METRONOME_SMS) && !defined(METRONOME_DISPATCH)
     /* Behind the warps of the SMs before this one. */
     csrr   t2, CSR_CORE_ID
     lw     t3, CONTEXT_SM_WARPS(tp)
@@ -84,8 +126,16 @@ __threads_worker:
 #endif
     mul    s10, t0, t1
     add    s8, s8, s10
-1:  lw     t2, CONTEXT_TOTAL(tp)
+1:
+#ifdef METRONOME_DISPATCH
+    take_block 2f
     csrr   t1, CSR_NUM_THREADS
+    mul    s10, s10, t1          /* as many tasks as lanes at a time */
+    lw     t2, CONTEXT_TOTAL(tp)
+#else
+    lw     t2, CONTEXT_TOTAL(tp)
+    csrr   t1, CSR_NUM_THREADS
+#endif
     sub    t2, t2, s10
     limit_lanes t2, t1
     csrr   s2, CSR_THREAD_ID
@@ -94,10 +144,15 @@ __threads_worker:
     lw     t0, CONTEXT_FUNCTION(tp)
     lw     a0, CONTEXT_ARGUMENT(tp)
     jalr   t0
+#ifdef METRONOME_DISPATCH
+    j      1b
+2:
+#else
     lw     t0, CONTEXT_STEP(tp)
     lw     t1, CONTEXT_TOTAL(tp)
     add    s10, s10, t0
     bltu   s10, t1, 1b
+#endif
     jr     s11
     .size __threads_worker, . - __threads_worker
 
@@ -125,22 +180,31 @@ __groups_worker:
     add    s5, s5, t3
     split_linear s5, s6, s7, CONTEXT_BLOCK_X, CONTEXT_BLOCK_Y
     mv     s10, s8
-#ifdef METRONOME_SMS
+#if defined(METRONOME_SMS) && !defined(METRONOME_DISPATCH)
     /* Block i is on SM i modulo their number. */
     csrr   t0, CSR_CORE_ID
     csrr   t1, CSR_NUM_CORES
     mul    s10, s10, t1
     add    s10, s10, t0
 #endif
-1:  mv     s2, s10
+1:
+#ifdef METRONOME_DISPATCH
+    take_block_of_group 2f
+#endif
+    mv     s2, s10
     split_linear s2, s3, s4, CONTEXT_GRID_X, CONTEXT_GRID_Y
     lw     t0, CONTEXT_FUNCTION(tp)
     lw     a0, CONTEXT_ARGUMENT(tp)
     jalr   t0
     BAR(s8, s9)                  /* the next block takes this block's local memory over */
+#ifdef METRONOME_DISPATCH
+    j      1b
+2:
+#else
     lw     t0, CONTEXT_STEP(tp)
     lw     t1, CONTEXT_TOTAL(tp)
     add    s10, s10, t0
     bltu   s10, t1, 1b
+#endif
     jr     s11
     .size __groups_worker, . - __groups_worker

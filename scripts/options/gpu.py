@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from metronome.hdl.config import SmConfig
-from metronome.hdl.gpu.config import GpuConfig, Interconnect, L2Kind
+from metronome.hdl.gpu.config import Dispatch, GpuConfig, Interconnect, L2Kind
 from metronome.sim.machine.gpu_settings import gpu_of, gpu_value
 from metronome.sim.machine.settings import ConfigError
 
@@ -46,6 +46,12 @@ class GpuOptions:
     l2_ways: Annotated[int | None, typer.Option("--l2-ways", metavar="N", help="Ways of the L2; default 8.")] = None
     l2_requests: Annotated[
         int | None, typer.Option("--l2-requests", metavar="N", help="Requests of the L2 to memory; default 32.")
+    ] = None
+    dispatch: Annotated[
+        str | None,
+        typer.Option(
+            "--dispatch", metavar="NAME", help=f"How blocks are handed to the SMs: {', '.join(Dispatch)}; default none.",
+        ),
     ] = None
 
 

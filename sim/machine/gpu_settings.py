@@ -9,14 +9,14 @@ from enum import StrEnum
 from typing import Any
 
 from metronome.hdl.config import SmConfig
-from metronome.hdl.gpu.config import GpuConfig, Interconnect, L2Kind
+from metronome.hdl.gpu.config import Dispatch, GpuConfig, Interconnect, L2Kind
 
 from .settings import ConfigError, one_of
 
 __all__ = ["GPU_ABOUT", "GPU_FIELDS", "gpu_of", "gpu_value", "gpu_values", "gpu_words"]
 
 #: The fields that make a GPU of several SMs. One SM has none of them.
-GPU_FIELDS = ("sms", "interconnect", "slot_cycles", "l2", "l2_bytes", "l2_ways", "l2_requests")
+GPU_FIELDS = ("sms", "interconnect", "slot_cycles", "l2", "l2_bytes", "l2_ways", "l2_requests", "dispatch")
 #: The meaning of each.
 GPU_ABOUT = {
     "sms": "number of SMs",
@@ -26,9 +26,10 @@ GPU_ABOUT = {
     "l2_bytes": "bytes of its lines",
     "l2_ways": "its ways",
     "l2_requests": "its requests that wait for memory",
+    "dispatch": "the unit that hands out the blocks of a launch",
 }
 #: Those whose values are names, and the names.
-_NAMES: dict[str, type[StrEnum]] = {"interconnect": Interconnect, "l2": L2Kind}
+_NAMES: dict[str, type[StrEnum]] = {"interconnect": Interconnect, "l2": L2Kind, "dispatch": Dispatch}
 _L2_SIZES = ("l2_bytes", "l2_ways", "l2_requests")
 
 

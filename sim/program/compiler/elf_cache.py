@@ -87,7 +87,7 @@ class Parts:
 def build_elf(
     sources: Sequence[Path], *, name: str, flags: Sequence[str] = (), simt: bool = True,
     soft_float: bool = False, memory_map: MemoryMap | None = None, parts: Parts | None = None,
-    warn: Callable[[str], None] | None = None, several_sms: bool = False,
+    warn: Callable[[str], None] | None = None, several_sms: bool = False, dispatch: int | None = None,
 ) -> Path:
     """Compile C and assembly sources into one ELF in the cache and return its path.
 
@@ -115,6 +115,8 @@ def build_elf(
         they go to standard error.
     several_sms
         For a GPU of several SMs: SM 0 runs main, and threads run on all.
+    dispatch
+        With several SMs: the address of the unit that hands out blocks; None: they are divided by a rule.
 
     Raises
     ------
@@ -127,6 +129,7 @@ def build_elf(
     places, start = _places(memory_map or MemoryMap())
     places += SOFT_FLOAT_FLAGS if soft_float else ()
     places += ["-DMETRONOME_SMS"] if several_sms else []
+    places += [] if dispatch is None else [f"-DMETRONOME_DISPATCH={dispatch:#x}"]
     passed = DIVERGENCE_FLAGS if simt else ()
     library = [*places, *(PASS_REGISTERS if simt else ())] if parts.runtime else None
     units, content = _units(sources, [*places, *passed], flags, parts)
