@@ -50,7 +50,7 @@ class GpuOptions:
     dispatch: Annotated[
         str | None,
         typer.Option(
-            "--dispatch", metavar="NAME", help=f"How blocks are handed to the SMs: {', '.join(Dispatch)}; default none.",
+            "--dispatch", metavar="NAME", help=f"How SMs get their blocks: {', '.join(Dispatch)}; default none.",
         ),
     ] = None
 
