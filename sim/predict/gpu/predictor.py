@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from metronome.hdl.config import LINE_BYTES
-from metronome.hdl.gpu.config import Dispatch, GpuConfig
+from metronome.hdl.gpu.config import GpuConfig
 
-from ...machine.engines import CannotPredictError
 from ...machine.events import WARPS
+from ...machine.gpu_settings import require_predictable
 from ...machine.memory.stacks import restore
 from ...machine.memory.store import SparseMemory
 from ...run.gpu.runner import summed
@@ -84,10 +84,7 @@ def predict_gpu(
         If ``gpu`` cannot run the request. The subclass CannotPredictError: if the run cannot be predicted.
     """
     config = gpu.sm_of(0)
-    if gpu.dispatch is not Dispatch.NONE:
-        raise CannotPredictError(
-            f"dispatch={gpu.dispatch}: which warps get a block depends on the cycles: predict with dispatch=none, or "
-            "run it (metronome run)")
+    require_predictable(gpu)
     refuse(config, request.policy, check=request.check or request.memcheck)
     job = job_of(config, request)
     prepare_gpu()
