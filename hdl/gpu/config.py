@@ -105,10 +105,11 @@ class GpuConfig:
         require(isinstance(self.dispatch, Dispatch), "dispatch", ", ".join(Dispatch), self.dispatch)
         if self.dispatch is Dispatch.NONE:
             return
-        places, line = self.sm.memory_map, self.dispatch_address
-        taken = (places.console + places.console_bytes, places.counter_dump + 1, places.exit_code + 4, places.first)
-        require(line >= max(taken), "memory_map.user", f"{max(taken) + self.sm.line_bytes:#x} or more with "
-                f"dispatch={self.dispatch}, for its line below the buffers", f"{places.user:#x}")
+        places, line = self.sm.memory_map, self.sm.line_bytes
+        taken = max(places.console + places.console_bytes, places.counter_dump + 1, places.exit_code + 4, places.first)
+        least = (taken - 1) // line * line + 2 * line
+        require(places.user >= least, "memory_map.user",
+                f"{least:#x} or more with dispatch={self.dispatch}, whose line is below it", f"{places.user:#x}")
 
     def sm_of(self, number: int) -> SmConfig:
         """The configuration of an SM of the GPU."""

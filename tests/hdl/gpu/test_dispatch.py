@@ -58,19 +58,27 @@ def test_every_block_goes_to_one_sm(dispatch, seed):
 
 
 @pytest.mark.parametrize("dispatch", [Dispatch.STATIC, Dispatch.DYNAMIC])
-def test_the_largest_grid_does_not_begin_anew(dispatch):
+def test_the_largest_grid_ends(dispatch, monkeypatch):
+    """With numbers of 4 bits: after the last block, the numbers do not begin anew."""
+    bits, none = 4, 15
+    monkeypatch.setattr("metronome.hdl.gpu.dispatch.BLOCK_BITS", bits)
+    monkeypatch.setattr("metronome.hdl.gpu.dispatch.NO_BLOCK", none)
     dut = DispatchUnit(replace(GPU, dispatch=dispatch))
-    port = dut.sms.sm_3
+    ports = [getattr(dut.sms, f"sm_{i}") for i in range(SMS)]
 
     async def run(ctx):
-        ctx.set(port.launches, 1)
-        ctx.set(port.blocks, NO_BLOCK)
+        ctx.set(ports[0].launches, 1)
+        ctx.set(ports[0].blocks, none)
         await ctx.tick()
-        ctx.set(port.launches, 0)
-        ctx.set(port.takes, 1)
-        for k in range(6):
-            assert ctx.get(port.number) == (3 + SMS * k if dispatch is Dispatch.STATIC else k)
+        ctx.set(ports[0].launches, 0)
+        answers = []
+        for cycle in range(20):
+            for number, port in enumerate(ports):
+                # Two SMs, then three in a cycle: the last ones ask for one block and get nothing else.
+                ctx.set(port.takes, number < (2 if cycle == 0 else 3 if cycle < 9 else 4))
+            answers += [ctx.get(port.number) for port in ports if ctx.get(port.takes)]
             await ctx.tick()
+        assert sorted(each for each in answers if each != none) == [*range(none)]
 
     simulate(dut, run)
 

@@ -30,7 +30,7 @@ from metronome.sim.machine.settings import ConfigError
     ({"sms": 4, "l2": L2Kind.DIVIDED, "l2_requests": 4}, "two or more for each, not 4"),
     ({"sms": 2, "dispatch": "fair"}, "dispatch must be none, static, dynamic, not 'fair'"),
     ({"sms": 2, "dispatch": Dispatch.STATIC, "sm": replace(TINY, memory_map=MemoryMap(user=0x80))},
-     "memory_map.user must be 0xc1 or more with dispatch=static, for its line below the buffers, not '0x80'"),
+     "memory_map.user must be 0x100 or more with dispatch=static, whose line is below it, not '0x80'"),
     # The stacks of one SM have room, those of 16 do not.
     ({"sms": 16, "sm": replace(BASE, memory_map=MemoryMap(stack_bytes_per_hart=1 << 24))}, "stack"),
 ])
