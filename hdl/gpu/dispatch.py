@@ -19,13 +19,13 @@ BLOCK_BITS = 32
 NO_BLOCK = (1 << BLOCK_BITS) - 1
 
 
-def _asking_signature() -> wiring.Signature:
+def _asking_signature(bits: int = BLOCK_BITS) -> wiring.Signature:
     """The requests of an SM, seen from its :class:`DispatchPort`."""
     return wiring.Signature({
         "takes": Out(1),  # the SM takes its next block
-        "number": In(BLOCK_BITS),  # combinational, with ``takes``: its number, or NO_BLOCK
+        "number": In(bits),  # combinational, with ``takes``: its number; all ones if none is left
         "launches": Out(1),  # the SM launches a grid: blocks are handed out anew
-        "blocks": Out(BLOCK_BITS),  # with ``launches``: the number of blocks of the grid
+        "blocks": Out(bits),  # with ``launches``: the number of blocks of the grid
     })
 
 
@@ -35,15 +35,17 @@ class DispatchUnit(Component):
     dynamic: the next block goes to the SM that asks; of several in one cycle, the lowest number comes first. static:
     block i goes to SM i modulo ``sms``. A launch counts from the next cycle on. Of several in one cycle, that of the
     lowest SM counts. Reset: no block is left.
+
+    ``bits``: of a block's number.
     """
 
-    def __init__(self, config: GpuConfig) -> None:
-        self._config = config
+    def __init__(self, config: GpuConfig, *, bits: int = BLOCK_BITS) -> None:
+        self._config, self._bits = config, bits
         super().__init__({
             #: The requests of the SMs, by number.
             "sms": Out(wiring.Signature({
                 #: Those of one SM.
-                f"sm_{i}": In(_asking_signature()) for i in range(config.sms)
+                f"sm_{i}": In(_asking_signature(bits)) for i in range(config.sms)
             })),
         })
 
@@ -51,7 +53,7 @@ class DispatchUnit(Component):
         m = Module()
         count = self._config.sms
         ports = [getattr(self.sms, f"sm_{i}") for i in range(count)]
-        launches, blocks, total = Signal(count), Signal(BLOCK_BITS), Signal(BLOCK_BITS)
+        launches, blocks, total = Signal(count), Signal(self._bits), Signal(self._bits)
         m.d.comb += [
             *(launches[i].eq(port.launches) for i, port in enumerate(ports)),
             total.eq(select(lowest_one(launches), [port.blocks for port in ports])),
@@ -59,7 +61,7 @@ class DispatchUnit(Component):
         dynamic = self._config.dispatch is Dispatch.DYNAMIC
         offers = self._in_turn(m, launches.any(), blocks) if dynamic else self._by_sm(m, launches.any(), blocks)
         for port, offer in zip(ports, offers, strict=True):
-            m.d.comb += port.number.eq(Mux(offer < blocks, offer, NO_BLOCK))
+            m.d.comb += port.number.eq(Mux(offer < blocks, offer, (1 << self._bits) - 1))
         with m.If(launches.any()):
             m.d.sync += blocks.eq(total)
         return m
@@ -67,10 +69,10 @@ class DispatchUnit(Component):
     def _in_turn(self, m: Module, launched: Value, blocks: Signal) -> list[Signal]:
         """The block that each SM would get: the next one, behind those of lower SMs that take one now."""
         # The number after the last block may be up to ``sms`` above it.
-        following = Signal(BLOCK_BITS + 1)
+        following = Signal(self._bits + 1)
         offers, before = [], Const(0, 1)
         for i in range(self._config.sms):
-            offer = Signal(BLOCK_BITS + 1, name=f"offer_{i}")
+            offer = Signal(self._bits + 1, name=f"offer_{i}")
             m.d.comb += offer.eq(following + before)
             before = before + getattr(self.sms, f"sm_{i}").takes
             offers.append(offer)
@@ -84,7 +86,7 @@ class DispatchUnit(Component):
         """The block that each SM would get: the next one that is its own."""
         offers = []
         for i in range(self._config.sms):
-            offer = Signal(BLOCK_BITS + 1, init=i, name=f"offer_{i}")
+            offer = Signal(self._bits + 1, init=i, name=f"offer_{i}")
             with m.If(launched):
                 m.d.sync += offer.eq(i)
             with m.Elif(getattr(self.sms, f"sm_{i}").takes & (offer < blocks)):

@@ -60,7 +60,7 @@ GPU = (
     Mutant("an SM gets the blocks of others", f"{_DISPATCH}:DispatchUnit._by_sm",
            "offer + self._config.sms", "offer + 1", (f"{_BLOCKS}[static-0]",)),
     Mutant("the numbers of blocks begin anew", f"{_DISPATCH}:DispatchUnit._in_turn",
-           "following = Signal(BLOCK_BITS + 1)", "following = Signal(BLOCK_BITS)",
+           "following = Signal(self._bits + 1)", "following = Signal(self._bits)",
            (f"{_DISPATCH_TESTS}::test_the_largest_grid_ends[dynamic]",)),
     Mutant("a response of memory is lost to a block", f"{_DISPATCH}:DispatchPort.elaborate",
            "first.eq(waits & ~held)", "first.eq(waits)", (f"{_PASSES}[0]",)),

@@ -58,12 +58,10 @@ def test_every_block_goes_to_one_sm(dispatch, seed):
 
 
 @pytest.mark.parametrize("dispatch", [Dispatch.STATIC, Dispatch.DYNAMIC])
-def test_the_largest_grid_ends(dispatch, monkeypatch):
+def test_the_largest_grid_ends(dispatch):
     """With numbers of 4 bits: after the last block, the numbers do not begin anew."""
     bits, none = 4, 15
-    monkeypatch.setattr("metronome.hdl.gpu.dispatch.BLOCK_BITS", bits)
-    monkeypatch.setattr("metronome.hdl.gpu.dispatch.NO_BLOCK", none)
-    dut = DispatchUnit(replace(GPU, dispatch=dispatch))
+    dut = DispatchUnit(replace(GPU, dispatch=dispatch), bits=bits)
     ports = [getattr(dut.sms, f"sm_{i}") for i in range(SMS)]
 
     async def run(ctx):
@@ -74,7 +72,7 @@ def test_the_largest_grid_ends(dispatch, monkeypatch):
         answers = []
         for cycle in range(20):
             for number, port in enumerate(ports):
-                # Two SMs, then three in a cycle: the last ones ask for one block and get nothing else.
+                # Two SMs, then three in a cycle, of which the last ones get no block.
                 ctx.set(port.takes, number < (2 if cycle == 0 else 3 if cycle < 9 else 4))
             answers += [ctx.get(port.number) for port in ports if ctx.get(port.takes)]
             await ctx.tick()
