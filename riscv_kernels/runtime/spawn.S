@@ -33,45 +33,28 @@
 .endm
 
 #ifdef METRONOME_DISPATCH
-/* Put the number of the next block into s10, the same for all lanes; jump to \none if no block is left (docs/gpu.md,
- * "Dispatch"). Clobbers t0. */
-.macro take_block none
-    li     t0, METRONOME_DISPATCH
-    lw     s10, 0(t0)
-    not    t0, s10
+/* Put the number of the next block into \number, the same for all lanes (docs/gpu.md, "Dispatch"). Clobbers t0. */
+.macro take_block number
+    lui    t0, %hi(METRONOME_DISPATCH)
+    lw     \number, %lo(METRONOME_DISPATCH)(t0)
+.endm
+
+/* Jump to \none if the number says that no block is left. Clobbers t0. */
+.macro if_none number, none
+    not    t0, \number
     beqz   t0, \none
 .endm
 
-/* The same for a group of warps: its first warp takes the block and tells the others. Clobbers t0-t2. */
-.macro take_block_of_group none
-    li     t0, 1
-    beq    s9, t0, 96f
-    csrr   t0, CSR_WARP_ID
-    la     t1, __taken_blocks
-    csrr   t2, CSR_CORE_ID
-    slli   t2, t2, 7
-    add    t1, t1, t2
-    slli   t2, s8, 2
-    add    t1, t1, t2
-    mul    t2, s8, s9
-    bne    t0, t2, 97f
-    li     t0, METRONOME_DISPATCH
-    lw     s10, 0(t0)
-    sw     s10, 0(t1)
-97: BAR(s8, s9)
-    lw     s10, 0(t1)
-    j      95f
-96: li     t0, METRONOME_DISPATCH
-    lw     s10, 0(t0)
-95: not    t0, s10
-    beqz   t0, \none
-.endm
-
-/* The block of each group of each SM. Of a group of two warps or more there are at most 32. */
+/* A line for each group of each SM, so that no store to it waits for one of another: in turn, its blocks are in the first
+ * and the second word. Of groups of two warps or more, an SM has at most 32. */
+#define TAKEN_LINE 6
+#define TAKEN_SM   11
+/* In s10, the address of the word: it belongs to the first warp of the group, which takes the blocks. */
+#define TAKES      8
     .section .noinit, "aw", @nobits
-    .p2align 7
+    .p2align TAKEN_LINE
 __taken_blocks:
-    .zero  16 * 32 * 4
+    .zero  16 << TAKEN_SM
 #endif
 
 /* void __spawn_threads(uint32_t warps), void __spawn_groups(uint32_t warps): warps 1..warps-1 start at the entry,
@@ -128,7 +111,8 @@ __threads_worker:
     add    s8, s8, s10
 1:
 #ifdef METRONOME_DISPATCH
-    take_block 2f
+    take_block s10
+    if_none s10, 2f
     csrr   t1, CSR_NUM_THREADS
     mul    s10, s10, t1          /* as many tasks as lanes at a time */
     lw     t2, CONTEXT_TOTAL(tp)
@@ -179,28 +163,53 @@ __groups_worker:
     csrr   s5, CSR_THREAD_ID
     add    s5, s5, t3
     split_linear s5, s6, s7, CONTEXT_BLOCK_X, CONTEXT_BLOCK_Y
+#ifdef METRONOME_DISPATCH
+    addi   t0, s9, -1
+    li     s10, 0                /* a warp alone has no such word */
+    beqz   t0, 1f
+    csrr   t0, CSR_CORE_ID
+    slli   t0, t0, TAKEN_SM
+    slli   t1, s8, TAKEN_LINE
+    la     s10, __taken_blocks
+    add    s10, s10, t0
+    add    s10, s10, t1
+    seqz   t3, t3
+    slli   t3, t3, 3
+    add    s10, s10, t3          /* TAKES */
+1:  beqz   s10, 4f
+    /* When all warps have ended the last block, which leaves its local memory to this one, all of them continue. */
+    andi   t0, s10, TAKES
+    xori   s10, s10, 4           /* not the word that a slower warp may still read */
+    beqz   t0, 3f
+    take_block s2
+    sw     s2, -TAKES(s10)
+    BAR(s8, s9)
+    j      5f
+3:  BAR(s8, s9)
+    lw     s2, 0(s10)
+    j      5f
+4:  take_block s2
+5:  if_none s2, 2f
+#else
     mv     s10, s8
-#if defined(METRONOME_SMS) && !defined(METRONOME_DISPATCH)
+#ifdef METRONOME_SMS
     /* Block i is on SM i modulo their number. */
     csrr   t0, CSR_CORE_ID
     csrr   t1, CSR_NUM_CORES
     mul    s10, s10, t1
     add    s10, s10, t0
 #endif
-1:
-#ifdef METRONOME_DISPATCH
-    take_block_of_group 2f
+1:  mv     s2, s10
 #endif
-    mv     s2, s10
     split_linear s2, s3, s4, CONTEXT_GRID_X, CONTEXT_GRID_Y
     lw     t0, CONTEXT_FUNCTION(tp)
     lw     a0, CONTEXT_ARGUMENT(tp)
     jalr   t0
-    BAR(s8, s9)                  /* the next block takes this block's local memory over */
 #ifdef METRONOME_DISPATCH
     j      1b
 2:
 #else
+    BAR(s8, s9)                  /* the next block takes this block's local memory over */
     lw     t0, CONTEXT_STEP(tp)
     lw     t1, CONTEXT_TOTAL(tp)
     add    s10, s10, t0

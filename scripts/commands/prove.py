@@ -237,7 +237,7 @@ def _parameters(asked: CaseOptions) -> dict[str, Any]:
     for text in asked.settings or ():
         name, _, value = text.partition("=")
         if name in GPU_FIELDS and name not in _OF_GPU:
-            raise UsageError(f"--set {text}: P11 is about a GPU without an L2: leave it out")
+            raise UsageError(f"--set {text}: P11 is about a GPU without an L2 and a dispatch unit: leave it out")
         if name not in _PARAMETERS:
             raise UsageError(f"--set {text}: a proof takes {_TAKEN} only, e.g. group_warps=2")
         try:

@@ -34,5 +34,8 @@ static void compute(const void *nothing)
 int main(void)
 {
     const uint32_t blocks = BLOCKS, threads = THREADS;
-    return spawn_threads(1, &blocks, &threads, compute, 0);
+    region_begin();
+    const int status = spawn_threads(1, &blocks, &threads, compute, 0);
+    region_end();
+    return status;
 }
