@@ -6,6 +6,7 @@ Cycles of the hardware, with start-up code and launches. Those of one SM are pre
 """
 
 import argparse
+import itertools
 import sys
 from dataclasses import replace
 
@@ -19,24 +20,22 @@ from metronome.sim.run.gpu.runner import run_many_gpu
 from metronome.sim.run.types import RunRequest
 
 PROGRAM = ROOT / "tests" / "riscv_kernels" / "dispatch" / "blocks.c"
-KERNELS = {"sgemm": 64, "psort": 256, "conv_rows": 64, "diverge": 512}
-#: Threads of a block -> number of blocks.
-SHAPES = {1: 1024, 4: 64, 8: 64, 16: 64}
-#: Every so many-th block has four times the work; 1: all have the same.
-UNEVEN = (1, 4, 7)
+KERNELS = {"sgemm": 64, "psort": 256, "conv_rows": 128, "diverge": 2048}
+#: Threads of a block; all grids have this many blocks.
+THREADS, BLOCKS = (4, 8, 16), 64
+#: Times the work that every fourth block has; 1: all have the same.
+HEAVY = (1, 4)
 
 
 def programs(config, compiling):
     """Each program's name and launch."""
     for name, size in KERNELS.items():
         yield f"{name}, {size}", prepare(name, None, size, 1, config, compiling)
-    for threads, blocks in SHAPES.items():
-        for every in UNEVEN:
-            numbers = {"THREADS": threads, "BLOCKS": blocks, "STEPS": 200, "EVERY": every, "HEAVY": min(every, 4)}
-            flags = tuple(f"-D{name}={value}" for name, value in numbers.items())
-            shape = "even" if every == 1 else f"uneven ({every})"
-            yield (f"{blocks} blocks of {threads}, {shape}",
-                   prepare_source(PROGRAM, None, config, replace(compiling, flags=flags)))
+    for threads, heavy in itertools.product(THREADS, HEAVY):
+        numbers = {"THREADS": threads, "BLOCKS": BLOCKS, "STEPS": 1000, "EVERY": 4, "HEAVY": heavy}
+        flags = tuple(f"-D{name}={value}" for name, value in numbers.items())
+        name = f"{BLOCKS} {'even' if heavy == 1 else 'uneven'} blocks of {threads}"
+        yield name, prepare_source(PROGRAM, None, config, replace(compiling, flags=flags))
 
 
 def main(arguments=None) -> int:

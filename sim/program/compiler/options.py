@@ -60,6 +60,12 @@ class Compiling:
         address = None if gpu is None or gpu.dispatch is Dispatch.NONE else gpu.dispatch_address
         return replace(self, several_sms=gpu is not None, dispatch=address)
 
+    @property
+    def of_gpu(self) -> list[str]:
+        """The flags for several SMs: SM 0 runs main, and threads run on all."""
+        unit = [] if self.dispatch is None else [f"-DMETRONOME_DISPATCH={self.dispatch:#x}"]
+        return ["-DMETRONOME_SMS", *unit] if self.several_sms else []
+
     def given(self) -> str | None:
         """An option that was given, if there is one: a program that is not compiled takes none."""
         if self.flags:
