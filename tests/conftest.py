@@ -22,7 +22,7 @@ gc.disable()
 #: `make check` builds this simulation and no other.
 QUICK_BUILD = "TINY"
 #: Builds of `make test-more` and not of `make test`.
-MORE_BUILDS = ("BASE", "bare", "L2_GPU", "PARTS_GPU")
+MORE_BUILDS = ("BASE", "bare", "L2_GPU", "PARTS_GPU", "DISPATCH_4", "STATIC_GPU", "STATIC_PARTS", "DISPATCH_L2")
 #: Builds of `make test-long` only. They go first there: most are large, and no process waits for them at the end.
 #: The SM on AXI (axi) is in `make test` with cocotb and Icarus: tests/tb/examples.
 #: Ordered channels (ordered) are proved, and predicted, in `make test`: tests/tb/formal,

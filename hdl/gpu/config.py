@@ -9,7 +9,7 @@ from ..config import SmConfig
 from ..config_checks import is_power_of_two, require
 from ..config_names import Channels
 
-__all__ = ["MOST_SMS", "GpuConfig", "Interconnect", "L2Kind", "sm_config"]
+__all__ = ["MOST_SMS", "Dispatch", "GpuConfig", "Interconnect", "L2Kind", "sm_config"]
 
 #: The most SMs of a GPU.
 MOST_SMS = 16
@@ -29,6 +29,14 @@ class L2Kind(enum.StrEnum):
     NONE = "none"
     SHARED = "shared"
     DIVIDED = "divided"
+
+
+class Dispatch(enum.StrEnum):
+    """Which SM gets a block of a launch."""
+
+    NONE = "none"
+    STATIC = "static"
+    DYNAMIC = "dynamic"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,6 +68,9 @@ class GpuConfig:
     #: Requests of the L2 that wait for memory, and reads that wait with them for the same line (MSHRs): 2 to 64; if
     #: divided a multiple of the SMs, at least two for each.
     l2_requests: int = 32
+    #: The unit that hands out the blocks of a launch. none: there is none, and programs divide them. static: block i
+    #: goes to SM i modulo ``sms``. dynamic: the next block goes to the SM that asks first.
+    dispatch: Dispatch = Dispatch.NONE
 
     def __post_init__(self) -> None:
         require(self.sms in (2, 4, 8, MOST_SMS), "sms", "2, 4, 8 or 16", self.sms)
@@ -71,6 +82,7 @@ class GpuConfig:
         require(self.sm.channels is Channels.NONE, "channels", "none in a GPU", str(self.sm.channels))
         self.sm_of(0)  # the stacks of all SMs must have room
         self._require_l2()
+        self._require_dispatch()
 
     def _require_l2(self) -> None:
         """Require an L2 that can be built; its sizes must be possible for some SM without one, too."""
@@ -88,6 +100,17 @@ class GpuConfig:
             require(self.l2_requests % self.sms == 0 and self.l2_requests >= 2 * self.sms, "l2_requests",
                     f"a multiple {of_sms}, and two or more for each", self.l2_requests)
 
+    def _require_dispatch(self) -> None:
+        """Require a line for the unit that hands out blocks, if there is one."""
+        require(isinstance(self.dispatch, Dispatch), "dispatch", ", ".join(Dispatch), self.dispatch)
+        if self.dispatch is Dispatch.NONE:
+            return
+        places, line = self.sm.memory_map, self.sm.line_bytes
+        taken = max(places.console + places.console_bytes, places.counter_dump + 1, places.exit_code + 4, places.first)
+        least = (taken - 1) // line * line + 2 * line
+        require(places.user >= least, "memory_map.user",
+                f"{least:#x} or more with dispatch={self.dispatch}, whose line is below it", f"{places.user:#x}")
+
     def sm_of(self, number: int) -> SmConfig:
         """The configuration of an SM of the GPU."""
         return replace(self.sm, cores=self.sms, core_id=number)
@@ -101,6 +124,11 @@ class GpuConfig:
     def mem_tag_bits(self) -> int:
         """Bits of a tag at the memory port: the number of the SM above the SM's own tag."""
         return self.sm.mem_tag_bits + self.number_bits
+
+    @property
+    def dispatch_address(self) -> int:
+        """The line of the unit that hands out blocks: the last one that is not cached."""
+        return self.sm.memory_map.user - self.sm.line_bytes
 
     @property
     def l2_parts(self) -> int:

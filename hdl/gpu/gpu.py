@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from amaranth.hdl import Module
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
@@ -16,7 +19,8 @@ from ..lib.onehot import or_all
 from ..lib.shared import share_module
 from ..sm import Sm
 from .barrier import GpuBarrier
-from .config import GpuConfig, L2Kind
+from .config import Dispatch, GpuConfig, L2Kind
+from .dispatch import DispatchPort, DispatchUnit
 from .host_view import HostView
 from .interconnect import MemoryInterconnect
 from .l2.cache import L2, l2_counters_layout
@@ -99,16 +103,17 @@ class Gpu(Component):
             {"tells_fences": True} if config.l2 is L2Kind.DIVIDED else {}))
         l2 = share_module(m, platform, L2, config.l2_parts, name="l2_", config=config) if config.l2_parts else []
         outputs = sm_outputs(config.sm_of(0))
+        ports = self._dispatch(m, platform, sms)
         for i, sm in enumerate(sms):
             port = getattr(interconnect.sms, f"sm_{i}")
             if config.l2 is L2Kind.DIVIDED:
-                connect(m, sm.mem.req, l2[i].sms.request)
-                connect(m, l2[i].sms.response, sm.mem.resp)
+                connect(m, ports[i][0], l2[i].sms.request)
+                connect(m, l2[i].sms.response, ports[i][1])
                 connect(m, l2[i].mem, port)
                 m.d.comb += l2[i].invalidate.eq(sm.fences)
             else:
-                connect(m, sm.mem.req, port.request)
-                connect(m, port.response, sm.mem.resp)
+                connect(m, ports[i][0], port.request)
+                connect(m, port.response, ports[i][1])
             connect(m, sm.barrier, getattr(barrier.sms, f"sm_{i}"))
             seen = getattr(host_view.sms, f"sm_{i}")
             m.d.sync += sm.halt.eq(host_view.fault_valid)
@@ -134,3 +139,15 @@ class Gpu(Component):
               for name in ("fault_valid", "fault", "fault_sm", "counter_value", "counter_valid")),
         ]
         return m
+
+    def _dispatch(self, m: Module, platform: object, sms: Sequence[Any]) -> list[tuple[Any, Any]]:
+        """The requests and responses of each SM; with a unit that hands out blocks, those it does not answer."""
+        if self.config.dispatch is Dispatch.NONE:
+            return [(sm.mem.req, sm.mem.resp) for sm in sms]
+        m.submodules.dispatch = unit = DispatchUnit(self.config)
+        ports = share_module(m, platform, DispatchPort, len(sms), name="dispatch_port", config=self.config)
+        for i, (sm, port) in enumerate(zip(sms, ports, strict=True)):
+            connect(m, sm.mem.req, port.sm.request)
+            connect(m, port.sm.response, sm.mem.resp)
+            connect(m, port.unit, getattr(unit.sms, f"sm_{i}"))
+        return [(port.port.request, port.port.response) for port in ports]

@@ -7,7 +7,8 @@
  *   s5 s6 s7   threadIdx.x .y .z
  *   s8         the block's number among those resident (barrier number, slice of local memory)
  *   s9         warps in a group
- *   s10        linear number: first task of this round (threads), or block (groups)
+ *   s10        linear number: first task of this round (threads), or block (groups); with METRONOME_DISPATCH and groups
+ *              the place of the block's number (spawn.S)
  *   s11        where the worker returns to
  *   tp         address of this record
  */

@@ -21,6 +21,18 @@ static inline void sm_runs(void)
 {
     const __spawn_context_t *const context = &__spawn_context;
     const uint32_t sm = simt_core_id();
+#ifdef METRONOME_DISPATCH
+    /* Each group of warps takes its blocks itself. With static dispatch an SM that has a block has a group, too. */
+    const uint32_t threads = context->__mode == SMS_THREADS;
+    const uint32_t used = threads ? context->__step / simt_num_threads() : context->__step;
+    if (used <= sm)
+        return;
+    const uint32_t here = (used - sm - 1) / simt_num_cores() + 1;
+    if (threads)
+        __spawn_threads(here);
+    else
+        __spawn_groups(here * context->__group_warps);
+#else
     if (context->__mode == SMS_THREADS) {
         const uint32_t used = context->__step / simt_num_threads();
         const uint32_t before = sm * context->__sm_warps;
@@ -32,6 +44,7 @@ static inline void sm_runs(void)
         const uint32_t groups = (context->__step - sm - 1) / simt_num_cores() + 1;
         __spawn_groups(groups * context->__group_warps);
     }
+#endif
 }
 
 /* Run the launch in the record on all SMs. Only warp 0 of SM 0 calls it. */
@@ -39,6 +52,12 @@ static inline void sms_run(uint32_t mode)
 {
     __spawn_context_t *const context = &__spawn_context;
     context->__mode = mode;
+#ifdef METRONOME_DISPATCH
+    /* The number of blocks; of those of one thread, as many as lanes are taken at a time (spawn.S). */
+    const uint32_t total = context->__total;
+    *(volatile uint32_t *)METRONOME_DISPATCH =
+        mode == SMS_THREADS ? (total - 1) / simt_num_threads() + 1 : total;
+#endif
     context->__region = SIMT_CSR_READ(CSR_MREGION);
     __sms_meet();
     sm_runs();

@@ -194,7 +194,7 @@ def asked_run(
         config = gpu.sm_of(0)
     if watch.check and not config.probe:
         raise UsageError("--check needs the probe: leave out --set probe=false")
-    how = dataclasses.replace(compiling_of(named), several_sms=gpu is not None)
+    how = compiling_of(named).for_gpu(gpu)
     program = find_program(named.kernel, named.elf, named.binary)
     files = _Files.of(options, program)
     # The table or the JSON is always on standard output.

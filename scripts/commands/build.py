@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -114,7 +114,7 @@ def build(
         return build_by_profile(backend_of(ctx), asked, many_runs, json_file)
     _refuse(given(ctx, _OF_SIMULATION), "--optimise: a program is the same for every front end")
     sources = _sources(files)
-    how = replace(compiling_of(compiled), several_sms=several is not None)
+    how = compiling_of(compiled).for_gpu(several)
     if files.show_simt and (compiled.no_simt or json_file == STDOUT):
         option = "--no-simt" if compiled.no_simt else "--json -"
         raise UsageError(f"--show-simt and {option} cannot be used together: leave one out")

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from metronome.hdl.config import MemoryMap
-from metronome.hdl.gpu.config import GpuConfig, Interconnect, L2Kind
+from metronome.hdl.gpu.config import Dispatch, GpuConfig, Interconnect, L2Kind
 from metronome.sim.machine.memory.names import SEPARATING_MODELS
 from metronome.sim.run.gpu.outcome import GpuParts
 
@@ -39,7 +39,10 @@ def refuse_with_sms(gpu: GpuConfig, asked: Mapping[str, bool]) -> None:
 
 def note_separation(gpu: GpuConfig, memory: str) -> None:
     """Say on standard error that SMs are not separated, if their slots ask for it and the memory does not keep it."""
-    if gpu.interconnect is Interconnect.TDM and gpu.l2 is L2Kind.SHARED:
+    if gpu.interconnect is Interconnect.TDM and gpu.dispatch is Dispatch.DYNAMIC:
+        print("metronome: note: --dispatch dynamic does not separate the SMs: with tdm, use --dispatch static or none "
+              "(docs/gpu.md)", file=sys.stderr)
+    elif gpu.interconnect is Interconnect.TDM and gpu.l2 is L2Kind.SHARED:
         print("metronome: note: --l2 shared does not separate the SMs: with tdm, use --l2 divided or none "
               "(docs/gpu.md)", file=sys.stderr)
     elif gpu.interconnect is Interconnect.TDM and memory not in SEPARATING_MODELS:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from metronome.hdl.config import SmConfig
-from metronome.hdl.gpu.config import GpuConfig, Interconnect, L2Kind
+from metronome.hdl.gpu.config import Dispatch, GpuConfig, Interconnect, L2Kind
 from metronome.sim.machine.gpu_settings import gpu_of, gpu_value
 from metronome.sim.machine.settings import ConfigError
 
@@ -40,6 +40,10 @@ _L2WaysOption = Annotated[int | None, typer.Option("--l2-ways", metavar="N", hel
 _L2RequestsOption = Annotated[
     int | None, typer.Option("--l2-requests", metavar="N", help="Requests of the L2 to memory; default 32.")
 ]
+_DispatchOption = Annotated[
+    str | None,
+    typer.Option("--dispatch", metavar="NAME", help=f"How SMs get their blocks: {', '.join(Dispatch)}; default none."),
+]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -55,6 +59,7 @@ class GpuOptions:
     l2_bytes: _L2BytesOption = None
     l2_ways: _L2WaysOption = None
     l2_requests: _L2RequestsOption = None
+    dispatch: _DispatchOption = None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -70,6 +75,7 @@ class SweepGpuOptions:
     l2_bytes: _L2BytesOption = None
     l2_ways: _L2WaysOption = None
     l2_requests: _L2RequestsOption = None
+    dispatch: _DispatchOption = None
 
     def numbers(self) -> list[int]:
         """Return the numbers of SMs; none if there is no --sms.

@@ -9,14 +9,17 @@ from enum import StrEnum
 from typing import Any
 
 from metronome.hdl.config import SmConfig
-from metronome.hdl.gpu.config import GpuConfig, Interconnect, L2Kind
+from metronome.hdl.gpu.config import Dispatch, GpuConfig, Interconnect, L2Kind
 
+from .engines import CannotPredictError
 from .settings import ConfigError, one_of
 
-__all__ = ["GPU_ABOUT", "GPU_FIELDS", "L2_SIZES", "gpu_of", "gpu_value", "gpu_values", "gpu_words"]
+__all__ = [
+    "GPU_ABOUT", "GPU_FIELDS", "L2_SIZES", "gpu_of", "gpu_value", "gpu_values", "gpu_words", "require_predictable",
+]
 
 #: The fields that make a GPU of several SMs. One SM has none of them.
-GPU_FIELDS = ("sms", "interconnect", "slot_cycles", "l2", "l2_bytes", "l2_ways", "l2_requests")
+GPU_FIELDS = ("sms", "interconnect", "slot_cycles", "l2", "l2_bytes", "l2_ways", "l2_requests", "dispatch")
 #: The meaning of each.
 GPU_ABOUT = {
     "sms": "number of SMs",
@@ -26,9 +29,10 @@ GPU_ABOUT = {
     "l2_bytes": "bytes of its lines",
     "l2_ways": "its ways",
     "l2_requests": "its requests that wait for memory",
+    "dispatch": "the unit that hands out the blocks of a launch",
 }
 #: Those whose values are names, and the names.
-_NAMES: dict[str, type[StrEnum]] = {"interconnect": Interconnect, "l2": L2Kind}
+_NAMES: dict[str, type[StrEnum]] = {"interconnect": Interconnect, "l2": L2Kind, "dispatch": Dispatch}
 #: Those that only an L2 has.
 L2_SIZES = ("l2_bytes", "l2_ways", "l2_requests")
 
@@ -81,6 +85,14 @@ def gpu_of(
         return GpuConfig(sm=config, sms=sms, **given)
     except ValueError as error:
         raise ConfigError(str(error).replace("sms must be 2,", "sms must be 1, 2,")) from None
+
+
+def require_predictable(gpu: GpuConfig) -> None:
+    """Raise CannotPredictError if no prediction knows the GPU."""
+    if gpu.dispatch is not Dispatch.NONE:
+        raise CannotPredictError(
+            f"dispatch={gpu.dispatch}: which warps get a block depends on the cycles: predict with dispatch=none, or "
+            "use metronome run")
 
 
 def gpu_values(gpu: GpuConfig) -> dict[str, int | str]:

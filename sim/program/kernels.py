@@ -76,12 +76,12 @@ def _build(
 
         return build_elf(
             [source], name=elf, flags=[*_options(source, problem), *compiling.flags], soft_float=compiling.soft_float,
-            warn=warn, memory_map=memory_map, parts=OpenClUnit.parts(problem.kernel), several_sms=compiling.several_sms,
+            warn=warn, memory_map=memory_map, parts=OpenClUnit.parts(problem.kernel), of_gpu=compiling.of_gpu,
         )
     defines: dict[str, str | int] = {"TYPE": C_TYPES[dtype], "TYPE_IS_FLOAT": int(dtype == "float32")}
     return build_elf(
         [source], name=elf, flags=compiling.flags, simt=compiling.simt, soft_float=compiling.soft_float, warn=warn,
-        memory_map=memory_map, parts=Parts(ours=name in KERNELS, defines=defines), several_sms=compiling.several_sms,
+        memory_map=memory_map, parts=Parts(ours=name in KERNELS, defines=defines), of_gpu=compiling.of_gpu,
     )
 
 
@@ -246,7 +246,7 @@ def _build_sources(
 ) -> Path:
     return build_elf(
         paths, name=name, flags=compiling.flags, simt=compiling.simt, soft_float=compiling.soft_float, warn=warn,
-        memory_map=memory_map, several_sms=compiling.several_sms,
+        memory_map=memory_map, of_gpu=compiling.of_gpu,
     )
 
 

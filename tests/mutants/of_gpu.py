@@ -14,6 +14,9 @@ _LITMUS = "tests/system/test_litmus_rtl.py::test_nothing_forbidden_is_seen"
 _RTL, _REPORTS = "tests/system/test_gpu_rtl.py", "tests/system/test_gpu_reports_rtl.py"
 _UNITS = "tests/hdl/gpu"
 _L2 = "metronome.hdl.gpu.l2"
+_DISPATCH, _DISPATCH_TESTS = "metronome.hdl.gpu.dispatch", f"{_UNITS}/test_dispatch.py"
+_BLOCKS = f"{_DISPATCH_TESTS}::test_every_block_goes_to_one_sm"
+_PASSES = f"{_DISPATCH_TESTS}::test_what_passes_the_port_of_an_sm"
 _SMALL_L2, _PART = (f"{_UNITS}/test_l2.py::test_random_requests[{name}]" for name in ("small", "part"))
 _ALONE = "tests/system/test_separation_rtl.py::test_with_tdm_an_sm_is_alone"
 
@@ -51,6 +54,20 @@ GPU = (
            (f"{_REPORTS}::test_a_fault_stops_all_sms[GPU]",)),
     Mutant("all SMs have number 0", _GPU, "sm.core_id.eq(i)", "sm.core_id.eq(0)",
            (f"{_RTL}::test_numbers_of_sms[GPU]",)),
+    Mutant("SMs that ask in one cycle get the same block", f"{_DISPATCH}:DispatchUnit._in_turn",
+           "offer.eq(following + before)", "offer.eq(following)",
+           (f"{_BLOCKS}[dynamic-0]", "tests/system/test_dispatch_rtl.py::test_loads_take_blocks[DISPATCH_GPU]")),
+    Mutant("an SM gets the blocks of others", f"{_DISPATCH}:DispatchUnit._by_sm",
+           "offer + self._config.sms", "offer + 1", (f"{_BLOCKS}[static-0]",)),
+    Mutant("the numbers of blocks begin anew", f"{_DISPATCH}:DispatchUnit._in_turn",
+           "following = Signal(self._bits + 1)", "following = Signal(self._bits)",
+           (f"{_DISPATCH_TESTS}::test_the_largest_grid_ends[dynamic]",)),
+    Mutant("a response of memory is lost to a block", f"{_DISPATCH}:DispatchPort.elaborate",
+           "first.eq(waits & ~held)", "first.eq(waits)", (f"{_PASSES}[0]",)),
+    Mutant("a grid is launched before memory takes the store", f"{_DISPATCH}:DispatchPort.elaborate",
+           "request.payload.write & below.ready &", "request.payload.write &", (f"{_PASSES}[0]",)),
+    Mutant("a second block replaces the first", f"{_DISPATCH}:DispatchPort.elaborate",
+           "Mux(takes, ~waits, below.ready)", "Mux(takes, 1, below.ready)", (f"{_PASSES}[0]",)),
     Mutant("a write does not wait for a read of its line", f"{_L2}.cache:L2._lookup",
            "Mux(head.write, requests.some_open, requests.write_open)", "requests.write_open", (_SMALL_L2,)),
     Mutant("a read does not wait for a write of its line", f"{_L2}.cache:L2._lookup",

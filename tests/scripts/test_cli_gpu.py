@@ -8,7 +8,7 @@ import pytest
 
 import metronome as metronome_package
 from metronome.hdl.config import FaultCause
-from metronome.hdl.gpu.config import GpuConfig, Interconnect, L2Kind
+from metronome.hdl.gpu.config import Dispatch, GpuConfig, Interconnect, L2Kind
 from metronome.hdl.layouts.counters import StallReason
 from metronome.hdl.presets import BASE, PIPELINES, TINY
 from metronome.scripts import cli
@@ -51,6 +51,8 @@ def gpu(backend):
      GpuConfig(sm=BASE, sms=4, l2=L2Kind.DIVIDED, l2_bytes=0x8000, l2_ways=4, l2_requests=16)),
     (("--sms", "2", "--set", "l2=shared", "--set", "l2_bytes=8192"),
      GpuConfig(sm=BASE, sms=2, l2=L2Kind.SHARED, l2_bytes=8192)),
+    (("--sms", "2", "--dispatch", "dynamic"), GpuConfig(sm=BASE, sms=2, dispatch=Dispatch.DYNAMIC)),
+    (("--sms", "2", "--set", "dispatch=static"), GpuConfig(sm=BASE, sms=2, dispatch=Dispatch.STATIC)),
 ])
 def test_what_reaches_the_simulator(metronome, gpu, words, expected):
     Path("gpu.toml").write_text('sms = 8\ninterconnect = "tdm"\nslot_cycles = 3\n')
@@ -60,6 +62,7 @@ def test_what_reaches_the_simulator(metronome, gpu, words, expected):
     # Only --memcheck turns it on.
     assert request.check == ("--check" in words) and not request.memcheck
     assert gpu.compiling.several_sms
+    assert gpu.compiling.dispatch == (None if config.dispatch is Dispatch.NONE else 0xFFC0)
 
 
 @pytest.mark.parametrize(("words", "expected"), [
@@ -95,6 +98,19 @@ def test_a_memory_that_does_not_separate_is_noted(metronome, gpu, words, shared)
     assert ("does not separate the SMs: with tdm, use --memory fixed or tdm" in done.err) == shared
 
 
+@pytest.mark.parametrize(("dispatch", "noted"), [("none", False), ("static", False), ("dynamic", True)])
+def test_dispatch_that_does_not_separate_is_noted(metronome, gpu, dispatch, noted):
+    done = metronome("run", "psort", "--sms", "2", "--interconnect", "tdm", "--dispatch", dispatch, status=0)
+    text = "--dispatch dynamic does not separate the SMs: with tdm, use --dispatch static or none"
+    assert (text in done.err) == noted
+
+
+@pytest.mark.parametrize("words", [(), ("--verify",)])
+def test_predict_refuses_dispatch(metronome, gpu, words):
+    text = metronome("predict", "psort", "--sms", "2", "--dispatch", "static", *words).refusal
+    assert "dispatch=static: which warps get a block depends on the cycles" in text and gpu.gpus == []
+
+
 @pytest.mark.parametrize("words", [(), ("--sms", "1"), ("--set", "sms=1")])
 def test_one_sm_is_as_always(metronome, gpu, words):
     assert metronome("run", "psort", *words).status == 0
@@ -108,6 +124,8 @@ def test_one_sm_is_as_always(metronome, gpu, words):
     (("--sms", "2", "--slot-cycles", "2"), "slot_cycles: it has no effect without interconnect=tdm"),
     (("--l2", "shared"), "l2: it has no effect without sms=2 or more"),
     (("--sms", "2", "--l2-ways", "2"), "l2_ways: it has no effect without l2=shared or l2=divided"),
+    (("--dispatch", "static"), "dispatch: it has no effect without sms=2 or more"),
+    (("--sms", "2", "--dispatch", "fair"), "unknown name 'fair': use none, static, dynamic"),
     (("--sms", "2", "--l2", "big"), "unknown name 'big': use none, shared, divided"),
     (("--sms", "2", "--l2", "shared", "--l2-bytes", "1000"), "l2_bytes must be a power of two from 512 to 4194304"),
     (("--sms", "2", "--interconnect", "ring"), "unknown name 'ring': use round_robin, fixed_priority, tdm"),
@@ -127,7 +145,8 @@ def test_one_sm_is_as_always(metronome, gpu, words):
         ("--per-warp",), ("--profile",))),
     *((("--sms", "2", "--trace", name), f"--trace {name}: a trace of 2 SMs is one of .csv, .parquet, .pftrace")
       for name in ("a.html", "a.kanata", "a.vcd")),
-    (("--sms", "2", "--trace", "a.csv", "--set", "probe=false"), "--trace needs the probe: leave out --set probe=false"),
+    (("--sms", "2", "--trace", "a.csv", "--set", "probe=false"),
+     "--trace needs the probe: leave out --set probe=false"),
 ])
 def test_refusals(metronome, gpu, words, text):
     Path("core.toml").write_text("core_id = 3\n")
@@ -158,6 +177,7 @@ def test_every_command_with_a_machine_knows_several_sms_or_says_why_not():
     (("--sms", "2"), "--sms"), (("--sms=4",), "--sms"), (("--interconnect", "tdm"), "--interconnect"),
     (("--slot-cycles", "2"), "--slot-cycles"), (("--set", "sms=2"), "sms=2"), (("--set", "sms=2,4"), "sms=2,4"),
     (("--set", "interconnect=tdm"), "interconnect"), (("--config", "gpu.toml"), "sms=2"),
+    (("--dispatch", "static"), "--dispatch"), (("--set", "dispatch=static"), "dispatch"),
 ])
 @pytest.mark.parametrize("command", COMPLETE)
 def test_other_commands_refuse_several_sms(metronome, gpu, command, machine, what):

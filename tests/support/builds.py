@@ -9,11 +9,11 @@ import pytest
 
 from metronome.hdl import presets
 from metronome.hdl.config import Channels, Prediction
-from metronome.hdl.gpu.config import GpuConfig, Interconnect, L2Kind
+from metronome.hdl.gpu.config import Dispatch, GpuConfig, Interconnect, L2Kind
 from metronome.hdl.policies import POLICIES
 
-__all__ = ["BARE", "BASE", "CHANNELS", "CROWD", "FPGA", "GPU", "LEAST", "MID", "ONE", "ORDERED", "PAPER", "SMALL",
-           "SMALL_GPU", "TINY", "UNCACHED", "named", "on"]
+__all__ = ["BARE", "BASE", "CHANNELS", "CROWD", "DISPATCHING", "FPGA", "GPU", "LEAST", "MID", "ONE", "ORDERED",
+           "PAPER", "SMALL", "SMALL_GPU", "TINY", "UNCACHED", "named", "on"]
 
 #: The one build of `make check`.
 TINY = presets.TINY
@@ -61,6 +61,12 @@ SMALL_GPU = GpuConfig(
 #: The same with an L2: small, so that lines are replaced and all entries are taken.
 L2_GPU = replace(GPU, l2=L2Kind.SHARED, l2_bytes=2048, l2_ways=4, l2_requests=8)
 PARTS_GPU = replace(SMALL_GPU, l2=L2Kind.DIVIDED, l2_bytes=1024, l2_ways=4, l2_requests=8)
+#: Those with a unit that hands out blocks: the first in `make test`.
+DISPATCH_GPU = GpuConfig(sm=TINY, sms=2, dispatch=Dispatch.DYNAMIC)
+DISPATCH_4 = replace(GPU, dispatch=Dispatch.DYNAMIC)
+STATIC_GPU = replace(GPU, dispatch=Dispatch.STATIC)
+STATIC_PARTS = replace(PARTS_GPU, dispatch=Dispatch.STATIC)
+DISPATCH_L2 = replace(L2_GPU, dispatch=Dispatch.DYNAMIC)
 MID = presets.MID
 PAPER = presets.PAPER
 
@@ -79,3 +85,6 @@ def named(*names, marks=()):
 #: GPUs as parameters.
 GPUS = [pytest.param(gpu, id=name, marks=on(name)) for name, gpu in (
     ("GPU", GPU), ("SMALL_GPU", SMALL_GPU), ("L2_GPU", L2_GPU), ("PARTS_GPU", PARTS_GPU))]
+DISPATCHING = [pytest.param(gpu, id=name, marks=on(name)) for name, gpu in (
+    ("DISPATCH_GPU", DISPATCH_GPU), ("DISPATCH_4", DISPATCH_4), ("STATIC_GPU", STATIC_GPU),
+    ("STATIC_PARTS", STATIC_PARTS), ("DISPATCH_L2", DISPATCH_L2))]

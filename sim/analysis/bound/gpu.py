@@ -12,6 +12,7 @@ from metronome.hdl.config import SmConfig
 from metronome.hdl.gpu.config import GpuConfig
 
 from ...machine.golden.gpu import GpuIss
+from ...machine.gpu_settings import require_predictable
 from ...machine.memory.names import SEPARATING_MODELS
 from ...predict.gpu.predictor import predict_gpu
 from ...predict.model.policies import NAMES
@@ -155,8 +156,11 @@ def longest_time_of_gpu(
     ------
     RefusedError
         If there is no bound, with the reason.
+    CannotPredictError
+        If the machine cannot be predicted.
     """
     config = gpu.sm_of(0)
+    require_predictable(gpu)
     refuse(config, request.policy)
     if request.policy not in NAMES:
         raise RefusedError(f"no bound for {request.policy}: it is not proved that it selects a warp whenever one is "

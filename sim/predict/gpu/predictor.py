@@ -12,6 +12,7 @@ from metronome.hdl.config import LINE_BYTES
 from metronome.hdl.gpu.config import GpuConfig
 
 from ...machine.events import WARPS
+from ...machine.gpu_settings import require_predictable
 from ...machine.memory.stacks import restore
 from ...machine.memory.store import SparseMemory
 from ...run.gpu.runner import summed
@@ -83,6 +84,7 @@ def predict_gpu(
         If ``gpu`` cannot run the request. The subclass CannotPredictError: if the run cannot be predicted.
     """
     config = gpu.sm_of(0)
+    require_predictable(gpu)
     refuse(config, request.policy, check=request.check or request.memcheck)
     job = job_of(config, request)
     prepare_gpu()

@@ -87,7 +87,7 @@ class Parts:
 def build_elf(
     sources: Sequence[Path], *, name: str, flags: Sequence[str] = (), simt: bool = True,
     soft_float: bool = False, memory_map: MemoryMap | None = None, parts: Parts | None = None,
-    warn: Callable[[str], None] | None = None, several_sms: bool = False,
+    warn: Callable[[str], None] | None = None, of_gpu: Sequence[str] = (),
 ) -> Path:
     """Compile C and assembly sources into one ELF in the cache and return its path.
 
@@ -113,8 +113,8 @@ def build_elf(
     warn
         Called with the compiler's warnings if there are any, whether or not the result was in the cache; by default
         they go to standard error.
-    several_sms
-        For a GPU of several SMs: SM 0 runs main, and threads run on all.
+    of_gpu
+        The flags that a GPU of several SMs needs (:attr:`.options.Compiling.of_gpu`).
 
     Raises
     ------
@@ -126,7 +126,7 @@ def build_elf(
     parts = parts or Parts()
     places, start = _places(memory_map or MemoryMap())
     places += SOFT_FLOAT_FLAGS if soft_float else ()
-    places += ["-DMETRONOME_SMS"] if several_sms else []
+    places += of_gpu
     passed = DIVERGENCE_FLAGS if simt else ()
     library = [*places, *(PASS_REGISTERS if simt else ())] if parts.runtime else None
     units, content = _units(sources, [*places, *passed], flags, parts)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+from metronome.hdl.gpu.config import Dispatch, GpuConfig
 
 from .soft_float import CONTRADICTS, SOFT_FLOAT_FLAGS
 
@@ -50,6 +52,19 @@ class Compiling:
     hints: bool = False
     #: For a GPU of several SMs (riscv_kernels/runtime/sms.h).
     several_sms: bool = False
+    #: With several SMs: the address of the unit that hands out blocks; None if there is none.
+    dispatch: int | None = None
+
+    def for_gpu(self, gpu: GpuConfig | None) -> Compiling:
+        """The same for a GPU; for one SM if it is None."""
+        address = None if gpu is None or gpu.dispatch is Dispatch.NONE else gpu.dispatch_address
+        return replace(self, several_sms=gpu is not None, dispatch=address)
+
+    @property
+    def of_gpu(self) -> list[str]:
+        """The flags for several SMs: SM 0 runs main, and threads run on all."""
+        unit = [] if self.dispatch is None else [f"-DMETRONOME_DISPATCH={self.dispatch:#x}"]
+        return ["-DMETRONOME_SMS", *unit] if self.several_sms else []
 
     def given(self) -> str | None:
         """An option that was given, if there is one: a program that is not compiled takes none."""

@@ -6,16 +6,18 @@ import heapq
 
 import numpy as np
 
-from metronome.hdl.gpu.config import GpuConfig
+from metronome.hdl.gpu.config import Dispatch, GpuConfig
 
 from ...machine.golden import Fault
 from ...machine.golden.between_sms import BetweenSms, SmState
 from ...machine.golden.state import State
 from ...machine.golden.view import View
 from ...machine.memory.store import SparseMemory
+from ..executed import ExecutedInstruction
 from ..lockstep import LockStep
 from ..memcheck import DeclaredAreas, GpuMemCheck, SmMemCheck
 from ..mismatch import Mismatch, memory_mismatch
+from .dispatch import Dispatched
 from .history import Reader, StoreHistory
 from .lanes import fault_lanes
 from .records import by_sm
@@ -35,12 +37,20 @@ class _SmLockStep(LockStep):
     def __init__(self, gpu: GpuConfig, number: int) -> None:
         self.number = number
         super().__init__(gpu.sm_of(number))
+        #: The line of the unit that hands out blocks; empty without one.
+        self._dispatch_line = range(gpu.dispatch_address, gpu.dispatch_address + gpu.sm.line_bytes)
+        if gpu.dispatch is Dispatch.NONE:
+            self._dispatch_line = range(0)
 
     def begin(
-        self, memory: SparseMemory, start_pc: int, arg: int, history: StoreHistory, between_sms: BetweenSms
+        self, memory: SparseMemory, start_pc: int, arg: int, history: StoreHistory, between_sms: BetweenSms,
+        dispatched: Dispatched,
     ) -> None:
         """Start a program."""
         self.launch(memory, start_pc, arg)
+        self._dispatched = dispatched
+        #: By key of a register write: the blocks of loads, or None for one that the hardware chooses.
+        self._takes: dict[int, int | None] = {}
         self._history_of_stores = history
         self.checks: SmMemCheck | None = None
         self._iss.between_sms, self._iss.watch = between_sms, self
@@ -80,6 +90,11 @@ class _SmLockStep(LockStep):
             self._accessed = lanes.copy(), addresses.copy(), size
             return
         local = self._iss.local
+        at = np.flatnonzero(addresses == self._dispatch_line.start)
+        if self._dispatch_line and size == 4 and len(at):
+            if (lost := self._dispatched.lost()) is not None:
+                raise Mismatch(f"lock step: {lost}")
+            self._dispatched.launch(int(data[at[-1]]))
         outside = (addresses < local.base) | (addresses >= local.end)
         if outside.any():
             self._history_of_stores.store(
@@ -109,13 +124,19 @@ class _SmLockStep(LockStep):
         super()._issue(cycle, warp, pc, instruction, mask)
         if self._accessed is not None:
             number = instruction >> 7 & 0x1F | (32 if instruction & 0x7F == _FLOAT_LOAD else 0)
-            self._loads[warp << _KEY_SHIFT | number] = self._accessed
+            key = warp << _KEY_SHIFT | number
+            self._loads[key] = self._accessed
+            self._takes.pop(key, None)
+            if self._dispatch_line and self._is_take(*self._accessed[1:]):
+                self._takes[key] = self._dispatched.note(self.number, answered=key in self._writes)
 
     def _writeback(self, cycle: int, fields: tuple[int, ...], data: np.ndarray) -> None:
         warp, rd, mask, _ = fields
         key = warp << _KEY_SHIFT | rd
         done, load = self._writes.get(key), self._loads.get(key)
-        if done is not None and load is not None and done.values is not None:
+        if done is not None and key in self._takes:
+            self._take(done, mask, data)
+        elif done is not None and load is not None and done.values is not None:
             lanes, addresses, size = load
             values = done.lanes.copy()
             reader = Reader(self.number, warp, done.cycle)
@@ -130,6 +151,25 @@ class _SmLockStep(LockStep):
                 self._iss.poke(warp, rd, mask, values)
                 self._writes[key] = done._replace(values=values.tobytes())
         super()._writeback(cycle, fields, data)
+
+    def _is_take(self, addresses: np.ndarray, size: int) -> bool:
+        """Whether a load takes a block."""
+        line = self._dispatch_line
+        return size == 4 and bool(((addresses >= line.start) & (addresses < line.stop)).all())
+
+    def _take(self, done: ExecutedInstruction, mask: int, data: np.ndarray) -> None:
+        """Judge the number of a block, the same for all lanes, and give it to the golden model."""
+        assert done.rd is not None
+        key = done.warp << _KEY_SHIFT | done.rd
+        expected, values = self._takes.pop(key), done.lanes.copy()
+        lanes = [lane for lane in range(self.config.threads) if mask >> lane & 1]
+        answer = int(data[lanes[0]])
+        refusal = self._dispatched.judge(answer) if expected is None else None
+        if refusal is not None:
+            raise self._mismatch(self.cycle, done.warp, "the number of a block", refusal, f"{answer:#010x}", done)
+        values[lanes] = answer if expected is None else expected
+        self._iss.poke(done.warp, done.rd, mask, values)
+        self._writes[key] = done._replace(values=values.tobytes())
 
     def _may_be(self, address: int, value: int, size: int, signed: bool, reader: Reader) -> bool:
         """Whether a load of ``size`` bytes may return ``value``; each byte is judged by itself."""
@@ -148,6 +188,7 @@ class GpuLockStep:
     """Compare one program after another on a GPU; as :class:`sim.run.lockstep.LockStep` for an SM."""
 
     def __init__(self, gpu: GpuConfig) -> None:
+        self._gpu = gpu
         self._sms = [_SmLockStep(gpu, number) for number in range(gpu.sms)]
 
     def launch(
@@ -160,9 +201,9 @@ class GpuLockStep:
         """
         self._memory, first = memory, memory.copy()
         self._history = StoreHistory(lambda address: first.read(address, 1)[0])
-        between_sms = BetweenSms(self._released)
+        between_sms, self._dispatched = BetweenSms(self._released), Dispatched(self._gpu)
         for sm in self._sms:
-            sm.begin(memory, start_pc, arg, self._history, between_sms)
+            sm.begin(memory, start_pc, arg, self._history, between_sms, self._dispatched)
         self._memcheck = None
         if declared is not None:
             self._memcheck = GpuMemCheck([sm.state for sm in self._sms], declared, strict=strict_races)
@@ -233,6 +274,8 @@ class GpuLockStep:
                 raise Mismatch(f"SM {sm.number}: {mismatch}") from None
         if faulted or not ended:
             return
+        if (lost := self._dispatched.lost()) is not None:
+            raise Mismatch(f"lock step: {lost}")
         for address, mine, theirs in self._memory.differences(memory, _MOST_DIFFERENCES):
             if not self._history.may_be(address, theirs, Reader(-1, -1, 1 << 62)):
                 raise memory_mismatch(address, mine, theirs)

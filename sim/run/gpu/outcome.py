@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any, cast
 
-from metronome.hdl.gpu.config import GpuConfig, Interconnect
+from metronome.hdl.gpu.config import Dispatch, GpuConfig, Interconnect
 
 from ...machine.gpu_settings import gpu_values
 from ..outcome import Outcome
@@ -47,10 +47,12 @@ class GpuParts(Outcome):
         ]
 
     def of_gpu(self) -> list[tuple[str, str]]:
-        """The interconnect and the L2, and what the latter has counted."""
+        """The interconnect, the dispatch and the L2, and what the latter has counted."""
         gpu = self.gpu
         slots = f", slots of {gpu.slot_cycles}" if gpu.interconnect is Interconnect.TDM else ""
         rows = [("interconnect", f"{gpu.interconnect}{slots}")]
+        if gpu.dispatch is not Dispatch.NONE:
+            rows.append(("dispatch", gpu.dispatch.value))
         if gpu.l2_parts:
             rows.append(("L2", f"{gpu.l2}, {gpu.l2_bytes} bytes, {gpu.l2_ways} ways, {gpu.l2_requests} requests"))
         return rows + [(f"L2: {name}", str(count)) for name, count in (self._of_gpu.l2 or {}).items()]

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from metronome.hdl.config import Channels, MemoryMap
-from metronome.hdl.gpu.config import GpuConfig, Interconnect, L2Kind
+from metronome.hdl.gpu.config import Dispatch, GpuConfig, Interconnect, L2Kind
 from metronome.hdl.presets import BASE, NANO, TINY
 from metronome.sim.machine.gpu_settings import gpu_of, gpu_value
 from metronome.sim.machine.settings import ConfigError
@@ -28,6 +28,9 @@ from metronome.sim.machine.settings import ConfigError
     ({"sms": 16, "l2": L2Kind.DIVIDED}, r"l2_ways must be a multiple of sms \(16\) with l2=divided, not 8"),
     ({"sms": 4, "l2": L2Kind.DIVIDED, "l2_requests": 30}, r"l2_requests must be a multiple of sms \(4\)"),
     ({"sms": 4, "l2": L2Kind.DIVIDED, "l2_requests": 4}, "two or more for each, not 4"),
+    ({"sms": 2, "dispatch": "fair"}, "dispatch must be none, static, dynamic, not 'fair'"),
+    ({"sms": 2, "dispatch": Dispatch.STATIC, "sm": replace(TINY, memory_map=MemoryMap(user=0x80))},
+     "memory_map.user must be 0x100 or more with dispatch=static, whose line is below it, not '0x80'"),
     # The stacks of one SM have room, those of 16 do not.
     ({"sms": 16, "sm": replace(BASE, memory_map=MemoryMap(stack_bytes_per_hart=1 << 24))}, "stack"),
 ])
@@ -66,6 +69,12 @@ def test_the_l2_by_name():
     assert gpu_value("l2", "Shared", as_text=True) == "shared"
 
 
+def test_dispatch_by_name():
+    made = gpu_of(TINY, {"sms": 2, "dispatch": "dynamic"})
+    assert made == GpuConfig(sm=TINY, sms=2, dispatch=Dispatch.DYNAMIC) and made.dispatch_address == 0xFFC0
+    assert gpu_value("dispatch", "Static", as_text=True) == "static"
+
+
 def test_a_file_may_have_fields_without_effect():
     for values in ({"sms": 1, "interconnect": "tdm", "slot_cycles": 2}, {"sms": 2, "slot_cycles": 2}):
         assert (gpu_of(TINY, values, in_file={*values}) is None) == (values["sms"] == 1)
@@ -78,6 +87,7 @@ def test_a_file_may_have_fields_without_effect():
     ({"sms": 1, "slot_cycles": 2}, "no effect without sms=2"),
     ({"sms": 2, "slot_cycles": 2}, "no effect without interconnect=tdm"),
     ({"l2": "shared"}, "l2: it has no effect without sms=2"),
+    ({"dispatch": "static"}, "dispatch: it has no effect without sms=2"),
     ({"sms": 2, "l2_ways": 2}, "l2_ways: it has no effect without l2=shared or l2=divided"),
     ({"sms": 2, "l2": "shared", "l2_ways": 3}, "l2_ways must be 1, 2, 4, 8 or 16, not 3"),
 ])
