@@ -13,7 +13,7 @@ from metronome.hdl.gpu.config import Dispatch, GpuConfig, Interconnect, L2Kind
 from metronome.hdl.policies import POLICIES
 
 __all__ = ["BARE", "BASE", "CHANNELS", "CROWD", "DISPATCHING", "FPGA", "GPU", "LEAST", "MID", "ONE", "ORDERED",
-           "PAPER", "SMALL", "SMALL_GPU", "TINY", "UNCACHED", "named", "on"]
+           "PAPER", "SMALL", "SMALL_GPU", "STATIC_PARTS", "TINY", "UNCACHED", "named", "on"]
 
 #: The one build of `make check`.
 TINY = presets.TINY

@@ -10,8 +10,9 @@ from metronome.sim.program.assembler import asm
 from metronome.sim.program.compiler.options import Compiling
 from metronome.sim.program.kernels import KERNELS, prepare, prepare_source
 from metronome.sim.run.gpu.runner import run_gpu, run_many_gpu
-from tests.support.builds import DISPATCHING
+from tests.support.builds import DISPATCHING, STATIC_PARTS, on
 from tests.support.tiers import some_more
+from tests.system.rtl_programs import RawProgram
 from tests.system.test_gpu_rtl import C_PROGRAMS, MEMORIES, OPENCL, passed, program, request
 
 BLOCKS = ROOT / "tests" / "riscv_kernels" / "dispatch" / "blocks.c"
@@ -118,3 +119,31 @@ def test_loads_take_blocks(gpu):
             assert taken[:4] == [0, gpu.sms, 2 * gpu.sms, 0xFFFF_FFFF]
         # The launch is in memory, too.
         assert result.memory.read_word(gpu.dispatch_address) == 3 * gpu.sms
+
+
+def _taking_beside(gpu, neighbour):
+    """SM 0 takes and stores blocks; the others do ``neighbour`` 60 times."""
+    p = asm.Program()
+    p.add(*asm.li(UNIT, gpu.dispatch_address), *asm.li(PLACE, DATA), asm.csrr(CORE, 0xCC2))
+    p.branch(asm.bne, CORE, 0, "others")
+    p.add(*asm.li(VALUE, 20), asm.sw(VALUE, 0, UNIT), asm.fence())
+    p.add(*[word for k in range(16) for word in (asm.lw(VALUE, 0, UNIT), asm.sw(VALUE, 4 * k, PLACE))], asm.tmc(0))
+    p.label("others")
+    p.add(asm.slli(VALUE, CORE, 12), asm.add(PLACE, PLACE, VALUE), *neighbour * 60, asm.tmc(0))
+    return RawProgram(p.assemble())
+
+
+@on("STATIC_PARTS")
+def test_with_static_dispatch_an_sm_is_alone():
+    gpu, seen, ends = STATIC_PARTS, [], set()
+    for neighbour in ([], [asm.lw(VALUE, 0, UNIT)], [asm.sw(CORE, 0, PLACE), asm.addi(PLACE, PLACE, 64)]):
+        for memory in ({"memory": "fixed", "latency": 1}, {"memory": "fixed"}, {"memory": "tdm"}):
+            # Without the check: nothing orders the launch and what the others take.
+            result = run_gpu(gpu, request(_taking_beside(gpu, neighbour), gpu, check=False, **memory))
+            assert result.status == "ended"
+            seen.append((str(memory), result.sm_counters[0], result.memory.read(DATA, 64)))
+            ends.add((str(memory), result.total_cycles))
+    # For each memory one result, but different ends of the others.
+    assert [each for each in seen if each not in seen[:3]] == [] and len(ends) > 3
+    numbers = [*range(0, 20, gpu.sms), *[0xFFFF_FFFF] * 16][:16]
+    assert seen[0][2] == b"".join(number.to_bytes(4, "little") for number in numbers)

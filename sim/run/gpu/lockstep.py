@@ -90,11 +90,9 @@ class _SmLockStep(LockStep):
             self._accessed = lanes.copy(), addresses.copy(), size
             return
         local = self._iss.local
-        at = np.flatnonzero(addresses == self._dispatch_line.start)
-        if self._dispatch_line and size == 4 and len(at):
-            if (lost := self._dispatched.lost()) is not None:
-                raise Mismatch(f"lock step: {lost}")
-            self._dispatched.launch(int(data[at[-1]]))
+        if self._dispatch_line and size == 4:
+            for blocks in data[addresses == self._dispatch_line.start][-1:]:
+                self._launch(int(blocks))
         outside = (addresses < local.base) | (addresses >= local.end)
         if outside.any():
             self._history_of_stores.store(
@@ -151,6 +149,12 @@ class _SmLockStep(LockStep):
                 self._iss.poke(warp, rd, mask, values)
                 self._writes[key] = done._replace(values=values.tobytes())
         super()._writeback(cycle, fields, data)
+
+    def _launch(self, blocks: int) -> None:
+        """Judge the blocks of the last launch, and begin the next one."""
+        if (lost := self._dispatched.lost()) is not None:
+            raise Mismatch(f"lock step: {lost}")
+        self._dispatched.launch(blocks)
 
     def _is_take(self, addresses: np.ndarray, size: int) -> bool:
         """Whether a load takes a block."""

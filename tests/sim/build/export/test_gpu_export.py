@@ -155,10 +155,11 @@ def test_the_testbench_on_icarus(bus, tmp_path):
 
 @needs_icarus
 @pytest.mark.long
-@pytest.mark.parametrize("pipeline", ["classic", "fpga"])
-def test_the_printed_run_takes_the_cycles_of_the_export(pipeline, tmp_path, capfd):
+@pytest.mark.parametrize(("pipeline", "dispatch"), [("classic", "none"), ("fpga", "none"), ("fpga", "dynamic")])
+def test_the_printed_run_takes_the_cycles_of_the_export(pipeline, dispatch, tmp_path, capfd):
     """As tests/sim/build/export/test_companions.py, of two SMs with slots for memory."""
-    machine = ["--preset", "TINY", "--sms", "2", "--interconnect", "tdm", "--slot-cycles", "3"]
+    machine = ["--preset", "TINY", "--sms", "2", "--interconnect", "tdm", "--slot-cycles", "3",
+               "--dispatch", dispatch]
     export, image = tmp_path / "export", tmp_path / "program.hex"
     assert main(["verilog", *machine, "--pipeline", pipeline, "--output", str(export)]) == 0
     assert main(["build", "vecadd", *machine, "--size", "16", "--image", str(image)]) == 0
