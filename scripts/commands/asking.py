@@ -207,7 +207,7 @@ def asked_run(
             of_gpu(gpu)
         refused = [option for option, _ in outputs if option not in _OF_SEVERAL and of_gpu is None]
         refuse_with_sms(gpu, dict.fromkeys(refused, True) | {
-            "--per-warp": options.shown.per_warp, "--profile": options.shown.profile,
+            "--per-warp": options.shown.per_warp, "--profile": options.shown.profile and of_gpu is None,
         })
     launch = program.prepare(
         backend_of(ctx), config, dtype=dtype, size=inputs.size, seed=inputs.seed, argument=named.argument,

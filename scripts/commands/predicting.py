@@ -152,7 +152,7 @@ def compute(ctx: typer.Context, options: RunOptions, wanted: Computed) -> int:
         return _compute_gpu(ctx, asked, issues_file, verify=wanted.verify)
     backend, verification = backend_of(ctx), None
     counted = Counted(asked.config, asked.launch.image) if options.shown.profile else None
-    sinks = [] if counted is None else [counted.profile]
+    sinks = [] if counted is None else counted.profiles
     with show_progress() as progress, traced(wanted.traces, asked.config, about(asked), sinks, window) as watcher:
         if wanted.verify:
             prediction, verification = backend.verify(asked.config, asked.request, progress, print_console)

@@ -14,16 +14,17 @@ from metronome.sim.show.trace.formats import WAVEFORMS
 
 from ..options.program import long_start
 from ..output.profiling import Counted
-from ..process.backend import backend_of
+from ..process.backend import Backend, backend_of
 from ..process.errors import UsageError
 from ..process.progress import print_console, show_progress
-from .asking import RunOptions, asked_run
+from .asking import AskedRun, RunOptions, asked_run
 from .tracing import TraceFile, about, traced, window_of
 from .tracing_gpu import check_gpu_traces, traced_gpu
 from .waving import check_waveforms, waved
 
 if TYPE_CHECKING:
     from metronome.hdl.config import SmConfig
+    from metronome.hdl.gpu.config import GpuConfig
 
 __all__ = ["simulate"]
 
@@ -52,11 +53,9 @@ def simulate(
 
         asked = asked_run(
             ctx, options, [(option, file.path) for file in traces], before=before,
-            of_gpu=lambda gpu: check_gpu_traces(gpu, traces, option))
+            of_gpu=lambda gpu: check_gpu_traces(gpu, traces, option, profile=options.shown.profile))
         if asked.gpu is not None:
-            with show_progress() as progress, traced_gpu(traces, asked.gpu, about(asked)) as watchers:
-                on_gpu = backend.run_gpu(asked.gpu, asked.request, progress, print_console, watchers)
-            return asked.finish(on_gpu)
+            return _simulate_gpu(backend, asked, asked.gpu, traces, profile=options.shown.profile)
         seen = [file for file in traces if file not in waveforms]
         if (seen or options.shown.profile) and not asked.config.probe:
             named = option if seen else "--profile"
@@ -65,7 +64,7 @@ def simulate(
         if note is not None:
             print(f"metronome: note: {note}", file=sys.stderr, flush=True)
         counted = Counted(asked.config, asked.launch.image) if options.shown.profile else None
-        sinks = [] if counted is None else [counted.profile]
+        sinks = [] if counted is None else counted.profiles
         with (
             show_progress() as progress, traced(seen, asked.config, about(asked), sinks, shown) as watcher,
             waved(waveforms, asked.config, *window) as waves,
@@ -76,3 +75,14 @@ def simulate(
     if waves is not None and waves.first is not None and waves.first >= result.total_cycles:
         print(f"metronome: the waveform is empty: the run has only {result.total_cycles} cycles", file=sys.stderr)
     return status
+
+
+def _simulate_gpu(
+    backend: Backend, asked: AskedRun, gpu: GpuConfig, traces: Sequence[TraceFile], *, profile: bool
+) -> int:
+    """Run a program on several SMs, and return the exit status."""
+    counted = Counted(asked.config, asked.launch.image, gpu.sms) if profile else None
+    sinks = [] if counted is None else counted.profiles
+    with show_progress() as progress, traced_gpu(traces, gpu, about(asked), sinks) as watchers:
+        result = backend.run_gpu(gpu, asked.request, progress, print_console, watchers)
+    return asked.finish(result, profiled=counted)

@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 __all__ = ["check_gpu_traces", "traced_gpu"]
 
 
-def check_gpu_traces(gpu: GpuConfig, files: Sequence[TraceFile], option: str) -> None:
-    """Raise UsageError for a format that knows one SM only."""
+def check_gpu_traces(gpu: GpuConfig, files: Sequence[TraceFile], option: str, *, profile: bool) -> None:
+    """Raise UsageError for a format that knows one SM only; and without a probe for any, and for a ``profile``."""
     from metronome.sim.show.trace.several import GPU_FORMATS
 
     for file in files:
         if file.kind not in GPU_FORMATS:
             raise UsageError(f"{option} {file.path.name}: a trace of {gpu.sms} SMs is one of {', '.join(GPU_FORMATS)}")
-    if files and not gpu.sm.probe:
-        raise UsageError(f"{option} needs the probe: leave out --set probe=false")
+    if (files or profile) and not gpu.sm.probe:
+        raise UsageError(f"{option if files else '--profile'} needs the probe: leave out --set probe=false")
 
 
 class _Sink:
@@ -66,13 +66,15 @@ class _Port:
 
 
 @contextlib.contextmanager
-def traced_gpu(files: Sequence[TraceFile], gpu: GpuConfig, about: About) -> Iterator[Sequence[Any] | None]:
+def traced_gpu(
+    files: Sequence[TraceFile], gpu: GpuConfig, about: About, others: Sequence[Sink] = ()
+) -> Iterator[Sequence[Any] | None]:
     """Yield the watchers of all SMs and of the memory port, which write the files; None if there are none.
 
-    However the run ends, the files contain all cycles received until then. If a file cannot be written, no part of it
-    is left.
+    ``others``: for each SM a further sink of its cycles, or none at all. However the run ends, the files contain all
+    cycles received until then. If a file cannot be written, no part of it is left.
     """
-    if not files:
+    if not files and not others:
         yield None
         return
     from metronome.sim.show.trace.cycles import CycleStream
@@ -85,7 +87,8 @@ def traced_gpu(files: Sequence[TraceFile], gpu: GpuConfig, about: About) -> Iter
             stack.callback(output.close)
             writers.append((output, gpu_writer_of(file.kind, gpu, output.file, about)))
         streams = [
-            CycleStream(gpu.sm_of(number), [_Sink(output, writer.sms[number]) for output, writer in writers])
+            CycleStream(gpu.sm_of(number), [
+                *others[number : number + 1], *(_Sink(output, writer.sms[number]) for output, writer in writers)])
             for number in range(gpu.sms)
         ]
         for stream in streams:

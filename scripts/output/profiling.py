@@ -27,18 +27,18 @@ _USES = 2
 
 
 class Counted:
-    """The cycles of a run with a profile: ``profile`` is the sink that counts them."""
+    """The cycles of a run with a profile: ``profiles`` has the sink of each SM that counts them."""
 
-    def __init__(self, config: SmConfig, image: ElfImage) -> None:
+    def __init__(self, config: SmConfig, image: ElfImage, sms: int = 1) -> None:
         from metronome.sim.show.trace.profile import Profile
 
-        self._image, self.profile = image, Profile(config)
+        self._image, self.profiles = image, [Profile(config) for _ in range(sms)]
 
     def summary(self) -> Summary:
         """Return the counts."""
         from metronome.sim.show.trace.summary import Summary
 
-        return Summary(self.profile, self._image)
+        return Summary(self.profiles, self._image)
 
 
 def print_profile(summary: Summary) -> None:
@@ -49,7 +49,9 @@ def print_profile(summary: Summary) -> None:
         return
     shown = summary.lines[:_HOTTEST]
     unit, title = "cycles", f"where the {summary.cycles} cycles of the region went"
-    if (slots := summary.schedulers) > 1:
+    if summary.sms > 1:
+        unit, title = "slots", f"where the {summary.cycles} issue slots of the regions of {summary.sms} SMs went"
+    elif (slots := summary.schedulers) > 1:
         cycles = summary.cycles // slots
         unit, title = "slots", f"where the {summary.cycles} issue slots of the region went: {slots} x {cycles} cycles"
     table = new_table("source line", "function", f">{unit}", ">share", ">issued", "other uses", title=title)

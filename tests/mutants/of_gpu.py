@@ -13,6 +13,7 @@ _HOST_VIEW = "metronome.hdl.gpu.host_view:HostView"
 _LITMUS = "tests/system/test_litmus_rtl.py::test_nothing_forbidden_is_seen"
 _RTL, _REPORTS = "tests/system/test_gpu_rtl.py", "tests/system/test_gpu_reports_rtl.py"
 _UNITS = "tests/hdl/gpu"
+_MEMCHECK, _SEVERAL = "metronome.sim.run.memcheck", "tests/sim/run/memcheck/test_several.py"
 _L2 = "metronome.hdl.gpu.l2"
 _DISPATCH, _DISPATCH_TESTS = "metronome.hdl.gpu.dispatch", f"{_UNITS}/test_dispatch.py"
 _BLOCKS = f"{_DISPATCH_TESTS}::test_every_block_goes_to_one_sm"
@@ -92,4 +93,15 @@ GPU = (
     Mutant("the host's choice of an SM is lost", "metronome.hdl.bus.registers:ControlRegisters.elaborate",
            'self.counter_sm.eq(state["counter_sm"])', "self.counter_sm.eq(0)",
            ("tests/hdl/bus/test_gpu_registers.py::test_the_registers_of_a_gpu[LiteHost]",)),
+    Mutant("a flag of another SM orders without a fence", f"{_MEMCHECK}.order:Order.take_flags",
+           "int(self._warp[number]) // self._of_sm == warp // self._of_sm", "True",
+           (f"{_SEVERAL}::test_a_flag_orders_from_the_next_fence_of_its_reader[19-False]",)),
+    Mutant("a barrier between SMs orders nothing for the memory checker", f"{_MEMCHECK}.several:GpuMemCheck.meet",
+           "self._common.order.meet(", "list(", (f"{_SEVERAL}::test_the_races_are_those_of_the_predictor[2]",)),
+    Mutant("a finding of the memory checker names a warp of SM 0", f"{_MEMCHECK}.several:GpuMemCheck._of_sms",
+           "replace(side, sm=sm, warp=warp)", "replace(side, sm=0, warp=warp)",
+           (f"{_SEVERAL}::test_a_store_to_nothing_names_its_sm",)),
+    Mutant("the lanes of a branch that disagree are all", "metronome.sim.run.gpu.lanes:fault_lanes",
+           "ways[lane] != ways[active[0]]", "True",
+           ("tests/sim/run/gpu/test_lanes.py::test_the_lanes_that_disagree_about_a_branch",)),
 )

@@ -142,11 +142,12 @@ def test_one_sm_is_as_always(metronome, gpu, words):
     (("--sms", "2", "--config", "core.toml"),
      "--config core.toml: a GPU numbers and counts its SMs itself: leave out core_id"),
     *((("--sms", "2", *option), f"{option[0]} is for one SM: leave it out with 2 SMs") for option in (
-        ("--per-warp",), ("--profile",))),
+        ("--per-warp",),)),
     *((("--sms", "2", "--trace", name), f"--trace {name}: a trace of 2 SMs is one of .csv, .parquet, .pftrace")
       for name in ("a.html", "a.kanata", "a.vcd")),
     (("--sms", "2", "--trace", "a.csv", "--set", "probe=false"),
      "--trace needs the probe: leave out --set probe=false"),
+    (("--sms", "2", "--profile", "--set", "probe=false"), "--profile needs the probe: leave out --set probe=false"),
 ])
 def test_refusals(metronome, gpu, words, text):
     Path("core.toml").write_text("core_id = 3\n")
@@ -347,3 +348,9 @@ def test_a_trace_of_several_sms(metronome, gpu, words):
 def test_refusals_of_a_trace(metronome, gpu, words, text):
     assert text in metronome("trace", "psort", "--sms", "2", *words).refusal
     assert gpu.gpus == []
+
+
+def test_a_profile_of_several_sms(metronome, gpu):
+    done = metronome("run", "psort", "--sms", "2", "--profile", "--json", "-")
+    assert done.status == 0 and len(gpu.watchers) == 3
+    assert json.loads(done.out)["profile"]["cycles"] == 0

@@ -16,7 +16,9 @@ from metronome.sim.run.gpu.runner import run_gpu
 from metronome.sim.run.probe_events import events_of
 from metronome.sim.show.trace.about import About
 from metronome.sim.show.trace.cycles import CycleStream
+from metronome.sim.show.trace.profile import Profile
 from metronome.sim.show.trace.several import GPU_FORMATS, gpu_writer_of
+from metronome.sim.show.trace.summary import Summary
 from metronome.sim.show.trace.tables import CsvTrace
 from tests.support.builds import GPUS
 from tests.system.test_gpu_rtl import request
@@ -45,7 +47,9 @@ def traced(gpu):
     about = About(name="a run", facts=[], image=launch.image)
     files = {name: io.BytesIO() for name in GPU_FORMATS}
     writers = [gpu_writer_of(name, gpu, file, about) for name, file in files.items()]
-    streams = [CycleStream(gpu.sm_of(sm), [writer.sms[sm] for writer in writers]) for sm in range(gpu.sms)]
+    profiles = [Profile(gpu.sm_of(sm)) for sm in range(gpu.sms)]
+    streams = [
+        CycleStream(gpu.sm_of(sm), [profiles[sm], *(writer.sms[sm] for writer in writers)]) for sm in range(gpu.sms)]
     port = Port(writers)
     asked = request(launch, gpu, check=False, trace=True, memory="dram")
     result = run_gpu(gpu, asked, watchers=[*streams, port])
@@ -53,7 +57,21 @@ def traced(gpu):
         stream.finish()
     for writer in writers:
         writer.close()
+    _check_profile(gpu, result, launch, profiles)
     return result, launch, {name: file.getvalue() for name, file in files.items()}
+
+
+def _check_profile(gpu, result, launch, profiles):
+    """Each SM's cycles are those that it has counted, and its warps have numbers of their own."""
+    counted = [counters["cycles"] * gpu.sm.schedulers for counters in result.sm_counters]
+    assert [sum(cell.cycles for cell in profile.cells()) for profile in profiles] == counted
+    summary = Summary(profiles, launch.image)
+    assert summary.cycles == sum(counted) and summary.sms == gpu.sms
+    of_sms = Counter()
+    for warp in summary.as_json()["warps"]:
+        if warp["warp"] is not None:
+            of_sms[warp["warp"] // gpu.sm.warps] += warp["uses"].get("issued", 0)
+    assert of_sms == {sm: counters["committed"] for sm, counters in enumerate(result.sm_counters)}
 
 
 @pytest.mark.parametrize("gpu", GPUS)

@@ -193,7 +193,8 @@ def companion_files(
     core = {"KIND": "gpu" if sms else "sm",
             "WHAT": f"A GPU of {sms} streaming multiprocessors" if sms else "A GPU streaming multiprocessor"}
     files = {
-        f"{top}_tb.v": _with_mark(head, "//") + _filled(config, "testbench", ABOUT=comment, SIDE=own.rstrip()),
+        f"{top}_tb.v": _with_mark(head, "//") + _filled(
+            config, "testbench", ABOUT=comment, SIDE=own.rstrip(), HINT=f": is it for {sms} SMs?" if sms else ""),
         f"{top}.core": _filled(config, "fusesoc", HEAD=_with_mark(head, "#").rstrip(), PRESET=preset, **core),
     }
     if bus != "line":

@@ -50,7 +50,7 @@ class Profile:
     """A sink of cycles that counts them (:class:`sim.show.trace.cycles.Sink`). It keeps one number for each cell."""
 
     def __init__(self, config: SmConfig) -> None:
-        self._warps = config.warps
+        self.warps = config.warps
         #: The number of partitions.
         self.schedulers = config.schedulers
 
@@ -58,11 +58,11 @@ class Profile:
         """See :class:`sim.show.trace.cycles.Sink`."""
         #: Place 0 has cycles charged to no instruction; the last warp has cycles charged to no warp.
         self._places = {NONE: 0}
-        self._counts = np.zeros((self._warps + 1, 64, len(USES)), np.int64)
+        self._counts = np.zeros((self.warps + 1, 64, len(USES)), np.int64)
         #: For each warp: the cycles to charge to its next instruction; its last instruction, and when it was issued.
-        self._waiting = np.zeros((self._warps, len(USES)), np.int64)
-        self._last_pc = np.full(self._warps, NONE)
-        self._last_cycle = np.full(self._warps, NONE)
+        self._waiting = np.zeros((self.warps, len(USES)), np.int64)
+        self._last_pc = np.full(self.warps, NONE)
+        self._last_cycle = np.full(self.warps, NONE)
 
     def take(self, partitions: Sequence[Cycles]) -> None:
         """See :class:`sim.show.trace.cycles.Sink`."""
@@ -100,17 +100,17 @@ class Profile:
 
     def finish(self) -> None:
         """See :class:`sim.show.trace.cycles.Sink`."""
-        for warp in range(self._warps):
+        for warp in range(self.warps):
             self._come(warp, NONE)
 
     def cells(self) -> Iterator[Cell]:
         """Return every count that is not 0, by warp, pc and use; NONE comes last."""
         pcs = sorted(self._places, key=lambda pc: (pc == NONE, pc))
-        for warp in range(self._warps + 1):
+        for warp in range(self.warps + 1):
             for pc in pcs:
                 for use, count in zip(USES, self._counts[warp, self._places[pc]].tolist(), strict=True):
                     if count:
-                        yield Cell(warp if warp < self._warps else NONE, pc, use, count)
+                        yield Cell(warp if warp < self.warps else NONE, pc, use, count)
 
     def _blamed(self, events: np.ndarray, executed: Mapping[int, np.ndarray]) -> np.ndarray:
         """Return the warp charged with each cycle without an issue: the one that has waited longest for its reason.

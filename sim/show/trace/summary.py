@@ -30,12 +30,19 @@ class Sum:
 
 
 class Summary:
-    """The counts of a :class:`Profile`, with the lines of a program. All sums are over the measured region."""
+    """The counts of the profile of each SM, with the lines of a program. All sums are over the measured region.
 
-    def __init__(self, profile: Profile, image: ElfImage) -> None:
-        self._cells = list(profile.cells())
-        #: Issue slots of a cycle. With several, each is counted as a cycle.
-        self.schedulers = profile.schedulers
+    The warps of several SMs are numbered one after the other: those of SM 0 first.
+    """
+
+    def __init__(self, profiles: Sequence[Profile], image: ElfImage) -> None:
+        self._cells = [
+            cell if cell.warp == NONE else cell._replace(warp=cell.warp + number * profile.warps)
+            for number, profile in enumerate(profiles) for cell in profile.cells()
+        ]
+        self.sms = len(profiles)
+        #: Issue slots of a cycle of an SM. With several, each is counted as a cycle.
+        self.schedulers = profiles[0].schedulers
         places = {cell.pc: place_of(image, cell.pc) for cell in self._cells}
         #: By (source line, function), most cycles first.
         self.lines = self._sums(lambda cell: places[cell.pc][:2])
@@ -45,7 +52,7 @@ class Summary:
 
     @property
     def cycles(self) -> int:
-        """The number of cycles in the region, times the schedulers."""
+        """The number of cycles in the region, times the schedulers; of several SMs the sum."""
         return sum(cell.cycles for cell in self._cells)
 
     def _sums(self, key: Callable[[Cell], Hashable]) -> list[Sum]:

@@ -50,6 +50,16 @@ def test_on_a_bus_it_has_the_ports_of_one_sm(bus):
     assert ports_of(bus, CHIP) == ports_of(bus, CHIP.sm)
 
 
+@pytest.mark.parametrize("bus", BUSES)
+def test_a_program_that_does_not_end_may_be_for_another_number_of_sms(bus):
+    for sms in (4, 16):
+        text = files(bus, dataclasses.replace(CHIP, sms=sms))["metronome_gpu_tb.v"].decode()
+        (reason,) = re.findall(r'fail\("(the program has not ended[^"]*)"\)', text)
+        # The task has room for 64 characters.
+        assert reason.endswith(f"+max_cycles: is it for {sms} SMs?") and len(reason) <= 64
+    assert 'fail("the program has not ended after +max_cycles");' in files(bus, CHIP.sm)["metronome_sm_tb.v"].decode()
+
+
 def test_the_line_port_is_that_of_one_sm_with_longer_tags():
     own, one = ports_of("line", CHIP), ports_of("line", CHIP.sm)
     assert {name for name in one if own[name] != one[name]} == {"mem_req_tag", "mem_resp_tag"}
