@@ -6,6 +6,7 @@ import pytest
 
 from metronome.tb.formal import properties
 from metronome.tb.formal.broken import BROKEN, applied, others, refute
+from metronome.tb.formal.broken_l2 import BROKEN_L2
 from metronome.tb.formal.defect import Defect
 from metronome.tb.formal.flow import Case, bounded_check, problem, prove
 from metronome.tb.formal.properties import PROPERTIES
@@ -78,7 +79,7 @@ def test_is_refuted(broken):
     assert len(found.rows) > 1 or broken.claim or broken.property == "P10"
     if broken.claim:
         assert broken.claim in found.violated
-    if broken.claim not in ("", *SEEN_BY_OTHERS):
+    if broken.claim not in ("", *SEEN_BY_OTHERS) and broken not in BROKEN_L2:
         assert bounded_check(others(broken), len(found.rows)) is None, "another claim sees it, too"
 
 
