@@ -22,6 +22,7 @@ from metronome.sim.machine.statistics import REASONS, LineAccesses, LoadLatency,
 from metronome.sim.program.compiler.options import AS_USUAL
 from metronome.sim.program.elf import ElfImage
 from metronome.sim.program.kernels import KernelError, KernelInfo, Launch
+from metronome.sim.run.gpu.types import GpuRunResult
 from metronome.sim.run.types import RunResult
 from tests.scripts.lines import only_line
 
@@ -257,3 +258,18 @@ def synthesized(monkeypatch):
 
     monkeypatch.setattr(synth, "synthesize", synthesize)
     return seen
+
+
+@pytest.fixture
+def gpu(backend):
+    """Runs on several SMs: (GPU, request) of each; fields of the next result."""
+    backend.gpus, backend.of_gpu = [], {}
+
+    def run_gpu(config, request, progress, console, watchers=None):
+        backend.gpus.append((config, request))
+        backend.watchers = watchers
+        fields = {field.name: getattr(backend.result, field.name) for field in dataclasses.fields(backend.result)}
+        return GpuRunResult(**fields | {"region": None, "sm_counters": [counters()] * config.sms} | backend.of_gpu)
+
+    backend.run_gpu = run_gpu
+    return backend

@@ -14,7 +14,6 @@ from metronome.hdl.presets import BASE, PIPELINES, TINY
 from metronome.scripts import cli
 from metronome.scripts.options.one_sm import ONE_SM, SEVERAL_SMS
 from metronome.sim.machine.golden import Fault
-from metronome.sim.run.gpu.types import GpuRunResult
 from metronome.sim.run.memcheck import Finding, Side
 from metronome.sim.run.types import WarpState
 from tests.scripts.conftest import counters
@@ -22,21 +21,6 @@ from tests.support.builds import FPGA
 
 #: BASE as `metronome verilog` writes it.
 FPGA_BASE = dataclasses.replace(BASE, **PIPELINES["fpga"]).for_chip()
-
-
-@pytest.fixture
-def gpu(backend):
-    """Runs on several SMs: (GPU, request) of each; fields of the next result."""
-    backend.gpus, backend.of_gpu = [], {}
-
-    def run_gpu(config, request, progress, console, watchers=None):
-        backend.gpus.append((config, request))
-        backend.watchers = watchers
-        fields = {field.name: getattr(backend.result, field.name) for field in dataclasses.fields(backend.result)}
-        return GpuRunResult(**fields | {"region": None, "sm_counters": [counters()] * config.sms} | backend.of_gpu)
-
-    backend.run_gpu = run_gpu
-    return backend
 
 
 @pytest.mark.parametrize(("words", "expected"), [
@@ -289,68 +273,3 @@ def test_a_deadlock_names_the_sms(metronome, gpu):
     done = metronome("run", "psort", "--sms", "2")
     assert done.status == 4
     assert all(f"SM {sm}, warp 0, lanes 0-1: last issued 0x80000124" in done.err for sm in (0, 1))
-
-
-def test_a_sweep_over_the_number_of_sms(metronome, gpu):
-    words = ("--sms", "1,4", "--issue", "lrr,gtlo", "--interconnect", "tdm", "--check", "--preset", "TINY")
-    done = metronome("sweep", "psort", *words, "--json", "runs.json", status=0)
-    assert [(config.sms, config.interconnect, config.sm.warps, request.policy) for config, request in gpu.gpus] == [
-        (4, Interconnect.TDM, TINY.warps, policy) for policy in ("lrr", "gtlo")]
-    # As of one run, --check turns the memory checker on for one SM only.
-    assert [(request.check, request.memcheck) for _, request in gpu.gpus] == [(True, False)] * 2
-    assert [(request.policy, request.memcheck) for _, request in gpu.runs] == [("lrr", True), ("gtlo", True)]
-    rows = [line.split() for line in done.out.splitlines()]
-    assert [row[:2] for row in rows if row[:1] in (["sms"], ["1"], ["4"])] == [
-        ["sms", "issue"], ["1", "lrr"], ["1", "gtlo"], ["4", "lrr"], ["4", "gtlo"]]
-    runs = json.loads(Path("runs.json").read_text())["runs"]
-    assert [run["config"]["set"]["sms"] for run in runs] == ["1", "1", "4", "4"]
-    assert [len(run.get("sms", ["one"])) for run in runs] == [1, 1, 4, 4]
-
-
-@pytest.mark.parametrize("words", [("--sms", "2"), ("--set", "sms=2"), ("--config", "gpu.toml")])
-def test_a_sweep_on_one_number_of_sms(metronome, gpu, words):
-    Path("gpu.toml").write_text("sms = 2\n")
-    done = metronome("sweep", "psort", *words, "--mode", "swas", "--set", "load_parts=2,4", status=0)
-    assert [config.sms for config, _ in gpu.gpus] == [2, 2] and gpu.runs == [] and gpu.compiling.several_sms
-    assert not any(line.split()[:1] == ["sms"] for line in done.out.splitlines())
-
-
-@pytest.mark.parametrize(("words", "text"), [
-    (("--sms", "2,3"), "sms must be 1, 2, 4, 8 or 16, not 3"),
-    (("--sms", "2,x"), "--sms 2,x: write whole numbers, separated by commas"),
-    (("--sms", "2,"), "--sms: an empty name"),
-    (("--set", "sms=2,4"), "sms must be a whole number, not '2,4': metronome sweep compares several with --sms 2,4"),
-    (("--sms", "1", "--l2", "shared"), "l2: it has no effect without sms=2 or more"),
-    (("--sms", "1,2", "--set", "cores=2"), "a GPU numbers and counts its SMs itself: leave out cores"),
-    (("--sms", "1,2", "--forecast"), "--forecast is for one SM: leave it out with several"),
-    (("--sms", "1,2", "--output", "folder"), "several SMs are for a sweep that keeps no results: leave out --output"),
-])
-def test_refusals_of_a_sweep(metronome, gpu, words, text):
-    assert text in metronome("sweep", "psort", *words).refusal
-    assert gpu.gpus == gpu.runs == []
-
-
-@pytest.mark.parametrize("words", [("run", "psort", "--trace", "a.csv", "--trace", "a.pftrace"),
-                                   ("trace", "psort", "-o", "a.csv", "-o", "a.pftrace", "--json", "-")])
-def test_a_trace_of_several_sms(metronome, gpu, words):
-    assert metronome(*words, "--sms", "4").status == 0
-    # Of each SM, and of the memory port.
-    assert len(gpu.watchers) == 5
-    assert Path("a.csv").read_text() == "cycle,event,sm,warp,pc,instruction,lanes,address,tag,register,detail\n"
-    assert Path("a.pftrace").stat().st_size > 0
-
-
-@pytest.mark.parametrize(("words", "text"), [
-    (("-o", "a.html"), "--output a.html: a trace of 2 SMs is one of .csv, .parquet, .pftrace"),
-    (("-o", "a.svg", "--from", "1", "--to", "20"), "--output a.svg: a trace of 2 SMs is one of"),
-    (("-o", "a.csv", "--engine", "predict"), "--engine predict traces one SM: leave it out with 2 SMs"),
-])
-def test_refusals_of_a_trace(metronome, gpu, words, text):
-    assert text in metronome("trace", "psort", "--sms", "2", *words).refusal
-    assert gpu.gpus == []
-
-
-def test_a_profile_of_several_sms(metronome, gpu):
-    done = metronome("run", "psort", "--sms", "2", "--profile", "--json", "-")
-    assert done.status == 0 and len(gpu.watchers) == 3
-    assert json.loads(done.out)["profile"]["cycles"] == 0
