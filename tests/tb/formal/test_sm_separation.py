@@ -41,9 +41,8 @@ def test_more_sms(its):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("its", [
-    pytest.param(divided(2, 1, slot=3), marks=pytest.mark.more), pytest.param(divided(4, 2), marks=pytest.mark.long),
-    *(pytest.param(its, marks=pytest.mark.long) for its in cases(
-        ["P11"], parameters={"sms": 2, "l2": L2Kind.DIVIDED, "l2_bytes": 4096, "l2_ways": 8, "l2_requests": 8})),
+    pytest.param(divided(2, 0), marks=pytest.mark.more), pytest.param(divided(2, 1), marks=pytest.mark.long),
+    pytest.param(divided(4, 2, slot=3), marks=pytest.mark.long),
 ], ids=name)
 def test_a_divided_l2(its):
     proves(its)
