@@ -138,7 +138,6 @@ module metronome_top;
   int owed_writes = 0;
   int reads = 0;
   bit [(1<<REQ_TAG_BITS)-1:0] is_write;
-  wire waits = reads > MOST_LOADS ? owed_writes != 0 : owed != 0;
   int deadlocked = 0;
   wire deadlock = deadlocked >= DEADLOCK_CYCLES;
 
@@ -166,7 +165,7 @@ module metronome_top;
   endfunction
 
   function automatic void observe_deadlock();
-    bit stuck = 0, moves = 0;
+    bit stuck = 0, moves = 0, waits;
     for (int s = 0; s < SMS; s++) begin
       bit [63:0] active = warps_of(s, 0);
       // Before jumps_on changes: a jump of this cycle counts from the next on.
@@ -195,6 +194,7 @@ module metronome_top;
     end
     if (resp_taken && is_write[resp[RESP_TAG_LSB+:RESP_TAG_BITS]]) owed_writes = owed_writes - 1;
     if (!stuck || moves) reads = 0;
+    waits = reads > MOST_LOADS ? owed_writes != 0 : owed != 0;
     if (!stuck || moves || waits) deadlocked = 0;
     else if (req_ready) deadlocked = deadlocked + 1;
   endfunction

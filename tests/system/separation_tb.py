@@ -34,7 +34,7 @@ class Recorder:
     def __init__(self, gpu):
         self.config, self.records = gpu.sm_of(0), []
 
-    def launch(self, memory, start_pc, arg):
+    def launch(self, memory, start_pc, arg, declared=None, *, strict_races=False):
         self.records = []
         _Seen.misplaced, _Seen.requests = 0, hashlib.sha256()
 

@@ -6,6 +6,7 @@ import pytest
 
 from metronome.hdl.config import FaultCause
 from metronome.hdl.gpu.config import L2Kind
+from metronome.sim.predict.gpu.predictor import predict_gpu
 from metronome.sim.program.assembler import asm
 from metronome.sim.program.compiler.options import Compiling
 from metronome.sim.program.kernels import prepare_source
@@ -80,8 +81,11 @@ def test_a_deadlock_whose_fetches_miss_for_ever(gpu):
     p.add(*[asm.jal(0, 0)] * ((15 - p.here // 4) % 16))
     p.label("spin")
     p.add(*[asm.jal(0, 0)] * 200)
-    result = run_gpu(gpu, request(RawProgram(p.assemble()), gpu, check=False, max_cycles=100_000))
+    asked = request(RawProgram(p.assemble()), gpu, check=False, max_cycles=100_000)
+    result = run_gpu(gpu, asked)
     assert result.status == "deadlock" and result.l2["reads"] > 100
+    predicted = predict_gpu(gpu, asked).result
+    assert (predicted.status, predicted.total_cycles) == ("deadlock", result.total_cycles)
 
 
 RACE = """

@@ -85,6 +85,7 @@ class GpuPredictionRun:
         for name, value in {
             "kind": _KINDS.index(gpu.interconnect), "slot_cycles": gpu.slot_cycles, "tag_bits": config.mem_tag_bits,
             "max_cycles": request.max_cycles, "l2": l2_kind(gpu),
+            "most_loads": 64 * gpu.sms * config.threads,
         }.items():
             self._state.link[name] = value
         for name, value in l2_settings(gpu).items():

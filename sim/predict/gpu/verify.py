@@ -51,5 +51,6 @@ class GpuVerifier:
 
 def _of_sm(result: GpuRunResult, number: int) -> Any:
     """The result with the counters and the waiting warps of one SM."""
-    hang = result.sm_hang[number] if result.sm_hang else []
+    # A prediction does not tell the lanes.
+    hang = [replace(warp, lanes="") for warp in result.sm_hang[number]] if result.sm_hang else []
     return replace(result, counters=result.sm_counters[number], hang=hang)

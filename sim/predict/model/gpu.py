@@ -291,7 +291,10 @@ def _watch(g, cycle):
     for i in range(link.sms):
         stuck = stuck or g.sms.observer[i, 0].stuck
         moves = moves or g.sms.observer[i, 0].moves
-    if not stuck or moves or link.owed:
+    if not stuck or moves:
+        link.reads = 0
+    waits = link.owed_writes if link.reads > link.most_loads else link.owed
+    if not stuck or moves or waits:
         link.deadlocked = 0
     elif cycle >= g.memory[0].ready_from:
         link.deadlocked += 1

@@ -21,11 +21,12 @@ ROUND_ROBIN, FIXED_PRIORITY, TDM = range(3)
 #: the one served last, as a set; the slot's SM, and how long it has been. ``presented``: the last cycle in which an
 #: answer of memory was looked for. ``l2_accepted``: what a shared L2 offers is accepted in this cycle. ``asks``: the SM
 #: for which the caller has something to do. ``owed``: the requests of load/store units that memory has not answered;
-#: ``deadlocked``: for how many cycles no warp of any SM could change any more. ``finished``, ``ended``, ``deadlock``:
-#: how the run has stopped.
+#: ``owed_writes``: the writes among all requests; ``reads``: those of an L2 since no warp can change any more, of which
+#: the first ``most_loads`` may be for loads; ``deadlocked``: for how many cycles no warp of any SM could change any
+#: more. ``finished``, ``ended``, ``deadlock``: how the run has stopped.
 LINK = record(
     "sms kind slot_cycles tag_bits max_cycles l2 valid tag line write bytes later turn turn_cycles presented"
-    " l2_accepted asks owed deadlocked finished ended deadlock"
+    " l2_accepted asks owed owed_writes reads most_loads deadlocked finished ended deadlock"
 )
 
 #: The mailbox (tb/mailbox.cpp), as the part of :data:`.records.PORT` with the same names.
@@ -34,6 +35,7 @@ MEMORY = record(
     " answers_taken",
     request_cycle=GPU_RING, request_tag=GPU_RING, request_line=GPU_RING, request_write=GPU_RING,
     request_bytes=GPU_RING, answer_due=GPU_RING, answer_tag=GPU_RING, answer_error=GPU_RING, answer_code=GPU_RING,
+    is_write=GPU_RING,
 )
 
 #: With tdm, the answers that wait for an SM, the oldest in ``first``.
@@ -75,6 +77,7 @@ def answered(link, box):
     """Memory's answer has been taken."""
     box.response_valid = 0
     link.owed -= _counts(link, box.response_tag)
+    link.owed_writes -= box.is_write[box.response_tag]
 
 
 @inlined
@@ -100,6 +103,11 @@ def give(link, box, cycle, tag, line, write, bytes_):
     box.request_cycle[at], box.request_tag[at], box.request_line[at] = cycle, tag, line
     box.request_write[at], box.request_bytes[at] = write, bytes_
     link.owed += _counts(link, tag)
+    box.is_write[tag] = write
+    if write:
+        link.owed_writes += 1
+    elif link.l2:
+        link.reads += 1
 
 
 @inlined
