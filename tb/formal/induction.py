@@ -1,5 +1,7 @@
 """Induction step with one query per claim: many small queries are solved much faster than their disjunction.
 
+One solver answers them all, and keeps what it has learned. For some designs, one solver per query is much faster.
+
 The input is yosys' write_smt2 output for the module ``top``: a state type ``|top_s|`` and the predicates ``|top_h|``
 (consistent), ``|top_u|`` (the assumptions hold), ``|top_a|`` (all claims hold), ``|top_a n|`` (claim n holds) and
 ``|top_t|`` (a transition).
@@ -29,18 +31,24 @@ def _path(smt2: str, depth: int) -> list[str]:
     return lines
 
 
-def step_queries(smt2: str, depth: int) -> tuple[list[int], str]:
+def step_queries(smt2: str, depth: int, *, apart: bool = False) -> tuple[list[int], list[str]]:
     """Return the claims, and a script that asks of each whether it may fail after ``depth`` cycles in which all hold.
 
     The queries follow the order in which the harness makes the claims; each may also assume the earlier claims in the
-    last cycle. The script first asks whether such a path exists at all: that answer must be "sat".
+    last cycle. The script first asks whether such a path exists at all: that answer must be "sat". If ``apart``, each
+    query is a script of its own, for a solver of its own.
     """
     claims = [int(number) for number, cell in sorted(_CLAIM.findall(smt2), key=lambda found: int(found[1]))]
-    lines = [*_path(smt2, depth), "(check-sat)"]
-    for claim in claims:
-        lines += ["(push 1)", f"(assert (not (|top_a {claim}| s{depth})))", "(check-sat)", "(pop 1)"]
-        lines.append(f"(assert (|top_a {claim}| s{depth}))")
-    return claims, "\n".join([*lines, "(exit)", ""])
+    path = _path(smt2, depth)
+    fails = [f"(assert (not (|top_a {claim}| s{depth})))" for claim in claims]
+    holds = [f"(assert (|top_a {claim}| s{depth}))" for claim in claims]
+    if apart:
+        asked = [[], *([*holds[:at], fails[at]] for at in range(len(claims)))]
+        return claims, ["\n".join([*path, *each, "(check-sat)", "(exit)", ""]) for each in asked]
+    lines = [*path, "(check-sat)"]
+    for fail, hold in zip(fails, holds, strict=True):
+        lines += ["(push 1)", fail, "(check-sat)", "(pop 1)", hold]
+    return claims, ["\n".join([*lines, "(exit)", ""])]
 
 
 def trace_query(smt2: str, depth: int, claim: int, signals: Sequence[str]) -> str:

@@ -94,7 +94,7 @@ def test_inside_looks_only_at_memories():
 
 
 def test_the_step_asks_for_each_claim():
-    claims, script = step_queries("; yosys-smt2-assert 0 $1\n; yosys-smt2-assert 1 $2\n", 1)
+    claims, (script,) = step_queries("; yosys-smt2-assert 0 $1\n; yosys-smt2-assert 1 $2\n", 1)
     assert claims == [0, 1]
     assert script.count("(check-sat)") == 3
     assert unproved(claims, "sat\nunsat\nsat\n") == [1]
