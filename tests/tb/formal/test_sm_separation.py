@@ -41,7 +41,7 @@ def test_more_sms(its):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("its", [
-    pytest.param(divided(2, 0), marks=pytest.mark.more), pytest.param(divided(2, 1), marks=pytest.mark.long),
+    pytest.param(divided(2, 0), marks=pytest.mark.more), pytest.param(divided(2, 1, slot=4), marks=pytest.mark.long),
     pytest.param(divided(4, 2, slot=3), marks=pytest.mark.long),
 ], ids=name)
 def test_a_divided_l2(its):
