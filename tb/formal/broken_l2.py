@@ -65,12 +65,12 @@ BROKEN_L2 = (
         "l2[i].invalidate.eq(sm.fences)", "l2[i].invalidate.eq(or_all(each.fences for each in sms))",
         _SENT),
     _of("the answers of all parts leave through one port", _GPU,
-        "connect(m, l2[i].sms.response, sm.mem.resp)",
-        "connect(m, l2[i].sms.response, sm.mem.resp)\n"
+        "connect(m, l2[i].sms.response, ports[i][1])",
+        "connect(m, l2[i].sms.response, ports[i][1])\n"
         "            waits = l2[-1].sms.response.valid & (l2[i] is not l2[-1])\n"
         "            m.d.comb += [\n"
-        "                sm.mem.resp.valid.eq(l2[i].sms.response.valid & ~waits),\n"
-        "                l2[i].sms.response.ready.eq(sm.mem.resp.ready & ~waits)]",
+        "                ports[i][1].valid.eq(l2[i].sms.response.valid & ~waits),\n"
+        "                l2[i].sms.response.ready.eq(ports[i][1].ready & ~waits)]",
         _COMES),
     _of("an SM may use the slot of another that asks for nothing", f"{_INTERCONNECT}._choice",
         "return self._slot(m)",

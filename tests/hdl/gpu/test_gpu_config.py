@@ -24,7 +24,7 @@ from metronome.sim.machine.settings import ConfigError
     ({"sms": 2, "l2_ways": 3}, "l2_ways must be 1, 2, 4, 8 or 16, not 3"),
     ({"sms": 2, "l2_bytes": 512}, r"l2_ways must be such that l2_bytes \(512\) are two sets or more, not 8"),
     ({"sms": 2, "l2_requests": 1}, "l2_requests must be between 2 and 64, not 1"),
-    ({"sms": 2, "sm": NANO, "l2_requests": 33}, "l2_requests must be between 2 and 32, not 33"),
+    ({"sms": 2, "sm": NANO, "l2": L2Kind.SHARED, "l2_requests": 33}, "l2_requests must be between 2 and 32, not 33"),
     ({"sms": 16, "l2": L2Kind.DIVIDED}, r"l2_ways must be a multiple of sms \(16\) with l2=divided, not 8"),
     ({"sms": 4, "l2": L2Kind.DIVIDED, "l2_requests": 30}, r"l2_requests must be a multiple of sms \(4\)"),
     ({"sms": 4, "l2": L2Kind.DIVIDED, "l2_requests": 4}, "two or more for each, not 4"),
