@@ -83,6 +83,22 @@ class WatchOptions:
         ),
     ] = False
 
+    def checks_memory(self, *, several_sms: bool) -> bool:
+        """Return whether every access to memory is checked. Programs for several SMs may race on purpose.
+
+        Raises
+        ------
+        UsageError
+            For --strict-races without the checker.
+        """
+        if self.memcheck is not None:
+            checks = self.memcheck
+        else:
+            checks = self.check and (self.strict_races or not several_sms)
+        if self.strict_races and not checks:
+            raise UsageError("--strict-races is for the memory checker: add --memcheck")
+        return checks
+
 
 @dataclass(frozen=True, kw_only=True)
 class ShownOptions:
@@ -194,6 +210,7 @@ def asked_run(
         config = gpu.sm_of(0)
     if watch.check and not config.probe:
         raise UsageError("--check needs the probe: leave out --set probe=false")
+    memcheck = watch.checks_memory(several_sms=gpu is not None)
     how = compiling_of(named).for_gpu(gpu)
     program = find_program(named.kernel, named.elf, named.binary)
     files = _Files.of(options, program)
@@ -223,7 +240,6 @@ def asked_run(
     from metronome.sim.run.types import RunRequest
 
     # Programs for several SMs may race on purpose: there --check alone does not turn it on.
-    memcheck = watch.check and (gpu is None or watch.strict_races) if watch.memcheck is None else watch.memcheck
     request = RunRequest(
         launch=launch, policy=scheme.issue, fetch_policy=scheme.fetch, memory=memory, latency=cycles,
         seed=inputs.seed, memory_options=of_memory, check=watch.check,

@@ -108,6 +108,11 @@ def test_when_it_is_on(metronome, backend, options, check, memcheck):
     assert (request.check, request.memcheck, request.strict_races) == (check, memcheck, False)
 
 
+@pytest.mark.parametrize("more", [(), ("--check", "--no-memcheck"), ("--sms", "2")])
+def test_strict_races_need_the_checker(metronome, more):
+    assert "--strict-races is for the memory checker" in metronome("run", "psort", "--strict-races", *more).refusal
+
+
 def test_strict_races(metronome, backend):
     assert metronome("run", "psort", "--memcheck", "--strict-races").status == 0
     ((_, request),) = backend.runs

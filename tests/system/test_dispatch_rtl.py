@@ -21,9 +21,11 @@ CORE, PLACE, VALUE, ID, COUNT, UNIT = range(5, 11)
 DATA = 0x2_0000
 
 
-def run_on(gpu, launch, memories=MEMORIES):
+def run_on(gpu, launch, memories=MEMORIES, *, memcheck=False):
     """Run on each of the memories, and return the results, which are right."""
-    results = run_many_gpu(gpu, [request(launch, gpu, seed=number, **each) for number, each in enumerate(memories)])
+    results = run_many_gpu(gpu, [
+        request(launch, gpu, seed=number, memcheck=memcheck, **each) for number, each in enumerate(memories)
+    ])
     for memory, result in zip(memories, results, strict=True):
         assert passed(result), (memory, result.status, result.mismatches, result.sm_hang)
         assert launch.check(result.memory) == [] and result.checked
@@ -60,7 +62,9 @@ def test_every_block_runs_once(gpu, blocks, threads):
     compiling = replace(Compiling().for_gpu(gpu), flags=tuple(f"-D{name}={value}" for name, value in numbers.items()))
     launch = prepare_source(BLOCKS, None, gpu.sm_of(0), compiling)
     expected = b"".join(value.to_bytes(4, "little") for value in values(*numbers.values()))
-    for result in run_on(gpu, launch, MEMORIES[::3]):
+    for result in run_on(gpu, launch, MEMORIES[::3], memcheck=True):
+        # Launches and takes are accesses to the unit, and not outside the program's memory.
+        assert not result.memcheck
         place, _ = launch.image.symbols["values"]
         assert result.exit_code == 0 and result.memory.read(place, len(expected)) == expected
 

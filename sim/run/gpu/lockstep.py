@@ -15,7 +15,7 @@ from ...machine.golden.view import View
 from ...machine.memory.store import SparseMemory
 from ..executed import ExecutedInstruction
 from ..lockstep import LockStep
-from ..memcheck import DeclaredAreas, GpuMemCheck, SmMemCheck
+from ..memcheck import Area, DeclaredAreas, GpuMemCheck, SmMemCheck
 from ..mismatch import Mismatch, memory_mismatch
 from .dispatch import Dispatched
 from .history import Reader, StoreHistory
@@ -210,6 +210,10 @@ class GpuLockStep:
             sm.begin(memory, start_pc, arg, self._history, between_sms, self._dispatched)
         self._memcheck = None
         if declared is not None:
+            gpu = self._gpu
+            if gpu.dispatch is not Dispatch.NONE:
+                unit = Area("the dispatch unit", gpu.dispatch_address, gpu.sm.line_bytes, written=True)
+                declared = declared.also(unit)
             self._memcheck = GpuMemCheck([sm.state for sm in self._sms], declared, strict=strict_races)
             for sm, checks in zip(self._sms, self._memcheck.sms, strict=True):
                 sm.check_memory(checks)

@@ -45,6 +45,11 @@ class DeclaredAreas:
     areas: tuple[Area, ...]
     named: tuple[Area, ...]
 
+    def also(self, area: Area) -> DeclaredAreas:
+        """Return these areas and another one, which overlaps none."""
+        areas, named = (tuple(sorted((*old, area), key=lambda each: each.address)) for old in (self.areas, self.named))
+        return DeclaredAreas(areas, named)
+
     def where(self, address: int) -> str:
         """Describe an ``address`` outside all areas, in words: relative to the nearest area."""
         nearest = min(self.named, key=lambda area: max(area.address - address, address - area.end + 1))
