@@ -28,7 +28,7 @@ class RacingProgram(MemoryProgram):
         self.program.add(asm.fence())
 
 
-@pytest.mark.parametrize("count", some_more([20, 300], 1))
+@pytest.mark.parametrize("count", some_more([8, 300], 1))
 @pytest.mark.parametrize("kind", [RacingProgram, RandomProgram])
 @pytest.mark.parametrize("gpu", GPUS)
 def test_random_programs(gpu, kind, count):
