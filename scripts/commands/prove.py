@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from metronome.hdl.config import Coordination, Prediction, SmConfig
-from metronome.hdl.gpu.config import Interconnect, L2Kind
+from metronome.hdl.gpu.config import Dispatch, Interconnect, L2Kind
 from metronome.hdl.isa.sharing import PARTITIONS
 from metronome.hdl.presets import PIPELINES
 from metronome.sim.machine.conditions import without_effect
@@ -266,6 +266,8 @@ def _with_gpu(found: dict[str, Any]) -> dict[str, Any]:
         raise UsageError(f"--set: {error}") from None
     if made is None:
         return found
+    if made.dispatch is not Dispatch.NONE:
+        raise UsageError(f"--set dispatch={made.dispatch}: P11 is about SMs without a dispatch unit: leave it out")
     if made.l2 is L2Kind.SHARED:
         raise UsageError("--set l2=shared: a shared L2 separates nothing: SMs replace each other's lines and wait for "
                          "each other's requests: P11 takes l2=none or l2=divided")

@@ -106,7 +106,7 @@ class KernelRun(NamedTuple):
 
     def compiled(self, how: Compiling) -> Compiling:
         """Return how its program is compiled."""
-        return how if self.gpu is None else dataclasses.replace(how, several_sms=True)
+        return how.for_gpu(self.gpu)
 
 
 @dataclass(frozen=True, kw_only=True)

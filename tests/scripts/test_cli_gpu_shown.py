@@ -33,6 +33,13 @@ def test_a_sweep_on_one_number_of_sms(metronome, gpu, words):
     assert not any(line.split()[:1] == ["sms"] for line in done.out.splitlines())
 
 
+@pytest.mark.parametrize("dispatch", ["none", "dynamic"])
+def test_the_program_of_a_sweep_asks_the_unit_for_blocks(metronome, gpu, dispatch):
+    metronome("sweep", "psort", "--sms", "2", "--dispatch", dispatch, status=0)
+    assert {config.dispatch.value for config, _ in gpu.gpus} == {dispatch}
+    assert gpu.compiling.dispatch == (None if dispatch == "none" else 0xFFC0)
+
+
 @pytest.mark.parametrize(("words", "text"), [
     (("--sms", "2,3"), "sms must be 1, 2, 4, 8 or 16, not 3"),
     (("--sms", "2,x"), "--sms 2,x: write whole numbers, separated by commas"),

@@ -146,6 +146,7 @@ def test_broken_designs(metronome, monkeypatch):
          "slot_cycles: it has no effect without interconnect=tdm"),
         (("--set", "sms=2", "--set", "l2=shared"),
          "--set l2=shared: a shared L2 separates nothing: SMs replace each other's lines and wait for each other's"),
+        (("--set", "sms=2", "--set", "dispatch=dynamic"), "P11 is about SMs without a dispatch unit: leave it out"),
         (("--set", "sms=2", "--set", "l2_ways=4"), "l2_ways: it has no effect without l2=shared or l2=divided"),
         (("--set", "sms=2", "--set", "l2=divided", "--set", "l2_ways=1"),
          "l2_ways must be a multiple of sms (2) with l2=divided, not 1"),
