@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from ..code.inputs import Range
 from ..paths.facts import Facts
@@ -78,6 +79,14 @@ class UserStatements:
         if self.memory_latency is not None:
             texts.append(f"memory answers every access within {self.memory_latency} cycles (--memory-bound)")
         return texts
+
+
+    @property
+    def with_facts(self) -> dict[str, Any]:
+        """The fields ``given`` and ``origins`` of a bound, with the flow facts that were used."""
+        used = {} if self.facts is None else self.facts.used
+        facts = [f"flow fact: {each.text}" for each in dict.fromkeys(used.values())]
+        return {"given": self.texts + facts, "origins": {pc: fact.origin for pc, fact in used.items()}}
 
 
 def assumptions_of(

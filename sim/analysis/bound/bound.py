@@ -13,7 +13,6 @@ from metronome.hdl.config import Channels, SmConfig
 from metronome.hdl.layouts.counters import StallReason
 
 from ...machine.events import NONE
-from ...predict.model.policies import NAMES
 from ...predict.predictor import predict, refuse
 from ...program.kernels import Launch
 from ...run.runner import job_of
@@ -24,7 +23,7 @@ from ..code.dependence import Dependence, DependenceKind, InputDependences, depe
 from ..code.inputs import Inputs, Range
 from ..code.program import AnalyzedProgram
 from ..code.reads import RangeReads, require_read
-from ..code.refusals import INSTRUCTION_LIMIT, RefusedError, refuse_end, refuse_turns
+from ..code.refusals import INSTRUCTION_LIMIT, NOT_CONSERVING, RefusedError, refuse_end, refuse_policy, refuse_turns
 from ..paths.explore import Exploration, explore
 from ..paths.facts import FactMonitor, Facts
 from .assumptions import Assumption, UserStatements, assumptions_of
@@ -260,9 +259,7 @@ def longest_time(
         If the machine cannot be predicted.
     """
     refuse(config, request.policy)
-    if request.policy not in NAMES:
-        raise RefusedError(f"no bound for {request.policy}: it is not proved that it selects a warp whenever one is "
-                           "eligible")
+    refuse_policy(request.policy)
     inputs = Inputs(launch, stated.ranges)
     request = dataclasses.replace(request, launch=inputs.filled(inputs.own))
     analysis = _Analysis(config, request, job_of(config, request), inputs, stated, progress)
@@ -276,20 +273,14 @@ def longest_time(
     if not found and analysis.predictable:
         progress("predict")
         exact = _exact(config, request)
-    given = stated.texts
     if exact is not None and not compose:
-        return dataclasses.replace(exact, given=given, **details)
+        return dataclasses.replace(exact, given=stated.texts, **details)
     refuse_turns(config)
     memory = memory_bound(config, request, stated.memory_latency)
     ways = composers(config, request.policy, miss_rate if exact is not None else None)
     result = analysis.compose(memory, analysis.prefix(found), ways)
     require_read([each for each in result.reads.unread if each in tracked.reads.unread], tracked.reads)
-    used = stated.facts.used if stated.facts is not None else {}
-    given += [f"flow fact: {each.text}" for each in dict.fromkeys(used.values())]
-    details |= {
-        "given": given, "composed": result.bounds, "loops": result.loops,
-        "origins": {pc: fact.origin for pc, fact in used.items()},
-    }
+    details |= {"composed": result.bounds, "loops": result.loops, **stated.with_facts}
     if exact is not None:
         return dataclasses.replace(exact, **details)
     best = min((each for each in result.bounds if each.holds), key=lambda each: each.cycles)
@@ -321,8 +312,11 @@ def _exact(config: SmConfig, request: RunRequest) -> Bound | None:
     return Bound(cycles=cycles, exact=True, parts=uses.parts(cycles), dependences=(), by_instruction=uses.costs(cycles))
 
 
-def composers(config: SmConfig, policy: str, miss_rate: float | None) -> list[Composer]:
-    """Return the ways of composing that apply to a machine and policy, and to a miss rate with ordered channels."""
+def composers(config: SmConfig, policy: str, miss_rate: float | None, *, published: bool = True) -> list[Composer]:
+    """Return the ways of composing that apply to a machine and policy, and to a miss rate with ordered channels.
+
+    ``published``: with the formulas that do not bound this machine.
+    """
     if config.ordered and miss_rate is not None:
         # Only published formulas, for comparison with the exact time.
         return [segments, segments_at_rate(miss_rate)]
@@ -331,8 +325,8 @@ def composers(config: SmConfig, policy: str, miss_rate: float | None) -> list[Co
             f"no bound with channels={config.channels}: bounds are composed for lookups in order of issue"
         )
     if policy in POLICIES:
-        published = [multi_phase, segments, segments_with_misses] if config.schedulers == 1 else []
-        return [work_conserving, implicit_paths, *published]
+        formulas = [multi_phase, segments, segments_with_misses] if published and config.schedulers == 1 else []
+        return [work_conserving, implicit_paths, *formulas]
     if policy == "prr":
         return [one_by_one]
     if policy == "srr" and config.schedulers > 1:
@@ -347,4 +341,4 @@ def composers(config: SmConfig, policy: str, miss_rate: float | None) -> list[Co
         raise RefusedError(f"no bound for {policy}: it may select no warp although one that it holds back is "
                            "eligible, and the number of such cycles depends on the lines that the data cache has "
                            "replaced")
-    raise RefusedError(f"no bound for {policy}: it is not proved that it selects a warp whenever one is eligible")
+    raise RefusedError(NOT_CONSERVING.format(policy))

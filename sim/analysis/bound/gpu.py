@@ -15,7 +15,6 @@ from ...machine.golden.gpu import GpuIss
 from ...machine.gpu_settings import require_predictable
 from ...machine.memory.names import SEPARATING_MODELS
 from ...predict.gpu.predictor import predict_gpu
-from ...predict.model.policies import NAMES
 from ...predict.predictor import refuse
 from ...program.kernels import Launch
 from ...run.runner import job_of
@@ -25,7 +24,7 @@ from ..code.dependence import InputDependences, dependences_of_gpu
 from ..code.inputs import Inputs
 from ..code.program import AnalyzedProgram
 from ..code.reads import RangeReads, require_read
-from ..code.refusals import INSTRUCTION_LIMIT, RefusedError, refuse_end
+from ..code.refusals import INSTRUCTION_LIMIT, RefusedError, refuse_end, refuse_policy
 from ..paths.clock import Clock
 from ..paths.explore import ClockMaker, Exploration
 from ..paths.facts import FactMonitor, Facts
@@ -142,6 +141,7 @@ def _pushed_out(parts: Sequence[SharedState]) -> frozenset[int] | None:
 class _Part:
     """A part of the run of an SM, from one barrier between SMs to the next: the sum of those between its fences."""
 
+    method: str
     cycles: int
     parts: Counter[str]
 
@@ -162,9 +162,7 @@ def longest_time_of_gpu(
     config = gpu.sm_of(0)
     require_predictable(gpu)
     refuse(config, request.policy)
-    if request.policy not in NAMES:
-        raise RefusedError(f"no bound for {request.policy}: it is not proved that it selects a warp whenever one is "
-                           "eligible")
+    refuse_policy(request.policy)
     inputs = Inputs(launch, stated.ranges)
     if inputs.late:
         raise RefusedError(f"no bound with several SMs for the range of the variable {inputs.late[0].name}: give it to "
@@ -180,9 +178,7 @@ def longest_time_of_gpu(
         return dataclasses.replace(exact, **details)
     bounds, details["loops"], details["sms"], reads = _composed(analysis)
     require_read([each for each in reads.unread if each in tracked.reads.unread], tracked.reads)
-    used = stated.facts.used if stated.facts is not None else {}
-    details["given"] = stated.texts + [f"flow fact: {each.text}" for each in dict.fromkeys(used.values())]
-    details |= {"composed": bounds, "origins": {pc: fact.origin for pc, fact in used.items()}}
+    details |= {"composed": bounds, **stated.with_facts}
     if exact is not None:
         return dataclasses.replace(exact, **details | {"sms": ()})
     best = min(bounds, key=lambda each: each.cycles)
@@ -199,7 +195,7 @@ def _composed(analysis: _Analysis) -> tuple[list[Composed], dict[int, int], list
         raise RefusedError("no bound for several SMs with --memory-bound: a memory of which no more is known does not "
                            "separate them")
     memory = memory_bound_of_sm(gpu, analysis.request)
-    ways = [way for way in composers(config, analysis.request.policy, None) if way.__name__ in _SOUND]
+    ways = composers(config, analysis.request.policy, None, published=False)
     explored, shared = analysis.explored(memory, strict=strict_turns in ways)
     loops: dict[int, int] = {}
     for each in (part for parts in shared for part in parts):
@@ -215,24 +211,17 @@ def _composed(analysis: _Analysis) -> tuple[list[Composed], dict[int, int], list
     analysis.progress("compose")
     demands = [_demands(each, parts) for each, parts in zip(explored, shared, strict=True)]
     meetings = [each.meetings for each in explored]
-    bounds, alone = [], [0] * gpu.sms
+    bounds, each_sm = [], []
     for way in ways:
         sms = [_stretches(way, mine, memory, at) for mine, at in zip(demands, meetings, strict=True)]
         longest = [max(each, key=lambda stretch: stretch.cycles) for each in zip(*sms, strict=True)]
         total: Counter[str] = Counter()
         for stretch in longest:
             total.update(stretch.parts)
-        method = way.__name__.replace("_", " ").replace("work conserving", "work-conserving")
-        bounds.append(Composed(method, sum(each.cycles for each in longest), dict(total)))
-        alone = [
-            min(before, sum(each.cycles for each in stretches)) if before else sum(each.cycles for each in stretches)
-            for before, stretches in zip(alone, sms, strict=True)
-        ]
-    return bounds, loops, [] if any(meetings) else alone, explored[0].reads
-
-
-#: The ways of composing that bound a run; the others are published formulas.
-_SOUND = ("work_conserving", "implicit_paths", "one_by_one", "strict_turns")
+        bounds.append(Composed(longest[0].method, sum(each.cycles for each in longest), dict(total)))
+        each_sm.append([sum(each.cycles for each in stretches) for stretches in sms])
+    alone = [] if any(meetings) else [min(each) for each in zip(*each_sm, strict=True)]
+    return bounds, loops, alone, explored[0].reads
 
 
 def _demands(explored: Exploration, shared: Sequence[SharedState]) -> list[Demand]:
@@ -253,7 +242,7 @@ def _stretches(way: Composer, demands: Sequence[Demand], memory: MemoryBound, me
         parts.update(composed.parts)
         parts.update({"icache": late, "barriers": _BETWEEN_SMS})
         if number in meetings or number == len(demands) - 1:
-            stretches.append(_Part(cycles, parts))
+            stretches.append(_Part(composed.method, cycles, parts))
             cycles, parts = 0, Counter()
     return stretches
 

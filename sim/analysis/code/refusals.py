@@ -5,11 +5,16 @@ from __future__ import annotations
 from metronome.hdl.config import SmConfig, Turns, Units
 
 from ...machine.golden import EndStatus, IssEnd
+from ...predict.model.policies import NAMES
 
-__all__ = ["INSTRUCTION_LIMIT", "RefusedError", "refuse_end", "refuse_turns"]
+__all__ = ["INSTRUCTION_LIMIT", "NOT_CONSERVING", "RefusedError", "refuse_end", "refuse_policy", "refuse_turns"]
 
 #: The number of instructions after which an analysis gives up.
 INSTRUCTION_LIMIT = 20_000_000
+
+
+#: Why a policy has no bound.
+NOT_CONSERVING = "no bound for {}: it is not proved that it selects a warp whenever one is eligible"
 
 
 class RefusedError(Exception):
@@ -27,6 +32,12 @@ def refuse_end(end: IssEnd) -> None:
         raise RefusedError(f"every run faults: {cause} of warp {end.fault.warp}", end.fault.pc)
     if end.status is not EndStatus.ENDED:
         raise RefusedError(f"no run ends by itself: {end.status} after {end.executed} instructions")
+
+
+def refuse_policy(policy: str) -> None:
+    """Raise RefusedError for a policy that is not ours."""
+    if policy not in NAMES:
+        raise RefusedError(NOT_CONSERVING.format(policy))
 
 
 def refuse_turns(config: SmConfig) -> None:
