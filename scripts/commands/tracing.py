@@ -182,25 +182,41 @@ def written(path: Path) -> Iterator[Output]:
         output.close()
 
 
-class _Traced:
-    """A sink of cycles that writes a trace file."""
+class FileSink:
+    """A sink of cycles that writes to a file, and names it in errors."""
+
+    def __init__(self, output: Output, sink: Sink) -> None:
+        self._output, self._sink = output, sink
+
+    def begin(self) -> None:
+        """See :class:`sim.show.trace.cycles.Sink`."""
+        with self._output.errors():
+            self._sink.begin()
+
+    def take(self, partitions: Sequence[Cycles]) -> None:
+        """See :class:`sim.show.trace.cycles.Sink`."""
+        with self._output.errors():
+            self._sink.take(partitions)
+
+    def finish(self) -> None:
+        """See :class:`sim.show.trace.cycles.Sink`."""
+        with self._output.errors():
+            self._sink.finish()
+
+
+class _Traced(FileSink):
+    """Also puts the file in its place."""
 
     def __init__(self, path: Path, output: Output, sink: Sink) -> None:
-        self.path, self._output, self._sink = path, output, sink
+        super().__init__(output, sink)
+        self.path = path
         #: No cycle was received, and an older file stays.
         self.empty = False
         #: Why a figure could not be drawn.
         self.problem: str | None = None
 
-    def begin(self) -> None:
-        with self._output.errors():
-            self._sink.begin()
-
-    def take(self, partitions: Sequence[Cycles]) -> None:
-        with self._output.errors():
-            self._sink.take(partitions)
-
     def finish(self) -> None:
+        """See :class:`sim.show.trace.cycles.Sink`."""
         with self._output.errors():
             try:
                 self._sink.finish()

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 from metronome.hdl.gpu.config import GpuConfig
 
 from ..process.errors import UsageError
-from .tracing import Output, TraceFile
+from .tracing import FileSink, Output, TraceFile
 
 if TYPE_CHECKING:
     from metronome.sim.show.trace.about import About
-    from metronome.sim.show.trace.cycles import Cycles, Sink
+    from metronome.sim.show.trace.cycles import Sink
     from metronome.sim.show.trace.several import GpuTrace
 
 __all__ = ["check_gpu_traces", "traced_gpu"]
@@ -28,25 +28,6 @@ def check_gpu_traces(gpu: GpuConfig, files: Sequence[TraceFile], option: str, *,
             raise UsageError(f"{option} {file.path.name}: a trace of {gpu.sms} SMs is one of {', '.join(GPU_FORMATS)}")
     if (files or profile) and not gpu.sm.probe:
         raise UsageError(f"{option if files else '--profile'} needs the probe: leave out --set probe=false")
-
-
-class _Sink:
-    """The writer of one SM, whose errors name the file."""
-
-    def __init__(self, output: Output, sink: Sink) -> None:
-        self._output, self._sink = output, sink
-
-    def begin(self) -> None:
-        with self._output.errors():
-            self._sink.begin()
-
-    def take(self, partitions: Sequence[Cycles]) -> None:
-        with self._output.errors():
-            self._sink.take(partitions)
-
-    def finish(self) -> None:
-        with self._output.errors():
-            self._sink.finish()
 
 
 class _Port:
@@ -88,7 +69,7 @@ def traced_gpu(
             writers.append((output, gpu_writer_of(file.kind, gpu, output.file, about)))
         streams = [
             CycleStream(gpu.sm_of(number), [
-                *others[number : number + 1], *(_Sink(output, writer.sms[number]) for output, writer in writers)])
+                *others[number : number + 1], *(FileSink(output, writer.sms[number]) for output, writer in writers)])
             for number in range(gpu.sms)
         ]
         for stream in streams:

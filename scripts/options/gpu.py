@@ -20,62 +20,56 @@ from .schemes import SchemeOptions
 __all__ = ["ChipGpuOptions", "GpuMachineOptions", "GpuOptions", "SweepGpuOptions", "asked_gpu"]
 
 
-_InterconnectOption = Annotated[
-    str | None,
-    typer.Option(
-        "--interconnect", metavar="NAME",
-        help=f"Which SM may send a request to memory: {', '.join(Interconnect)}; default round_robin.",
-    ),
-]
-_SlotCyclesOption = Annotated[
-    int | None, typer.Option("--slot-cycles", metavar="N", help="Cycles of a slot of tdm: 1 (default) to 64.")
-]
-_L2Option = Annotated[
-    str | None, typer.Option("--l2", metavar="NAME", help=f"The L2 of several SMs: {', '.join(L2Kind)}; default none.")
-]
-_L2BytesOption = Annotated[
-    int | None, typer.Option("--l2-bytes", metavar="N", help="Bytes of the L2; default 131072.")
-]
-_L2WaysOption = Annotated[int | None, typer.Option("--l2-ways", metavar="N", help="Ways of the L2; default 8.")]
-_L2RequestsOption = Annotated[
-    int | None, typer.Option("--l2-requests", metavar="N", help="Requests of the L2 to memory; default 32.")
-]
-_DispatchOption = Annotated[
-    str | None,
-    typer.Option("--dispatch", metavar="NAME", help=f"How SMs get their blocks: {', '.join(Dispatch)}; default none."),
-]
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _GpuFields:
+    """The fields of a GPU. ``sms``: a number, or several as text."""
+
+    sms: int | str | None = None
+    interconnect: Annotated[
+        str | None,
+        typer.Option(
+            "--interconnect", metavar="NAME",
+            help=f"Which SM may send a request to memory: {', '.join(Interconnect)}; default round_robin.",
+        ),
+    ] = None
+    slot_cycles: Annotated[
+        int | None, typer.Option("--slot-cycles", metavar="N", help="Cycles of a slot of tdm: 1 (default) to 64.")
+    ] = None
+    l2: Annotated[
+        str | None,
+        typer.Option("--l2", metavar="NAME", help=f"The L2 of several SMs: {', '.join(L2Kind)}; default none."),
+    ] = None
+    l2_bytes: Annotated[
+        int | None, typer.Option("--l2-bytes", metavar="N", help="Bytes of the L2; default 131072.")
+    ] = None
+    l2_ways: Annotated[int | None, typer.Option("--l2-ways", metavar="N", help="Ways of the L2; default 8.")] = None
+    l2_requests: Annotated[
+        int | None, typer.Option("--l2-requests", metavar="N", help="Requests of the L2 to memory; default 32.")
+    ] = None
+    dispatch: Annotated[
+        str | None,
+        typer.Option(
+            "--dispatch", metavar="NAME", help=f"How SMs get their blocks: {', '.join(Dispatch)}; default none.",
+        ),
+    ] = None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class GpuOptions:
+class GpuOptions(_GpuFields):
     """A GPU as the command line names it."""
 
     sms: Annotated[
         int | None, typer.Option("--sms", metavar="N", help="SMs: 1 (default), 2, 4, 8 or 16 (docs/gpu.md).")
     ] = None
-    interconnect: _InterconnectOption = None
-    slot_cycles: _SlotCyclesOption = None
-    l2: _L2Option = None
-    l2_bytes: _L2BytesOption = None
-    l2_ways: _L2WaysOption = None
-    l2_requests: _L2RequestsOption = None
-    dispatch: _DispatchOption = None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class SweepGpuOptions:
+class SweepGpuOptions(_GpuFields):
     """The GPUs of ``metronome sweep``: as GpuOptions, with several numbers of SMs."""
 
     sms: Annotated[
         str | None, typer.Option("--sms", metavar="NUMBERS", help="Numbers of SMs: of 1, 2, 4, 8, 16; with commas.")
     ] = None
-    interconnect: _InterconnectOption = None
-    slot_cycles: _SlotCyclesOption = None
-    l2: _L2Option = None
-    l2_bytes: _L2BytesOption = None
-    l2_ways: _L2WaysOption = None
-    l2_requests: _L2RequestsOption = None
-    dispatch: _DispatchOption = None
 
     def numbers(self) -> list[int]:
         """Return the numbers of SMs; none if there is no --sms.

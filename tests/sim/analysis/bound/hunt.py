@@ -237,6 +237,30 @@ def check(case: Case) -> tuple[str, int, int]:
     return "exact" if bound.exact else "bound", bound.cycles, longest
 
 
+def count(first: int, seeds: int, one: Callable[[int], tuple[str, int, float]]) -> int:
+    """Check the programs of ``seeds`` seeds, and print the counts; 1 if a run is above its bound.
+
+    ``one`` returns what the analysis says of a seed's program, the runs, and the ratio of a bound to the longest run;
+    LookupError if that one is above.
+    """
+    said: Counter[str] = Counter()
+    wrong = runs = 0
+    least = 9.9
+    for seed in range(first, first + seeds):
+        try:
+            what, made, ratio = one(seed)
+        except LookupError as error:
+            wrong += 1
+            print(f"seed {seed}, {error}", flush=True)
+            continue
+        said[what] += 1
+        if what == "bound":
+            runs += made
+            least = min(least, ratio)
+    print(f"seeds {first} on: {dict(said)}; {runs} runs, least ratio {least:.3f}, {wrong} above")
+    return 1 if wrong else 0
+
+
 def main() -> int:
     """Check programs; 1 if a run is above its bound."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -245,23 +269,16 @@ def main() -> int:
     parser.add_argument("--prediction", choices=[each.value for each in Prediction])
     parser.add_argument("--schedulers", type=int, nargs="+", default=[1], help="each machine has one of these numbers")
     options = parser.parse_args()
-    said: Counter[str] = Counter()
-    wrong = runs = 0
-    least = 9.9
-    for seed in range(options.seed, options.seed + options.count):
+
+    def one(seed: int) -> tuple[str, int, float]:
         case = Case(seed, options.prediction, tuple(options.schedulers))
         try:
             what, bound, longest = check(case)
         except LookupError as error:
-            wrong += 1
-            print(f"seed {seed}, {case}: {error}", flush=True)
-            continue
-        said[what] += 1
-        if what == "bound":
-            runs += len(case.inputs)
-            least = min(least, bound / longest)
-    print(f"seeds {options.seed} on: {dict(said)}; {runs} runs, least ratio {least:.3f}, {wrong} above")
-    return 1 if wrong else 0
+            raise LookupError(f"{case}: {error}") from None
+        return what, len(case.inputs), bound / longest if what == "bound" else 0
+
+    return count(options.seed, options.count, one)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ are predictions. Everything comes from the seed; a contradiction is printed, and
 import argparse
 import random
 import sys
-from collections import Counter
 
 import numpy as np
 
@@ -21,7 +20,7 @@ from metronome.sim.analysis.code.refusals import RefusedError
 from metronome.sim.predict.gpu.predictor import GpuPrediction, predict_gpu
 from metronome.sim.program.assembler import asm
 from tests.sim.analysis.assembled import START, Assembled, asked, launch_of
-from tests.sim.analysis.bound.hunt import Case, Written
+from tests.sim.analysis.bound.hunt import Case, Written, count
 from tests.system.separation_programs import CORE, COUNT, KINDS, OFFSET, SELF, VALUE, storm
 
 #: Bytes from the code of one SM to that of the next.
@@ -116,7 +115,7 @@ def bounded(gpu: GpuConfig, case: Case) -> tuple[Bound, list[GpuPrediction]]:
 
 
 def check(case: GpuCase) -> tuple[str, int, float]:
-    """What the analysis says, the runs, and the bound of SM 0 over its longest run; LookupError if one is wrong."""
+    """The verdict, the number of runs, and the ratio of SM 0's bound to its longest run; LookupError if one is wrong."""
     try:
         bound, runs = bounded(*case.beside(case.neighbours[0]))
     except RefusedError as error:
@@ -138,23 +137,15 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=100)
     options = parser.parse_args()
-    said: Counter[str] = Counter()
-    wrong = runs = 0
-    least = 9.9
-    for seed in range(options.seed, options.seed + options.count):
+
+    def one(seed: int) -> tuple[str, int, float]:
         case = GpuCase(seed)
         try:
-            what, made, ratio = check(case)
+            return check(case)
         except LookupError as error:
-            wrong += 1
-            print(f"seed {seed}, {case}: {error}", flush=True)
-            continue
-        said[what] += 1
-        if what == "bound":
-            runs += made
-            least = min(least, ratio)
-    print(f"seeds {options.seed} on: {dict(said)}; {runs} runs, least ratio {least:.3f}, {wrong} above")
-    return 1 if wrong else 0
+            raise LookupError(f"{case}: {error}") from None
+
+    return count(options.seed, options.count, one)
 
 
 if __name__ == "__main__":
