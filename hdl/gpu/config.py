@@ -9,7 +9,7 @@ from ..config import SmConfig
 from ..config_checks import is_power_of_two, require
 from ..config_names import Channels
 
-__all__ = ["MOST_SMS", "Dispatch", "GpuConfig", "Interconnect", "L2Kind", "sm_config"]
+__all__ = ["BLOCK_BITS", "MOST_SMS", "NO_BLOCK", "Dispatch", "GpuConfig", "Interconnect", "L2Kind", "sm_config"]
 
 #: The most SMs of a GPU.
 MOST_SMS = 16
@@ -29,6 +29,11 @@ class L2Kind(enum.StrEnum):
     NONE = "none"
     SHARED = "shared"
     DIVIDED = "divided"
+
+
+#: Bits of a block's number, and the answer of the dispatch unit if no block is left.
+BLOCK_BITS = 32
+NO_BLOCK = (1 << BLOCK_BITS) - 1
 
 
 class Dispatch(enum.StrEnum):
@@ -114,6 +119,11 @@ class GpuConfig:
     def sm_of(self, number: int) -> SmConfig:
         """The configuration of an SM of the GPU."""
         return replace(self.sm, cores=self.sms, core_id=number)
+
+    @property
+    def configs(self) -> tuple[SmConfig, ...]:
+        """The configuration of each SM."""
+        return tuple(self.sm_of(number) for number in range(self.sms))
 
     @property
     def number_bits(self) -> int:

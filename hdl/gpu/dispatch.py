@@ -9,14 +9,9 @@ from amaranth.lib.wiring import In, Out
 from ..layouts.memory import memory_port_signature, memory_response_layout
 from ..lib.component import Component
 from ..lib.onehot import lowest_one, select
-from .config import Dispatch, GpuConfig
+from .config import BLOCK_BITS, Dispatch, GpuConfig
 
-__all__ = ["BLOCK_BITS", "NO_BLOCK", "DispatchPort", "DispatchUnit"]
-
-#: Bits of a block's number.
-BLOCK_BITS = 32
-#: The answer if no block is left.
-NO_BLOCK = (1 << BLOCK_BITS) - 1
+__all__ = ["DispatchPort", "DispatchUnit"]
 
 
 def _asking_signature(bits: int = BLOCK_BITS) -> wiring.Signature:

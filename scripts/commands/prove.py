@@ -266,11 +266,9 @@ def _with_gpu(found: dict[str, Any]) -> dict[str, Any]:
         raise UsageError(f"--set: {error}") from None
     if made is None:
         return found
-    if made.dispatch is not Dispatch.NONE:
-        raise UsageError(f"--set dispatch={made.dispatch}: P11 is about SMs without a dispatch unit: leave it out")
-    if made.l2 is L2Kind.SHARED:
-        raise UsageError("--set l2=shared: a shared L2 separates nothing: SMs replace each other's lines and wait for "
-                         "each other's requests: P11 takes l2=none or l2=divided")
+    if made.l2 is L2Kind.SHARED or made.dispatch is not Dispatch.NONE:
+        raise UsageError("--set: P11 takes l2=none or l2=divided, because SMs replace each other's lines in a shared "
+                         "L2, and no dispatch, which is not proved")
     return found | {name: getattr(made, name) for name in gpu}
 
 

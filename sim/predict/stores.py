@@ -1,4 +1,4 @@
-"""What a program stores, and which words the front end may fetch with another value than in the recording."""
+"""The stores of a program, and the words that they may change before the front end fetches them."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from metronome.hdl.config import Coordination, Prediction, SmConfig, Turns
-from metronome.hdl.gpu.config import GpuConfig, Interconnect, L2Kind
+from metronome.hdl.gpu.config import Dispatch, GpuConfig, Interconnect, L2Kind
 from metronome.sim.machine.gpu_settings import GPU_FIELDS
 
 from .properties import OF_PARTITIONS, OF_SMS, PRIVACY, PROPERTIES, SEPARATION, TURNS
@@ -70,6 +70,8 @@ class Case:
             raise ValueError(f"sms must be given for {OF_SMS}, and for no other property")
         if dict(self.parameters).get("l2") is L2Kind.SHARED:
             raise ValueError(f"l2 must be none or divided for {OF_SMS}, not shared: SMs replace each other's lines")
+        if dict(self.parameters).get("dispatch", Dispatch.NONE) is not Dispatch.NONE:
+            raise ValueError(f"dispatch must be none for {OF_SMS}: the model has no such unit")
         if self.property == PRIVACY and not private:
             raise ValueError(f"prediction must be private for P8, not {self.prediction!r}")
 

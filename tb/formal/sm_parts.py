@@ -1,4 +1,4 @@
-"""What belongs to each SM of a GPU, for P11: its queue of responses, and its part of a divided L2."""
+"""The parts of a GPU that belong to one SM, for P11: its queue of responses, and its part of a divided L2."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _registers(fragment: Any, path: str) -> Iterator[tuple[str, Signal]]:
         yield from _registers(part, f"{path}.{name}" if path else name)
 
 
-#: What a part decides in a cycle, by module: signals that have a meaning in every cycle.
+#: The decisions of a part, by module: signals that are meaningful in every cycle.
 _DECISIONS = {
     "tags": ("hit", "hit_ways", "use", "fill", "victim"),
     "requests": ("full", "number", "read_open", "write_open", "some_open", "add", "joins"),
@@ -105,7 +105,7 @@ class Part:
 
 
 class Port:
-    """What the memory port of a GPU has of one SM: a request is offered if ``asks``, answered if ``answers``."""
+    """The requests and responses of one SM at the memory port: ``asks`` if one is offered, ``answers`` if one comes."""
 
     def __init__(self, request: Any, response: Any, number: int, tag_bits: int) -> None:
         self._request, self._response, self._tags = request, response, tag_bits

@@ -59,7 +59,7 @@ def test_refusals_of_a_sweep(metronome, gpu, words, text):
                                    ("trace", "psort", "-o", "a.csv", "-o", "a.pftrace", "--json", "-")])
 def test_a_trace_of_several_sms(metronome, gpu, words):
     assert metronome(*words, "--sms", "4").status == 0
-    # Of each SM, and of the memory port.
+    # There is a stream for each SM and for the memory port.
     assert len(gpu.watchers) == 5
     assert Path("a.csv").read_text() == "cycle,event,sm,warp,pc,instruction,lanes,address,tag,register,detail\n"
     assert Path("a.pftrace").stat().st_size > 0

@@ -229,7 +229,7 @@ def test_a_fault_is_predicted(name):
 
 
 def stored_over(config, before, store, data):
-    """All warps fetch the word behind a branch at the end of a line, and do not execute it; a store has replaced it."""
+    """A word after a branch is stored to. All warps then fetch it, and none executes it."""
     def build(nops):
         p = asm.Program(config.memory_map.start)
         p.la(5, "word")

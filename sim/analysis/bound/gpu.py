@@ -59,8 +59,7 @@ class _Analysis:
     def tracked(self) -> InputDependences:
         """Find the instructions that depend on the inputs; refuse a program if every run of it fails."""
         self.progress("dependences on the inputs")
-        configs = [self.gpu.sm_of(number) for number in range(self.gpu.sms)]
-        tracked = dependences_of_gpu(configs, self.job, self.inputs, INSTRUCTION_LIMIT)
+        tracked = dependences_of_gpu(self.gpu.configs, self.job, self.inputs, INSTRUCTION_LIMIT)
         if not tracked.found:
             refuse_end(tracked.ended)
             require_read(tracked.reads.unread, tracked.reads)
@@ -69,7 +68,7 @@ class _Analysis:
     def exact(self) -> Bound | None:
         """Return the time of the only schedule; None if races might change the values that loads return."""
         self.progress("predict")
-        uses = [CycleUses(self.gpu.sm_of(number)) for number in range(self.gpu.sms)]
+        uses = [CycleUses(config) for config in self.gpu.configs]
         prediction = predict_gpu(self.gpu, self.request, watchers=uses)
         result = prediction.result
         if result.status != "ended":
@@ -85,13 +84,12 @@ class _Analysis:
         Returns the exploration of each SM, and the shared state of each of its parts.
         """
         gpu, facts = self.gpu, self.stated.facts
-        configs = [gpu.sm_of(number) for number in range(gpu.sms)]
         gone: list[frozenset[int] | None] = [frozenset() if gpu.sm.dcache_bytes else None] * gpu.sms
         while True:
             self.progress("all paths")
-            counted = _Counted(configs, memory, gone, strict)
+            counted = _Counted(gpu.configs, memory, gone, strict)
             explored = explore_sms(
-                configs, self.job, self.inputs, counted.begin, INSTRUCTION_LIMIT, facts, counted.restart)
+                gpu.configs, self.job, self.inputs, counted.begin, INSTRUCTION_LIMIT, facts, counted.restart)
             found = [_pushed_out(each) for each in counted.parts]
             if all(old is None or (new is not None and new <= old) for old, new in zip(gone, found, strict=True)):
                 return explored, counted.parts
@@ -261,7 +259,7 @@ def _late_fetches(demands: Sequence[Demand], demand: Demand, memory: MemoryBound
 def contradicted_on_gpu(gpu: GpuConfig, request: RunRequest, facts: Facts) -> tuple[str, int] | None:
     """Run the golden model of all SMs, and return how and where it contradicts ``facts``; None if it does not."""
     job = job_of(gpu.sm_of(0), request)
-    golden = GpuIss([gpu.sm_of(number) for number in range(gpu.sms)], unpack_memory(gpu.sm_of(0), job.pages))
+    golden = GpuIss(gpu.configs, unpack_memory(gpu.sm_of(0), job.pages))
     golden.launch(job.start_pc, job.arg)
     monitors = []
     for sm in golden.sms:

@@ -55,7 +55,7 @@ class Exploration:
 
 @dataclass(frozen=True)
 class Known:
-    """What is known of a program on all SMs; ``races``, of :class:`.memory.Memory`, grows."""
+    """The knowledge of a program that all SMs share. The exploration adds to ``races`` (:class:`.memory.Memory`)."""
 
     program: AnalyzedProgram
     races: set[int]

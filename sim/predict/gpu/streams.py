@@ -66,7 +66,7 @@ class _Barriers:
 def record_gpu(gpu: GpuConfig, memory: SparseMemory, job: Job, limit: int) -> GpuStreams | str:
     """Return the streams of the program of ``job``, or the reason why there are none; changes ``memory``."""
     code_memory = memory.copy()
-    golden = GpuIss([gpu.sm_of(number) for number in range(gpu.sms)], memory)
+    golden = GpuIss(gpu.configs, memory)
     barriers = _Barriers()
     golden.launch(job.start_pc, job.arg, released=barriers.released)
     recorders = []
@@ -80,7 +80,7 @@ def record_gpu(gpu: GpuConfig, memory: SparseMemory, job: Job, limit: int) -> Gp
         reason = "the program reads a counter"
     if reason is not None:
         return reason
-    recordings = [Recording(gpu.sm_of(number), recorder, code_memory) for number, recorder in enumerate(recorders)]
+    recordings = [Recording(*each, code_memory) for each in zip(gpu.configs, recorders, strict=True)]
     addresses = np.concatenate([recorder.stored() for recorder in recorders])
     for recording in recordings:
         if reason := recording.reason(addresses):

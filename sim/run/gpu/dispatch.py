@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from metronome.hdl.gpu.config import Dispatch, GpuConfig
+from metronome.hdl.gpu.config import NO_BLOCK, Dispatch, GpuConfig
 
 __all__ = ["Dispatched"]
-
-#: The answer if no block is left.
-_NO_BLOCK = 0xFFFF_FFFF
 
 
 class Dispatched:
@@ -44,13 +41,13 @@ class Dispatched:
             return None
         number = self._next[sm]
         if number >= self._blocks:
-            return _NO_BLOCK
+            return NO_BLOCK
         self._next[sm] += self._gpu.sms
         return number
 
     def judge(self, answer: int) -> str | None:
         """Judge an answer that may be one of several; return what it should be, in words, or None if it may be this."""
-        if answer == _NO_BLOCK:
+        if answer == NO_BLOCK:
             self._told += 1
             most = self._noted - self._told
             return None if most >= self._blocks else f"a block, of {self._blocks}: {most} at most are taken"

@@ -1,4 +1,4 @@
-"""What the memory checkers of all SMs share."""
+"""The state that the memory checkers of all SMs share."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ class SmMemCheck(MemCheck):
         self._order.take_flags(warp + self._first, self._cells.writes.take(cells) >> LANE_BITS)
 
     def meets(self) -> list[int]:
-        """Arrive at a barrier between SMs; return the warps of this SM. What waits there shares its stack.
+        """Arrive at a barrier between SMs; return the warps of this SM. Warps that wait there share their stacks.
 
         A kernel's arguments are often on the stack of the thread that starts it on all SMs.
         """

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from metronome.hdl.gpu.config import Dispatch, GpuConfig
-from metronome.hdl.gpu.dispatch import NO_BLOCK, DispatchPort, DispatchUnit
+from metronome.hdl.gpu.config import NO_BLOCK, Dispatch, GpuConfig
+from metronome.hdl.gpu.dispatch import DispatchPort, DispatchUnit
 from metronome.hdl.presets import TINY
 from tests.hdl.lib.simulate import simulate
 

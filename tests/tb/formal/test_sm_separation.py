@@ -2,7 +2,7 @@
 
 import pytest
 
-from metronome.hdl.gpu.config import Interconnect, L2Kind
+from metronome.hdl.gpu.config import Dispatch, Interconnect, L2Kind
 from metronome.tb.formal.flow import Case, as_problem, bounded_check, prove
 from metronome.tb.formal.matrix import cases
 from metronome.tb.formal.sm_separation import SmSeparationModel
@@ -131,6 +131,8 @@ def test_only_several_sms_have_it(changes):
 
 
 def test_a_shared_l2_is_refused():
+    with pytest.raises(ValueError, match="dispatch must be none for P11"):
+        Case("P11", parameters=(("sms", 2), ("dispatch", Dispatch.STATIC)))
     with pytest.raises(ValueError, match="l2 must be none or divided for P11, not shared"):
         Case("P11", parameters=(("sms", 2), ("l2", L2Kind.SHARED)))
 

@@ -115,7 +115,7 @@ def bounded(gpu: GpuConfig, case: Case) -> tuple[Bound, list[GpuPrediction]]:
 
 
 def check(case: GpuCase) -> tuple[str, int, float]:
-    """The verdict, the number of runs, and the ratio of SM 0's bound to its longest run; LookupError if one is wrong."""
+    """The verdict, the runs, and the ratio of SM 0's bound to its longest run; LookupError if one is wrong."""
     try:
         bound, runs = bounded(*case.beside(case.neighbours[0]))
     except RefusedError as error:

@@ -39,7 +39,7 @@ def meet(program, count, number=0):
 
 
 def by_sm(program, label):
-    """SM 0 goes on, the others at ``label``."""
+    """SM 0 continues here, and the others at ``label``."""
     program.add(asm.csrr(T3, Csr.CORE_ID))
     program.branch(asm.bne, T3, 0, label)
 

@@ -121,7 +121,7 @@ def test_a_flag_orders_from_the_next_fence_of_its_reader(fence, ordered):
 def test_local_memory_is_of_one_sm():
     words = [*asm.li(THERE, TINY.memory_map.local), asm.sw(VALUE, 0, THERE), asm.lw(VALUE, 0, THERE)]
     assert checked(by_sm([words, words]), 2, 1) == []
-    # What another SM has written is not written here.
+    # Local memory that another SM has written counts as unwritten here.
     reads = [*asm.li(THERE, TINY.memory_map.local), MEET, asm.lw(VALUE, 0, THERE), asm.bne(VALUE, 0, 4)]
     (finding,) = checked(by_sm([[*words, MEET], reads]), 2, 1)
     assert (finding.kind, finding.side.sm, finding.other.sm) == ("unwritten", 1, 1)
