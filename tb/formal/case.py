@@ -66,14 +66,19 @@ class Case:
             raise ValueError(f"schedulers must be 2 or 4 for {self.property}, not 1")
         if self.property == SEPARATION and dict(self.parameters).get("turns") is Turns.OLDER:
             raise ValueError("turns must be alternate for P10, not older: computed turns depend on all partitions")
-        if (self.property == OF_SMS) != ("sms" in dict(self.parameters)):
-            raise ValueError(f"sms must be given for {OF_SMS}, and for no other property")
-        if dict(self.parameters).get("l2") is L2Kind.SHARED:
-            raise ValueError(f"l2 must be none or divided for {OF_SMS}, not shared: SMs replace each other's lines")
-        if dict(self.parameters).get("dispatch", Dispatch.NONE) is not Dispatch.NONE:
-            raise ValueError(f"dispatch must be none for {OF_SMS}: the model has no such unit")
+        self._require_sms()
         if self.property == PRIVACY and not private:
             raise ValueError(f"prediction must be private for P8, not {self.prediction!r}")
+
+    def _require_sms(self) -> None:
+        """Require a GPU that P11 knows, and none for other properties."""
+        parameters = dict(self.parameters)
+        if (self.property == OF_SMS) != ("sms" in parameters):
+            raise ValueError(f"sms must be given for {OF_SMS}, and for no other property")
+        if parameters.get("l2") is L2Kind.SHARED:
+            raise ValueError(f"l2 must be none or divided for {OF_SMS}, not shared: SMs replace each other's lines")
+        if parameters.get("dispatch", Dispatch.NONE) is not Dispatch.NONE:
+            raise ValueError(f"dispatch must be none for {OF_SMS}: the model has no such unit")
 
     def schedulers(self) -> int:
         """Return the number of partitions."""
