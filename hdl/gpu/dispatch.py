@@ -48,7 +48,8 @@ class DispatchUnit(Component):
         m = Module()
         count = self._config.sms
         ports = [getattr(self.sms, f"sm_{i}") for i in range(count)]
-        launches, blocks, total = Signal(count), Signal(self._bits), Signal(self._bits)
+        launches = Signal(count)
+        blocks, total = Signal(self._bits, name="blocks"), Signal(self._bits, name="total")
         m.d.comb += [
             *(launches[i].eq(port.launches) for i, port in enumerate(ports)),
             total.eq(select(lowest_one(launches), [port.blocks for port in ports])),
@@ -111,10 +112,12 @@ class DispatchPort(Component):
         m = Module()
         request, response = self.sm.request, self.sm.response
         below, above = self.port.request, self.port.response
-        here, takes, waits = Signal(), Signal(), Signal()
+        here, takes = Signal(), Signal()
+        waits = Signal()
         answer = Signal(memory_response_layout(self._config.sm))
         #: The SM has not taken the response of memory that it was offered: that one stays first.
-        held, first = Signal(), Signal()
+        held = Signal()
+        first = Signal()
         words = self._config.sm.line_bytes * 8 // BLOCK_BITS
         m.d.comb += [
             here.eq(request.payload.line == self._config.dispatch_address // self._config.sm.line_bytes),

@@ -77,8 +77,9 @@ class Case:
             raise ValueError(f"sms must be given for {OF_SMS}, and for no other property")
         if parameters.get("l2") is L2Kind.SHARED:
             raise ValueError(f"l2 must be none or divided for {OF_SMS}, not shared: SMs replace each other's lines")
-        if parameters.get("dispatch", Dispatch.NONE) is not Dispatch.NONE:
-            raise ValueError(f"dispatch must be none for {OF_SMS}: the model has no such unit")
+        if parameters.get("dispatch") is Dispatch.DYNAMIC:
+            raise ValueError(f"dispatch must be none or static for {OF_SMS}, not dynamic: the first SM that asks gets "
+                             "the next block")
 
     def schedulers(self) -> int:
         """Return the number of partitions."""

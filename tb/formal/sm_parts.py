@@ -1,18 +1,18 @@
-"""The parts of a GPU that belong to one SM, for P11: its queue of responses, and its part of a divided L2."""
+"""The parts of a GPU that belong to one SM, for P11: its queue of responses, its part of a divided L2, its blocks."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
-from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.hdl import Const, Module, Mux, Signal, Value
 
-from metronome.hdl.lib.onehot import one_hot
+from metronome.hdl.lib.onehot import one_hot, or_all
 
 from .inside import Internals
 from .machine import cut_memories
 
-__all__ = ["Counted", "Held", "Part", "Port", "Queue"]
+__all__ = ["Counted", "Held", "Hands", "Part", "Port", "Queue"]
 
 #: Registers of a part that hold bytes of answers. Their cycles may depend on all others, and on no byte.
 _BYTES = {"answers: data", ": line_read"}
@@ -104,6 +104,23 @@ class Part:
         return len(self._valid)
 
 
+class Hands:
+    """What hands out blocks to an SM: its port at the unit, and what the unit knows of its blocks.
+
+    ``state``: their registers, without those for the blocks of other SMs. ``waits``: an answer to the SM waits.
+    ``launches``: an SM launches a grid, and ``blocks`` the number of its blocks.
+    """
+
+    def __init__(self, inside: Internals, number: int) -> None:
+        path, unit = f"dispatch_port{number}", inside.component("dispatch")
+        self.waits = inside.signal(path, "waits")
+        offers = {f"offer_{other}" for other in range(len(unit.sms.signature.members)) if other != number}
+        self.state = [signal for part in (path, "dispatch") for _, signal in _registers(inside.part(part), "")
+                      if signal.name not in offers]
+        self.launches = or_all(getattr(unit.sms, name).launches for name in unit.sms.signature.members)
+        self.blocks = inside.signal("dispatch", "total")
+
+
 class Port:
     """The requests and responses of one SM at the memory port: ``asks`` if one is offered, ``answers`` if one comes."""
 
@@ -135,8 +152,9 @@ class Port:
 class Counted:
     """The number of requests of an SM without an L2: ``under_way`` have no answer yet, and memory has ``owed``."""
 
-    def __init__(self, m: Module, port: Port, sm: Any, *, tag_bits: int, name: str) -> None:
+    def __init__(self, m: Module, port: Port, hands: Hands | None, sm: Any, *, tag_bits: int, name: str) -> None:
         self._port, self._sm, self._tags = port, sm, 1 << tag_bits
+        self._waits = Const(0, 1) if hands is None else hands.waits
         bits = range(2 * self._tags + 1)
         self._under_way, self._owed = Signal(bits, name=f"{name}_under_way"), Signal(bits, name=f"{name}_owed")
         accepted, taken = sm.mem.req.valid & sm.mem.req.ready, sm.mem.resp.valid & sm.mem.resp.ready
@@ -150,8 +168,12 @@ class Counted:
         return [~self._port.answers | (self._owed != 0), ~self._sm.mem.req.valid | (self._under_way < self._tags)]
 
     def in_one_place(self, queue: Queue) -> Value:
-        """Every request that the SM has no answer to is in the register, with memory, or its response in the queue."""
-        return (self._under_way <= self._tags) & (self._under_way == self._port.asks + self._owed + queue.level)
+        """Every request that the SM has no answer to is in one place.
+
+        The places: the register, memory, the queue of responses, and the port that hands out blocks.
+        """
+        places = self._port.asks + self._owed + queue.level + self._waits
+        return (self._under_way <= self._tags) & (self._under_way == places)
 
 
 class Held:

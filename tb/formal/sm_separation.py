@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from amaranth.hdl import Assume, Cat, ClockDomain, Instance, Module, Signal, Value
+from amaranth.hdl import Assume, Cat, ClockDomain, Const, Instance, Module, Signal, Value
 from amaranth.lib import data, wiring
 
 from metronome.hdl.config import LINE_BYTES
-from metronome.hdl.gpu.config import GpuConfig, Interconnect, L2Kind
+from metronome.hdl.gpu.config import Dispatch, GpuConfig, Interconnect, L2Kind
 from metronome.hdl.gpu.gpu import Gpu
 from metronome.hdl.layouts.memory import memory_response_layout
 from metronome.hdl.lib.shared import SharedModules
@@ -19,7 +19,7 @@ from metronome.hdl.sm import Sm
 from .claims import Claims
 from .inside import Internals
 from .machine import ports
-from .sm_parts import Counted, Held, Part, Port, Queue
+from .sm_parts import Counted, Hands, Held, Part, Port, Queue
 
 __all__ = ["SmSeparationModel"]
 
@@ -53,7 +53,8 @@ class _FreePorts(SharedModules):
 class _Copy:
     """A GPU without its SMs. ``sms``: their ports. ``free``: what the solver chooses.
 
-    For each SM: ``ports`` at memory, ``queues`` if it has one, and with an L2 ``parts``.
+    For each SM: ``ports`` at memory, ``queues`` if it has one, with an L2 ``parts``, and ``hands`` if blocks are handed
+    out by hardware.
     """
 
     def __init__(self, m: Module, config: GpuConfig, name: str) -> None:
@@ -66,6 +67,8 @@ class _Copy:
         separates, divided = config.interconnect is Interconnect.TDM, config.l2 is L2Kind.DIVIDED
         self.queues = [Queue(self.inside, number, own) for number in numbers] if separates else []
         self.parts = [Part(self.inside, number) for number in numbers] if divided else []
+        hands_out = config.dispatch is not Dispatch.NONE
+        self.hands = [Hands(self.inside, number) for number in numbers] if hands_out else []
         memories = [*(queue.memory for queue in self.queues),
                     *(memory for part in self.parts for memory in part.memories.values())]
         self.free: list[Value] = [
@@ -76,8 +79,9 @@ class _Copy:
         self.held: list[Counted | Held] = []
         for number in numbers:
             port, queue, whose = self.ports[number], self.queues[number] if separates else None, f"{name}_{number}"
+            hands = self.hands[number] if hands_out else None
             self.held.append(Held(m, port, self.parts[number], queue, tag_bits=own, name=whose) if divided
-                             else Counted(m, port, self.sms[number], tag_bits=own, name=whose))
+                             else Counted(m, port, hands, self.sms[number], tag_bits=own, name=whose))
 
     def storage(self, number: int) -> Iterator[tuple[str, Any, data.Field | None]]:
         """Yield the memories of an SM: what to call it, the memory, and which bits of a word hold bytes of answers."""
@@ -126,7 +130,7 @@ class SmSeparationModel(Claims):
         m.submodules.same_bytes = Instance("$anyconst", p_WIDTH=1, o_Y=self.same_bytes)
         self.pair = [_Copy(m, config, name) for name in ("first", "second")]
         m.d.comb += [Assume(condition) for condition in (
-            *self._rules(), *self._from_sm(), *self._from_memory(), *self._from_storage())]
+            *self._rules(), *self._from_sm(), *self._from_memory(), *self._from_storage(), *self._from_launches())]
         self._waited = self._count_wait()
         self._show()
         if lemmas and config.interconnect is Interconnect.TDM:
@@ -186,6 +190,13 @@ class SmSeparationModel(Claims):
         return [~_same(one._addr, other._addr) | self._same_but(one._data, other._data, bytes_)
                 for _, one, other, bytes_ in self._storage("_read_ports")]
 
+    def _from_launches(self) -> list[Value]:
+        """Grids are launched in the same cycles, with as many blocks, by whichever SM."""
+        if not self.pair[0].hands:
+            return []
+        one, other = self._both(lambda copy: copy.hands[self.number])
+        return [_same(one.launches, other.launches), _same_if(one.launches, one.blocks, other.blocks)]
+
     def _storage(self, ports_: str) -> Iterator[tuple[str, Any, Any, data.Field | None]]:
         """Yield each port of the SM's memories in both copies, and which bits of a word hold bytes of answers."""
         for (name, first, bytes_), (_, second, _) in zip(
@@ -207,6 +218,9 @@ class SmSeparationModel(Claims):
                        ~turn[number] | (self._waited <= slots * self.config.slot_cycles + cycle))
         for one, other in zip(*self._both(lambda copy: copy.queues[self.number].state), strict=True):
             self.claim(f"the queue: {one.name} is the same", _same(one, other))
+        if self.pair[0].hands:
+            for one, other in zip(*self._both(lambda copy: copy.hands[self.number].state), strict=True):
+                self.claim(f"the blocks of the SM: {one.name} is the same", _same(one, other))
         if self.pair[0].parts:
             self._lemmas_of_l2()
         for number in range(self.config.sms):
@@ -234,7 +248,9 @@ class SmSeparationModel(Claims):
 
     def _claims(self) -> None:
         one, other = self._both(lambda copy: copy.sms[self.number].mem)
-        self.claim("its requests are accepted in the same cycles", _same(one.req.ready, other.req.ready))
+        # The port that hands out blocks looks at a request's line to accept it: without a request that means nothing.
+        offered = one.req.valid if self.pair[0].hands else Const(1)
+        self.claim("its requests are accepted in the same cycles", _same_if(offered, one.req.ready, other.req.ready))
         self.claim("its responses come in the same cycles", _same(one.resp.valid, other.resp.valid))
         self.claim("its responses come with the same contents",
                    ~one.resp.valid | self._same_answer(one.resp.payload, other.resp.payload))

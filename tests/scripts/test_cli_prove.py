@@ -146,7 +146,7 @@ def test_broken_designs(metronome, monkeypatch):
          "slot_cycles: it has no effect without interconnect=tdm"),
         (("--set", "sms=2", "--set", "l2=shared"),
          "--set: P11 takes l2=none or l2=divided, because SMs replace each other's lines in a shared L2"),
-        (("--set", "sms=2", "--set", "dispatch=dynamic"), "and no dispatch, which is not proved"),
+        (("--set", "sms=2", "--set", "dispatch=dynamic"), "--set: P11 takes dispatch=none or dispatch=static"),
         (("--set", "sms=2", "--set", "l2_ways=4"), "l2_ways: it has no effect without l2=shared or l2=divided"),
         (("--set", "sms=2", "--set", "l2=divided", "--set", "l2_ways=1"),
          "l2_ways must be a multiple of sms (2) with l2=divided, not 1"),

@@ -19,6 +19,11 @@ def divided(sms, number, slot=1, interconnect="tdm"):
     return next(its for its in cases(["P11"], parameters=asked) if its.partition == number)
 
 
+def handing(dispatch):
+    """SM 0 of two, whose blocks the unit hands out."""
+    return Case("P11", parameters=(("sms", 2), ("slot_cycles", 1), ("dispatch", dispatch)))
+
+
 def name(its):
     return "-".join([*(f"{value}" for _, value in its.parameters), f"{its.partition}", f"{its.warps}"])
 
@@ -66,6 +71,11 @@ def test_other_interconnects_do_not_separate(interconnect, claim):
     assert proof.counterexample.reachable and claim in proof.counterexample.violated
 
 
+@pytest.mark.more
+def test_blocks_by_number():
+    proves(handing(Dispatch.STATIC))
+
+
 @pytest.mark.long
 def test_a_divided_l2_alone_separates_nothing():
     proof = prove(divided(2, 0, interconnect="round_robin"))
@@ -80,6 +90,17 @@ EVENTS = {
     "two responses of the SM wait": lambda one, other: one.queues[0].level == 2,
     "its request is accepted while memory gets one of the other SM in one GPU only": lambda one, other: (
         one.sms[0].mem.req.valid & one.sms[0].mem.req.ready & one.ports[1].asks & ~other.ports[1].asks),
+}
+
+
+#: The same with a unit that hands out blocks.
+EVENTS_OF_BLOCKS = {
+    "it gets a block of a grid, while the other SM takes one in one GPU only": lambda one, other: (
+        one.sms[0].mem.resp.valid & one.hands[0].waits & (one.sms[0].mem.resp.payload.data[:32] == 2)
+        & one.hands[1].waits & ~other.hands[1].waits),
+    "an answer of the unit waits behind a response": lambda one, other: (
+        one.hands[0].waits & one.sms[0].mem.resp.valid & (one.queues[0].level == 2)
+        & (one.sms[0].mem.resp.payload.tag == one.queues[0].places.r_data[:one.queues[0]._tags])),
 }
 
 
@@ -109,6 +130,12 @@ def test_nothing_is_assumed_away(event):
     happens(case(2, 0), event, EVENTS[event])
 
 
+@pytest.mark.more
+@pytest.mark.parametrize("event", EVENTS_OF_BLOCKS)
+def test_nothing_is_assumed_away_with_blocks(event):
+    happens(handing(Dispatch.STATIC), event, EVENTS_OF_BLOCKS[event])
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("event", EVENTS_OF_L2)
 def test_nothing_is_assumed_away_with_an_l2(event):
@@ -130,9 +157,9 @@ def test_only_several_sms_have_it(changes):
         Case(**{"property": "P11", "parameters": (("sms", 2),)} | changes)
 
 
-def test_a_shared_l2_is_refused():
-    with pytest.raises(ValueError, match="dispatch must be none for P11"):
-        Case("P11", parameters=(("sms", 2), ("dispatch", Dispatch.STATIC)))
+def test_what_all_sms_share_is_refused():
+    with pytest.raises(ValueError, match="dispatch must be none or static for P11, not dynamic: the first SM that asks"):
+        handing(Dispatch.DYNAMIC)
     with pytest.raises(ValueError, match="l2 must be none or divided for P11, not shared"):
         Case("P11", parameters=(("sms", 2), ("l2", L2Kind.SHARED)))
 
