@@ -267,10 +267,11 @@ def _with_gpu(found: dict[str, Any]) -> dict[str, Any]:
     if made is None:
         return found
     if made.l2 is L2Kind.SHARED:
-        raise UsageError("--set: P11 takes l2=none or l2=divided, because SMs replace each other's lines in a shared L2")
+        raise UsageError("--set: P11 takes l2=none or l2=divided, because SMs replace each other's lines in a "
+                         "shared L2")
     if made.dispatch is Dispatch.DYNAMIC:
-        raise UsageError("--set: P11 takes dispatch=none or dispatch=static, because with dynamic the next block goes to "
-                         "the first SM that asks")
+        raise UsageError("--set: P11 takes dispatch=none or dispatch=static, because with dynamic the next block goes "
+                         "to the first SM that asks")
     return found | {name: getattr(made, name) for name in gpu}
 
 

@@ -12,7 +12,7 @@ from metronome.hdl.lib.onehot import one_hot, or_all
 from .inside import Internals
 from .machine import cut_memories
 
-__all__ = ["Counted", "Held", "Hands", "Part", "Port", "Queue"]
+__all__ = ["Counted", "Hands", "Held", "Part", "Port", "Queue"]
 
 #: Registers of a part that hold bytes of answers. Their cycles may depend on all others, and on no byte.
 _BYTES = {"answers: data", ": line_read"}
