@@ -21,7 +21,7 @@ def _of(name: str, method: str, old: str, new: str, claim: str = "", slot: int =
     return Defect(name, "P11", method, old, new, parameters=(("sms", 2), ("slot_cycles", slot)), claim=claim)
 
 
-def _handed(name: str, method: str, old: str, new: str, claim: str) -> Defect:
+def _handed(name: str, method: str, old: str, new: str, claim: str = "") -> Defect:
     return Defect(f"blocks: {name}", "P11", method, old, new, claim=claim,
                   parameters=(("sms", 2), ("slot_cycles", 1), ("dispatch", Dispatch.STATIC)))
 
@@ -53,11 +53,10 @@ BROKEN_SMS = (
             "if dynamic else", "if self._config.sms else", _CONTENTS),
     _handed("no SM takes a block while another asks", f"{_PORT}.elaborate",
             "request.ready.eq(Mux(takes, ~waits, below.ready)),",
-            "request.ready.eq(Mux(takes, ~waits & ~Cat(self.wires[self.number + 1:]).any(), below.ready)),"
+            "request.ready.eq(Mux(takes, ~waits & ~(self.wires[1][0] & int(self.number < 1)), below.ready)),"
             "self.wires[self.number].eq(request.valid & takes),",
             _ACCEPTED),
     _handed("the unit gives one answer a cycle", f"{_PORT}.elaborate",
             "first.eq(waits & ~held),",
-            "self.wires[self.number].eq(waits), first.eq(waits & ~held & ~Cat(self.wires[self.number + 1:]).any()),",
-            "its responses come in the same cycles"),
+            "self.wires[self.number].eq(waits), first.eq(waits & ~held & ~(self.wires[1][0] & int(self.number < 1))),"),
 )
