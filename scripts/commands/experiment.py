@@ -116,18 +116,22 @@ def experiment_of(asked: KernelRuns) -> Spec:
         host = host_of(program.name)
     except KernelError as error:
         raise UsageError(str(error)) from None
-    made = [
-        Run(
-            kernel=program.name, config=config, issue=scheme.issue, fetch=scheme.fetch, compiling=asked.compiled,
+    made = []
+    for each in asked.runs:
+        machine, config, request = each.machine, each.config, asked.request(None, each)
+        made.append(Run(
+            kernel=program.name, config=config, gpu=each.gpu, issue=request.policy, fetch=request.fetch_policy,
+            compiling=each.compiled(asked.compiled),
             dtype=asked.dtype or host.types[0], size=asked.size or host.default_size, seed=common.seed,
-            preset=machine.preset, file=machine.file, settings=machine.settings, memory=common.memory,
-            latency=common.latency, memory_options=common.memory_options, max_cycles=common.max_cycles,
-            check=common.check, memcheck=common.memcheck, engine=asked.engine, forecast=common.trace,
+            preset=machine.preset, file=machine.file,
+            # The number of SMs is a field of the GPU.
+            settings={name: text for name, text in machine.settings.items() if name != "sms"},
+            memory=common.memory, latency=common.latency, memory_options=common.memory_options,
+            max_cycles=common.max_cycles, check=common.check, memcheck=request.memcheck, engine=asked.engine,
+            forecast=common.trace,
             policy_files={name: file.text for name, file in loaded(
                 (*config.policies, *config.fetch_policies)).items()},
-        )
-        for machine, scheme, config, _ in asked.runs
-    ]
+        ))
     name = Path(program.name).resolve().stem
     return Spec(name=name, title=f"metronome sweep {program.name}", about="", text="", runs=tuple(made))
 
@@ -252,7 +256,8 @@ def _dry(planned: Plan, folder: Path, workers: int, *, forget: bool) -> tuple[di
     kernels: dict[tuple[str, str], int] = {}
     for task in planned.waiting:
         config = task.run.config
-        what = (task.run.kernel, f"{config.warps} x {config.threads}")
+        sms = "" if task.run.gpu is None else f"{task.run.sms} SMs of "
+        what = (task.run.kernel, f"{sms}{config.warps} x {config.threads}")
         kernels[what] = kernels.get(what, 0) + 1
     table = new_table("kernel", "warps x threads", ">runs")
     for (kernel, machine), count in kernels.items():

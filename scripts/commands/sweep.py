@@ -76,8 +76,6 @@ def sweep(
         raise UsageError("--jobs, --scheduler and --forget-others are for a sweep that keeps its results: add "
                          "--output FOLDER")
     asked = KernelRuns.of(kernel, options, target)
-    if keeps and any(run.gpu for run in asked.runs):
-        raise UsageError("several SMs are for a sweep that keeps no results: leave out --output and --dry-run")
     if keeps:
         return _finish(carry_out(experiment_of(asked), kept, target), json_file, target)
     outcomes = _outcomes(backend_of(ctx), asked)

@@ -77,13 +77,19 @@ class SweepGpuOptions(_GpuFields):
         Raises
         ------
         UsageError
-            For a text that is no list of whole numbers.
+            For a text that is no list of whole numbers, and for a number that is named twice.
         """
-        texts = [] if self.sms is None else listed("--sms", self.sms)
+        if self.sms is None:
+            return []
+        listed("--sms", self.sms)
         try:
-            return [int(text, 0) for text in texts]
+            numbers = [int(text, 0) for text in self.sms.split(",")]
         except ValueError:
             raise UsageError(f"--sms {self.sms}: write whole numbers, separated by commas") from None
+        twice = next((number for number in numbers if numbers.count(number) > 1), None)
+        if twice is not None:
+            raise UsageError(f"--sms {self.sms}: {twice} is named twice: name each number once")
+        return numbers
 
     def of(self, sms: int) -> GpuOptions:
         """Return the options of one machine. One SM among several numbers has no other field of a GPU."""

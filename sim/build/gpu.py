@@ -20,7 +20,7 @@ from .sources import ROOT
 from .verilating import FLAGS, PREFIX, BuildError, call, make, verilator
 from .verilog import Design, Progress
 
-__all__ = ["GpuDesign", "build_gpu", "require_gpu_tools"]
+__all__ = ["GpuDesign", "build_gpu", "is_built_gpu", "require_gpu_tools"]
 
 #: The sources of the testbench: those of an SM's that do not depend on the design, and its own.
 _SOURCES = (
@@ -69,6 +69,11 @@ class GpuDesign(Design):
             *["`define METRONOME_L2"] * (l2_bits > 0),
             f"`define METRONOME_SM_PORTS {', '.join(ports)}", "",
         ])
+
+
+def is_built_gpu(gpu: GpuConfig) -> bool:
+    """Whether the cache has the simulation of ``gpu``, as far as can be determined without elaborating it."""
+    return kept(GpuDesign(gpu), False, _SOURCES) is not None
 
 
 def require_gpu_tools(gpu: GpuConfig) -> None:

@@ -15,7 +15,8 @@ from .engines import CannotPredictError
 from .settings import ConfigError, one_of
 
 __all__ = [
-    "GPU_ABOUT", "GPU_FIELDS", "L2_SIZES", "gpu_of", "gpu_value", "gpu_values", "gpu_words", "require_predictable",
+    "GPU_ABOUT", "GPU_FIELDS", "L2_SIZES", "gpu_changes", "gpu_of", "gpu_value", "gpu_values", "gpu_words",
+    "require_predictable",
 ]
 
 #: The fields that make a GPU of several SMs. One SM has none of them.
@@ -101,8 +102,13 @@ def gpu_values(gpu: GpuConfig) -> dict[str, int | str]:
     return {name: value.value if isinstance(value, enum.Enum) else value for name, value in values.items()}
 
 
+def gpu_changes(gpu: GpuConfig) -> dict[str, int | str]:
+    """Return the number of SMs and the other fields that do not have their defaults, by name."""
+    usual = {field.name: field.default for field in dataclasses.fields(gpu)}
+    return {name: value for name, value in gpu_values(gpu).items() if value != usual[name]}
+
+
 def gpu_words(gpu: GpuConfig) -> list[str]:
     """Return the options of the command line that make this GPU of its SM; none for a default."""
-    usual = {field.name: field.default for field in dataclasses.fields(gpu)}
-    return [word for name, value in gpu_values(gpu).items() if value != usual[name]
+    return [word for name, value in gpu_changes(gpu).items()
             for word in (f"--{name.replace('_', '-')}", str(value))]

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from metronome.sim.studies.sweep.results import Results
 from tests.scripts.lines import only_line
 from tests.support.builds import on
 
@@ -80,6 +81,45 @@ def test_hints_make_another_experiment(metronome, mine):
     assert value["results"] == "results-mine-predict-hints" and (value["runs"], value["failed"]) == (2, 0)
     value = json.loads(metronome("sweep", "mine.toml", "--engine", "predict", "--json", "-", status=0).out)
     assert (value["results"], value["run_now"]) == ("results-mine-predict", 2)
+
+
+def test_a_sweep_over_the_number_of_sms_keeps_its_results(metronome, mine):
+    """Predicted; the numbers are in any order, and a later sweep of more of them goes on where it was."""
+    def kept(numbers):
+        words = ("--preset", "TINY", "--size", "16", "--engine", "predict", "--output", "kept", "--sms", numbers)
+        document = json.loads(metronome("sweep", "vecadd", *words, "--json", "-", status=0).out)
+        return document["run_now"], Results.open(mine / "kept").table().to_pylist()
+
+    count, rows = kept("4,1")
+    assert (count, [row["config.sms"] for row in rows]) == (2, [4, 1])
+    four, one = rows
+    assert all(row["passed"] for row in rows) and four["cycles"] < one["cycles"]
+    assert (four["config.interconnect"], four["config.cores"], one["config.interconnect"], one["sms"]) == (
+        "round_robin", 4, None, None)
+    sms = json.loads(four["sms"])
+    assert [sum(each["committed"] for each in sms), max(each["cycles"] for each in sms)] == [
+        four["committed"], four["cycles"]]
+    count, (_, two, _) = more = kept("1,2,4")
+    assert more == (1, [one, two, four]) and two["config.sms"] == 2
+
+
+def test_a_dry_run_of_several_sms(metronome, mine):
+    words = ("--preset", "TINY", "--size", "4", "--sms", "2,1", "--dry-run")
+    shown = metronome("sweep", "vecadd", *words, status=0).err
+    assert [line.split() for line in shown.splitlines() if "2 x 2" in line] == [
+        "vecadd 2 SMs of 2 x 2 1".split(), "vecadd 2 x 2 1".split()]
+    assert not (mine / "results-vecadd").exists()
+
+
+@on("GPU")
+@pytest.mark.more
+def test_the_kept_results_of_the_hardware_are_those_that_are_predicted(metronome, mine):
+    tables = []
+    for engine in ("rtl", "predict"):
+        words = ("--preset", "TINY", "--size", "16", "--sms", "1,4", "--engine", engine, "--output", engine)
+        metronome("sweep", "vecadd", *words, status=0)
+        tables.append(Results.open(mine / engine).table().select(["config.sms", "cycles", "committed", "total_cycles"]))
+    assert tables[0].equals(tables[1]) and tables[0].num_rows == 2
 
 
 @on("TINY")

@@ -48,7 +48,8 @@ def test_the_program_of_a_sweep_asks_the_unit_for_blocks(metronome, gpu, dispatc
     (("--sms", "1", "--l2", "shared"), "l2: it has no effect without sms=2 or more"),
     (("--sms", "1,2", "--set", "cores=2"), "a GPU numbers and counts its SMs itself: leave out cores"),
     (("--sms", "1,2", "--forecast"), "--forecast is for one SM: leave it out with several"),
-    (("--sms", "1,2", "--output", "folder"), "several SMs are for a sweep that keeps no results: leave out --output"),
+    (("--sms", "2,2"), "--sms 2,2: 2 is named twice: name each number once"),
+    (("--sms", "4,2,0x4", "--output", "folder"), "--sms 4,2,0x4: 4 is named twice"),
 ])
 def test_refusals_of_a_sweep(metronome, gpu, words, text):
     assert text in metronome("sweep", "psort", *words).refusal

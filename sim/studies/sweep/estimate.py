@@ -6,9 +6,11 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
+from ...build.gpu import is_built_gpu
 from ...build.simulator import is_built
 from ...machine.engines import Engine
 from ...machine.golden import Iss
+from ...machine.golden.gpu import GpuIss
 from ...machine.memory.store import SparseMemory
 from ...program.kernels import load_into
 from .pools import Task
@@ -33,15 +35,15 @@ class Estimate:
 
 
 def _instructions(task: Task) -> int:
-    """Count the instructions of one run on the golden model."""
+    """Count the instructions of one run on the golden model, of all SMs together."""
     run = task.run
     memory = SparseMemory(run.config.memory_map)
     launch = run.prepare()
     load_into(launch, memory)
-    iss = Iss(run.config, memory)
+    iss = Iss(run.config, memory) if run.gpu is None else GpuIss(run.gpu.configs, memory)
     iss.launch(launch.entry, launch.argument_address)
-    # The machine issues at most one instruction per cycle, so a run cannot execute more than this.
-    return iss.run(task.run.max_cycles).executed
+    # An SM issues at most one instruction per cycle, so a run cannot execute more than this.
+    return iss.run(run.max_cycles * run.sms).executed
 
 
 def estimate(tasks: Sequence[Task], workers: int) -> Estimate:
@@ -49,18 +51,21 @@ def estimate(tasks: Sequence[Task], workers: int) -> Estimate:
     counted: dict[Any, int] = {}
     seconds = 0.0
     for task in tasks:
-        run, config = task.run, task.run.config
+        run, config, sms = task.run, task.run.config, task.run.sms
         lanes = config.warps * config.threads
         what = (run.kernel, run.max_cycles, run.compiling, run.dtype, run.size, run.seed, config.warps,
-                config.threads, config.memory_map)
+                config.threads, config.memory_map, sms)
         if what not in counted:
             counted[what] = _instructions(task)
-        cycles = min(_CYCLES_AN_INSTRUCTION * counted[what], run.max_cycles)
+        # Those of all SMs: each cycle of an SM takes as long as one of an SM alone.
+        cycles = min(_CYCLES_AN_INSTRUCTION * counted[what], run.max_cycles * sms)
         if run.engine is Engine.PREDICT:
             seconds += _PREDICTED_SECONDS + cycles * _PREDICTED_CYCLE_SECONDS
         else:
             seconds += _START_SECONDS + cycles * (_CYCLE_SECONDS + _CYCLE_SECONDS_A_LANE * lanes)
-    configs = {task.run.config for task in tasks if task.run.engine is Engine.RTL}
-    missing = {config for config in configs if not is_built(config)}
-    seconds += sum(_BUILD_SECONDS + _BUILD_SECONDS_A_LANE * config.warps * config.threads for config in missing)
+    builds = {task.run.hardware: task.run for task in tasks if task.run.engine is Engine.RTL}
+    missing = [run for run in builds.values()
+               if not (is_built(run.config) if run.gpu is None else is_built_gpu(run.gpu))]
+    for run in missing:
+        seconds += _BUILD_SECONDS + _BUILD_SECONDS_A_LANE * run.config.warps * run.config.threads * run.sms
     return Estimate(len(missing), seconds / workers)

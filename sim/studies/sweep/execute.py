@@ -7,12 +7,15 @@ import functools
 from typing import TYPE_CHECKING, Any
 
 from ...analysis.access_order.estimate import estimate_of
+from ...build.gpu import build_gpu
 from ...build.simulator import BuildError, build
 from ...machine.engines import CannotPredictError, Engine
 from ...machine.policies.files import PolicyFileError
 from ...program.compiler.elf_cache import ToolchainError
 from ...program.elf import ImageError
 from ...program.kernels import KernelError
+from ...run.gpu.outcome import GpuParts
+from ...run.gpu.runner import GpuRefusedError, run_gpu
 from ...run.outcome import Outcome
 from ...run.profiling import built_by_profile
 from ...run.runner import SimulationError
@@ -23,6 +26,8 @@ from .record import Run
 from .rows import failed_row, result_row
 
 if TYPE_CHECKING:
+    from metronome.hdl.gpu.config import GpuConfig
+
     from ...predict.predictor import Prediction, Recordings
 
 __all__ = ["TRIES", "build_machine", "execute"]
@@ -32,7 +37,8 @@ TRIES = 3
 #: The number of short runs after which the time for a profile-guided build is saved.
 _MANY_RUNS = 200
 #: Errors whose text is one clear line for the user.
-_PLAIN = (BuildError, CannotPredictError, ImageError, KernelError, PolicyFileError, SimulationError, ToolchainError)
+_PLAIN = (BuildError, CannotPredictError, GpuRefusedError, ImageError, KernelError, PolicyFileError, SimulationError,
+          ToolchainError)
 
 
 def execute(run: Run, key: str) -> dict[str, Any]:
@@ -51,6 +57,11 @@ def _outcome(run: Run) -> tuple[Outcome, dict[str, Any]]:
     launch, listing = run.with_listing()
     request = run.request(launch)
     forecast = progress = None
+    if run.gpu is not None:
+        return GpuParts(
+            machine=run, config=run.config, gpu=run.gpu, launch=launch, request=request, engine=run.engine,
+            result=_predicted_gpu(run.gpu, request) if run.engine is Engine.PREDICT else _simulated(run, request),
+        ), {}
     if run.engine is Engine.PREDICT:
         prediction = _predicted(run, request)
         result = prediction.result
@@ -70,8 +81,18 @@ def _outcome(run: Run) -> tuple[Outcome, dict[str, Any]]:
 def _simulated(run: Run, request: RunRequest) -> RunResult:
     for _ in range(TRIES - 1):
         with contextlib.suppress(SimulationError):  # the simulation may have been killed for lack of memory
-            return simulate(run.config, request)
-    return simulate(run.config, request)
+            return _simulated_once(run, request)
+    return _simulated_once(run, request)
+
+
+def _simulated_once(run: Run, request: RunRequest) -> RunResult:
+    return simulate(run.config, request) if run.gpu is None else run_gpu(run.gpu, request)
+
+
+def _predicted_gpu(gpu: GpuConfig, request: RunRequest) -> RunResult:
+    from ...predict.gpu.predictor import predict_gpu
+
+    return predict_gpu(gpu, request).result
 
 
 def _predicted(run: Run, request: RunRequest) -> Prediction:
@@ -88,18 +109,30 @@ def _recordings() -> Recordings:
     return Recordings()
 
 
+def _prepare_model(run: Run) -> None:
+    if run.gpu is not None:
+        from ...predict.gpu.predictor import prepare_gpu
+
+        prepare_gpu()
+        return
+    from ...predict.predictor import prepare
+
+    prepare()
+
+
 def build_machine(run: Run, runs: int) -> str | None:
     """Build the simulation of the run's machine, or the model, unless it is cached; return the error, if any.
 
     ``runs``: how many runs follow. For many, the build is profile-guided.
     """
     if run.engine is Engine.PREDICT:
-        from ...predict.predictor import prepare
-
-        prepare()
+        _prepare_model(run)
         return None
     try:
         run.load_policies()
+        if run.gpu is not None:
+            build_gpu(run.gpu)
+            return None
         build(run.config)
         if runs >= _MANY_RUNS:
             # Without a profile, the usual simulation runs.

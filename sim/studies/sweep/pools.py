@@ -59,10 +59,11 @@ class Pool(Protocol):
 
 
 def _by_build(tasks: Sequence[Task]) -> dict[Any, list[Task]]:
-    """Group the tasks by the build that they need: a machine, or the model for all predictions."""
+    """Group the tasks by the build that they need: a machine, or the model of one SM or of several."""
     groups: dict[Any, list[Task]] = {}
     for task in tasks:
-        groups.setdefault(Engine.PREDICT if task.run.engine is Engine.PREDICT else task.run.config, []).append(task)
+        model = Engine.PREDICT, task.run.gpu is not None
+        groups.setdefault(model if task.run.engine is Engine.PREDICT else task.run.hardware, []).append(task)
     return groups
 
 
@@ -131,9 +132,10 @@ def _row_of(future: Any, task: Task, tries: int) -> dict[str, Any] | None:
 
 def _machine_of(run: Run) -> str:
     if run.engine is Engine.PREDICT:
-        return "the model"
+        return "the model" if run.gpu is None else "the model of several SMs"
     config = run.config
-    return f"{config.warps}x{config.threads} {config.coordination} {config.prediction}"
+    sms = "" if run.gpu is None else f"{run.sms} SMs of "
+    return f"{sms}{config.warps}x{config.threads} {config.coordination} {config.prediction}"
 
 
 def _has_port(address: str) -> bool:

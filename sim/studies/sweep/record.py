@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from metronome.hdl.config import SmConfig
+from metronome.hdl.gpu.config import GpuConfig
 
 from ...analysis.access_order.ordered import ordered_launch
 from ...analysis.access_order.records import Listing
@@ -18,6 +19,7 @@ from ...build.origin import note_program
 from ...build.verilating import versions
 from ...build.verilog import Design, model_digest, outside, sources_digest
 from ...machine.engines import Engine
+from ...machine.gpu_settings import gpu_changes, gpu_values, require_predictable
 from ...machine.memory.registry import MemoryOptions
 from ...machine.policies.files import require_same
 from ...machine.policies.hardware import require_hardware
@@ -45,6 +47,8 @@ class Run:
     kernel: str
     config: SmConfig
     issue: str
+    #: The GPU of several SMs, whose SM 0 is ``config``; None for one SM.
+    gpu: GpuConfig | None = None
     #: The kernel's path, relative to the command's working folder; None: ``kernel`` identifies it.
     place: str | None = None
     compiling: Compiling = AS_USUAL
@@ -68,6 +72,16 @@ class Run:
     progress: bool = False
     #: Policies from files, by name: the path of each, for another process (:func:`.policies.files.require_same`).
     policy_files: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+    @property
+    def sms(self) -> int:
+        """The number of SMs."""
+        return 1 if self.gpu is None else self.gpu.sms
+
+    @property
+    def hardware(self) -> SmConfig | GpuConfig:
+        """What is simulated."""
+        return self.config if self.gpu is None else self.gpu
 
     def prepare(self) -> Launch:
         """Build the kernel and return it with its inputs; raises as :meth:`with_listing`."""
@@ -104,13 +118,15 @@ class Run:
     def described(self) -> dict[str, Any]:
         """Return ``config`` of the JSON of ``metronome run``, and the settings that only a sweep has."""
         asked = self.config, self.request(None), self.compiling, self.dtype, self.size, self.engine
-        return {"forecast": self.forecast, "progress": self.progress} | described(self, *asked)
+        of_gpu = {} if self.gpu is None else gpu_values(self.gpu)
+        return {"forecast": self.forecast, "progress": self.progress} | described(self, *asked) | of_gpu
 
     @functools.cached_property
     def title(self) -> str:
         """The title: ``psort int32 1024, BASE, baseline lrr-gtlrr not_taken, dram``, and any unusual options."""
         pair = self.issue if self.fetch is None else f"{self.fetch}-{self.issue}"
-        settings = [f"{name}={text}" for name, text in self.settings.items()]
+        of_gpu = {} if self.gpu is None else gpu_changes(self.gpu)
+        settings = [f"{name}={value}" for name, value in (*self.settings.items(), *of_gpu.items())]
         machine = ", ".join([self.preset, *([self.file] if self.file else []), *settings])
         what = " ".join(str(part) for part in (self.kernel, self.dtype, self.size) if part is not None)
         usual = Run(kernel="", config=self.config, issue="", memory=self.memory).described
@@ -150,6 +166,8 @@ class Run:
         if self.engine is Engine.PREDICT:
             from ...predict.predictor import refuse
 
+            if self.gpu is not None:
+                require_predictable(self.gpu)
             refuse(self.config, self.issue, check=self.check or self.memcheck)
             return
         require_hardware(self.config)

@@ -16,9 +16,11 @@ from typing import Any
 import pyarrow as pa
 
 from metronome.hdl.config import MemoryMap, SmConfig
+from metronome.hdl.gpu.config import GpuConfig
 from metronome.hdl.layouts.counters import COUNTERS, StallReason
 from metronome.hdl.layouts.waits import LookupWait
 
+from ...machine.gpu_settings import GPU_FIELDS
 from ...machine.statistics import LineAccesses
 from ...run.outcome import Outcome
 from .record import Run
@@ -31,7 +33,7 @@ FAILED = "error"
 TIMES = ("python_share", "sim_seconds", "cycles_per_second", "elaborate_seconds", "build_seconds")
 #: Columns with JSON text.
 _TEXTS = ("fault", "memcheck", "warps", "load_latency.histogram", "memory_statistics", "config.set", "progress",
-          "config.policy_files")
+          "config.policy_files", "sms")
 _STRINGS, _TEXT, _COUNT, _REAL, _SWITCH = pa.list_(pa.string()), pa.string(), pa.int64(), pa.float64(), pa.bool_()
 
 _OPTIONS = {
@@ -71,6 +73,8 @@ def _counter_columns() -> Iterator[tuple[str, pa.DataType]]:
     yield from (("load_latency.histogram", _TEXT), ("warps", _TEXT), ("memory_statistics", _TEXT))
 
 
+#: What an L2 counts (hdl.gpu.l2.cache).
+_L2 = ("reads", "hits", "merged", "writes")
 #: From sim.predict.forecast, which is slow to import.
 _FORECAST = {"cycles": _COUNT, "total_cycles": _COUNT, "same_cycle": _REAL, "same_place": _REAL, "problem": _TEXT}
 
@@ -81,6 +85,9 @@ def schema() -> pa.Schema:
     columns = {"run": _TEXT, "reason": _TEXT, "kernel": _TEXT}
     columns |= {f"config.{name}": kind for name, kind in _OPTIONS.items()}
     columns |= dict(_config_columns())
+    of_gpu = {name: kind for name, kind in _config_columns(GpuConfig) if name != "config.sm"}
+    assert of_gpu.keys() == {f"config.{name}" for name in GPU_FIELDS}
+    columns |= of_gpu | {"config.sms": _COUNT, "sms": _TEXT} | {f"l2.{name}": _COUNT for name in _L2}
     columns |= _ENDS | dict(_counter_columns()) | dict.fromkeys(TIMES, _REAL)
     columns |= {"progress": _TEXT, "estimated_misses": _COUNT}
     columns |= {f"forecast.{name}": kind for name, kind in _FORECAST.items()}
@@ -106,7 +113,7 @@ def _row(run: Run, key: str, values: Mapping[str, Any], reason: str | None) -> d
     # Without statistics these values are None, not a table.
     missing = {name for name, value in flat.items() if name not in row and value is not None}
     assert not missing, f"the table has no column {', '.join(sorted(missing))}"
-    return row | {name: value for name, value in flat.items() if name in row}
+    return row | {"config.sms": run.sms} | {name: value for name, value in flat.items() if name in row}
 
 
 def result_row(run: Run, key: str, outcome: Outcome, more: Mapping[str, Any] | None = None) -> dict[str, Any]:

@@ -42,7 +42,7 @@ class Plan:
     @property
     def machines(self) -> int:
         """The number of different simulations that the waiting runs need."""
-        return len({task.run.config for task in self.waiting if task.run.engine is Engine.RTL})
+        return len({task.run.hardware for task in self.waiting if task.run.engine is Engine.RTL})
 
 
 def plan(spec: Spec, note: Callable[[str], None] = lambda line: None) -> Plan:

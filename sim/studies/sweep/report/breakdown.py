@@ -54,10 +54,12 @@ def _figure(rows: Sequence[Row], name: str, prediction: str, machine: str) -> Fi
     meaning = {reason.name.lower(): reason.about.replace("`", "") for reason in StallReason if reason}
     used = [PARTS[column] for column in STALLS if any(value["part"] == PARTS[column] for value in values)]
     reasons = "; ".join(f"{part}: {meaning[part]}" for part in used)
+    several = any(row["config.sms"] > 1 for row in rows)
     return Figure(
         name, "Where the cycles go" + (f", prediction {prediction}" if prediction else ""),
         "All cycles of each run, in %: those that commit a warp-instruction, those that issue a NOP, and those that "
         "issue nothing, by reason. With several schedulers, each has all cycles. "
+        + "With several SMs, so has each SM, but it counts only those of its own region. " * several +
         f"{reasons[:1].upper() + reasons[1:]}.",
         "docs/counters.md", charts.stacks(values, names=PARTS, title="% of cycles"),
         Numbers(("workload", "scheme", "part", "% of cycles"),

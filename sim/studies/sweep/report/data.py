@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from metronome.hdl.layouts.counters import StallReason
 
 from ....build.origin import maker
+from ....machine.gpu_settings import GPU_FIELDS
 from ..results import Results
 
 __all__ = ["ISSUED", "STALLS", "ReportError", "Row", "Rows", "grouped", "load", "named", "varying"]
@@ -22,7 +23,8 @@ Thing = TypeVar("Thing")
 #: Options of a run that determine the computation.
 _WORKLOAD = ("function", "type", "size", "seed", "cflags", "no_simt", "soft_float", "hints", "max_cycles")
 #: Options that belong to the machine, besides its preset and the fields that were set.
-_MACHINE = ("memory", "latency", "timing", "memory_clock", "bank_hash", "check", "memcheck", "engine")
+_MACHINE = ("memory", "latency", "timing", "memory_clock", "bank_hash", "check", "memcheck", "engine",
+            *GPU_FIELDS)
 _SCHEME = ("mode", "fetch", "issue", "prediction")
 #: Columns with the reasons for cycles without an issue.
 STALLS = tuple(f"stalls.{reason.name.lower()}" for reason in StallReason if reason)
@@ -79,8 +81,8 @@ class Row:
 
     @property
     def slots(self) -> int:
-        """Issue slots of the measured region: one in each cycle for each scheduler."""
-        return self.cycles * (self["config.schedulers"] or 1)
+        """Issue slots of the measured region: one in each cycle for each scheduler of each SM."""
+        return self.cycles * (self["config.schedulers"] or 1) * (self["config.sms"] or 1)
 
     @property
     def load_cycles(self) -> float | None:

@@ -60,11 +60,11 @@ def report(results: Results, bounds: Sequence[Mapping[str, Any]] = (), baseline:
 
 
 def _papers(rows: Sequence[Row]) -> list[Section]:
-    """Return the sections of the papers that have rows here, and one of all other rows."""
+    """Return the sections of the papers that have rows here, and one of all other rows. No paper has several SMs."""
     sections: list[Section] = []
     shown: set[str] = set()
     for of_paper in (crouzet_sections, magalhaes_sections):
-        found, its = of_paper(rows)
+        found, its = of_paper([row for row in rows if row["config.sms"] == 1])
         sections += found
         shown |= its
     others = [row for row in rows if row["run"] not in shown]

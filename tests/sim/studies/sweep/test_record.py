@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from metronome.hdl.gpu.config import Dispatch, GpuConfig, Interconnect, L2Kind
+from metronome.hdl.presets import TINY
 from metronome.sim.machine.engines import Engine
 from metronome.sim.program.compiler.options import Compiling
 from metronome.sim.studies.sweep import record
@@ -45,6 +47,23 @@ def test_the_same_run_has_the_same_key():
 def test_another_option_another_key(changes):
     run = only_run(RUN)
     assert dataclasses.replace(run, **changes).key() != run.key()
+
+
+@pytest.mark.parametrize("changes", [
+    {"sms": 4}, {"interconnect": Interconnect.TDM}, {"l2": L2Kind.SHARED}, {"dispatch": Dispatch.DYNAMIC},
+], ids=str)
+def test_another_gpu_another_key(changes):
+    run, gpu = only_run(RUN), GpuConfig(sm=TINY, sms=2)
+
+    def on(gpu):
+        return dataclasses.replace(run, gpu=gpu, config=gpu.sm_of(0), compiling=run.compiling.for_gpu(gpu))
+
+    one, other = on(gpu), on(dataclasses.replace(gpu, **changes))
+    assert len({run.key(), one.key(), other.key()}) == 3
+    assert (one.title, run.title) == (
+        "vecadd int32 4, TINY, sms=2, swas lrr btfn, fixed", "vecadd int32 4, TINY, swas lrr btfn, fixed")
+    changed = [f"{name}={value}" for name, value in ({"sms": 2} | changes).items()]
+    assert other.title == one.title.replace("sms=2", ", ".join(changed))
 
 
 @pytest.mark.parametrize("axis", ['prediction = "not_taken"', "icache_bytes = 512", "warps = 4", 'mode = "baseline"'])

@@ -6,7 +6,8 @@ import pytest
 
 from metronome.sim.show.drawing.charts import draw, panel_bars
 from metronome.sim.studies.sweep.report import general
-from metronome.sim.studies.sweep.report.data import ReportError
+from metronome.sim.studies.sweep.report.compare import join
+from metronome.sim.studies.sweep.report.data import ReportError, load, named
 from metronome.sim.studies.sweep.report.page import compare, render, report
 from metronome.sim.studies.sweep.results import Results, ResultsError
 from tests.sim.studies.sweep.invented_results import OWN, invent
@@ -259,3 +260,25 @@ def test_the_largest_chart_can_be_drawn():
               for place in range(general.MOST_BARS)]
     drawing = draw(panel_bars(values, title="cycles", colours={"swas": "#0072b2"}, legend="mode"))
     assert drawing.count('aria-roledescription="bar"') == general.MOST_BARS
+
+
+def test_several_sms_are_no_paper_s_machine(tmp_path):
+    """Rows of both modes of a benchmark of Crouzet 2024: those of one SM are its section, those of two are not."""
+    text = SMALL.replace("psort", "psort_group").replace('["lrr", "gto"]', '"lrr"').replace('mode = "swas"\n', "")
+    text += '[[block]]\nmode = "swas"\n[[block]]\nmode = "baseline"\nfetch = "lrr"\n'
+
+    def of_two(row):
+        return row | {"config.sms": 2, "config.interconnect": "tdm", "config.slot_cycles": 3}
+
+    pages = [report(invent(tmp_path / name, text, 7, changed=changed))
+             for name, changed in (("one", None), ("two", of_two))]
+    names = [{section.name for section in page.sections} for page in pages]
+    assert "crouzet" in names[0] and "general" not in names[0]
+    assert "crouzet" not in names[1] and "general" in names[1]
+    one, two = (load(Results(tmp_path / name)).passed for name in ("one", "two"))
+    assert [row.slots for row in two] == [2 * row.slots for row in one]
+    # Equal in all rows of one folder, it is no part of a machine's name, but of one that tells them apart.
+    assert {row.machine for row in two} == {"TINY"}
+    assert [row.machine for row in named([one[0].values, two[0].values])] == ["TINY, sms=1", "TINY, sms=2"]
+    joined = join(load(Results(tmp_path / "one")), load(Results(tmp_path / "two")))
+    assert joined.differing["config.sms"] == ([1], [2]) and len(joined.pairs) == 2
