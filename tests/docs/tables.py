@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from metronome.hdl.bus.register_table import COUNTERS_OFFSET, register_table
 from metronome.hdl.presets import BASE
 from metronome.sim.fpga.synth.committed import UnitRow, read_figures
+from tests.docs import scaling
 from tests.docs.pages import ROOT
 
 #: The machine of the table of units, and the options of `metronome synth` for another.
@@ -64,7 +65,9 @@ def parts() -> str:
 
 
 #: Page of docs -> what makes its tables.
-TABLES: dict[str, tuple[Callable[[], str], ...]] = {"bus.md": (registers,), "fpga.md": (units, parts)}
+TABLES: dict[str, tuple[Callable[[], str], ...]] = {
+    "bus.md": (registers,), "fpga.md": (units, parts), "gpu.md": (scaling.strong, scaling.weak),
+}
 
 
 def with_tables(page: str, text: str) -> str:
@@ -79,7 +82,12 @@ def with_tables(page: str, text: str) -> str:
     return text
 
 
+def write(page: str) -> None:
+    """Write the tables into the page."""
+    path = ROOT / "docs" / page
+    path.write_text(with_tables(page, path.read_text("utf-8")), "utf-8")
+
+
 if __name__ == "__main__":
     for name in TABLES:
-        path = ROOT / "docs" / name
-        path.write_text(with_tables(name, path.read_text("utf-8")), "utf-8")
+        write(name)

@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.docs import front_ends
+from tests.docs import front_ends, scaling
 from tests.docs.pages import PAGES, ROOT
 from tests.support.builds import on
 from tests.system.scheme_builds import BASELINE, group_of
@@ -55,6 +55,26 @@ def test_the_packages_are_those_of_the_import_contracts():
     assert hardware == [name for name in order if name in hardware]
     units = re.search(r"connects the units: ([\w, ]+)", ElementTree.tostring(root, "unicode"))[1].split(", ")
     assert " : ".join(sorted(units)) in contracts["hdl"]["layers"]
+
+
+def test_the_scaling_is_drawn_as_it_was_measured():
+    data = scaling.read()
+    assert scaling.PICTURE.read_text("utf-8") == scaling.picture(data), "python -m tests.system.measure_scaling"
+    for kernel, row in data["strong"].items():
+        speeds = scaling.speed_ups([cycles for cycles, _ in row["dram"]])
+        assert all(speed < roof for speed, roof in zip(speeds, scaling.roofs(row), strict=True)), kernel
+
+
+def test_where_bandwidth_ends_the_ideal():
+    """100 lines take 400 cycles of the bus: of 1600 cycles, four times as fast; of 1000, between 2 and 4."""
+    def at(cycles):
+        return scaling.ridge({"dram": [[cycles, 100]] * 5})
+
+    assert (at(1600), at(6400), at(6401)) == (4, 16, None)
+    assert at(1000) == pytest.approx(2.5)
+    # With the lines of 4 SMs four times as many, the roof falls from 8 to 2: it meets the ideal at its middle.
+    falling = [[3200, lines] for lines in (100, 100, 400, 400, 400)]
+    assert scaling.ridge({"dram": falling}) == pytest.approx(2 * 2 ** (2 / 3))
 
 
 @pytest.mark.more
