@@ -48,8 +48,6 @@ if TYPE_CHECKING:
 
 __all__ = ["MAX_CYCLES", "AskedRun", "RunOptions", "ShownOptions", "SubjectOptions", "WatchOptions", "asked_run"]
 
-#: Outputs that several SMs have, too.
-_OF_SEVERAL = ("--issues",)
 #: The default of --max-cycles.
 MAX_CYCLES = 10_000_000
 
@@ -222,7 +220,7 @@ def asked_run(
     else:
         if of_gpu is not None:
             of_gpu(gpu)
-        refused = [option for option, _ in outputs if option not in _OF_SEVERAL and of_gpu is None]
+        refused = [option for option, _ in outputs if of_gpu is None]
         refuse_with_sms(gpu, dict.fromkeys(refused, True) | {
             "--per-warp": options.shown.per_warp, "--profile": options.shown.profile and of_gpu is None,
         })

@@ -21,6 +21,7 @@ from ..process.errors import Exit, UsageError
 from ..process.progress import print_console, show_progress
 from .asking import AskedRun, RunOptions, asked_run
 from .tracing import TraceFile, about, traced, window_of
+from .tracing_gpu import check_gpu_traces, traced_gpu
 
 if TYPE_CHECKING:
     import numpy as np
@@ -135,11 +136,6 @@ def _check_use(options: RunOptions, wanted: Computed) -> None:
             raise UsageError(f"{option} is that of one run, --verify makes two: leave one of them out")
 
 
-def _refuse_engine(gpu: GpuConfig) -> None:
-    """Refuse ``metronome trace --engine predict`` with several SMs."""
-    raise UsageError(f"--engine predict traces one SM: leave it out with {gpu.sms} SMs")
-
-
 def compute(ctx: typer.Context, options: RunOptions, wanted: Computed) -> int:
     """Predict a run and return the exit status."""
     issues_file = _issues_file(wanted.issues)
@@ -147,11 +143,12 @@ def compute(ctx: typer.Context, options: RunOptions, wanted: Computed) -> int:
     outputs += [(wanted.option, file.path) for file in wanted.traces]
     _check_use(options, wanted)
     window = window_of(wanted.traces, wanted.option, *wanted.window)
-    asked = asked_run(ctx, options, outputs, of_gpu=_refuse_engine if wanted.option == "--output" else None)
+    asked = asked_run(ctx, options, outputs, of_gpu=lambda gpu: _check_gpu(gpu, wanted))
+    sms = 1 if asked.gpu is None else asked.gpu.sms
+    counted = Counted(asked.config, asked.launch.image, sms) if options.shown.profile else None
     if asked.gpu is not None:
-        return _compute_gpu(ctx, asked, issues_file, verify=wanted.verify)
+        return _compute_gpu(ctx, asked, asked.gpu, wanted, issues_file, counted)
     backend, verification = backend_of(ctx), None
-    counted = Counted(asked.config, asked.launch.image) if options.shown.profile else None
     sinks = [] if counted is None else counted.profiles
     with show_progress() as progress, traced(wanted.traces, asked.config, about(asked), sinks, window) as watcher:
         if wanted.verify:
@@ -171,19 +168,27 @@ def compute(ctx: typer.Context, options: RunOptions, wanted: Computed) -> int:
     return status if verification is None else _tell(asked, result, verification, status)
 
 
-def _compute_gpu(ctx: typer.Context, asked: AskedRun, issues_file: Path | None, *, verify: bool) -> int:
-    """Predict a run on several SMs and return the exit status."""
-    backend, verification = backend_of(ctx), None
-    assert asked.gpu is not None
+def _check_gpu(gpu: GpuConfig, wanted: Computed) -> None:
+    """Raise UsageError for several SMs that cannot be predicted, or for a trace that they do not have."""
+    check_gpu_traces(gpu, wanted.traces, wanted.option)
     try:
-        require_predictable(asked.gpu)
+        require_predictable(gpu)
     except CannotPredictError as error:
         raise UsageError(str(error)) from None
-    with show_progress() as progress:
-        if verify:
-            prediction, verification = backend.verify_gpu(asked.gpu, asked.request, progress, print_console)
+
+
+def _compute_gpu(
+    ctx: typer.Context, asked: AskedRun, gpu: GpuConfig, wanted: Computed, issues_file: Path | None,
+    counted: Counted | None,
+) -> int:
+    """Predict a run on several SMs and return the exit status."""
+    backend, verification = backend_of(ctx), None
+    sinks = [] if counted is None else counted.profiles
+    with show_progress() as progress, traced_gpu(wanted.traces, gpu, about(asked), sinks) as watchers:
+        if wanted.verify:
+            prediction, verification = backend.verify_gpu(gpu, asked.request, progress, print_console)
         else:
-            prediction = backend.predict_gpu(asked.gpu, asked.request, progress, print_console)
+            prediction = backend.predict_gpu(gpu, asked.request, progress, print_console, watchers)
     if (note := slow_policy(prediction, asked.request.policy)) is not None:
         print(f"metronome: {note}", file=sys.stderr)
     if issues_file is not None:
@@ -194,7 +199,7 @@ def _compute_gpu(ctx: typer.Context, asked: AskedRun, issues_file: Path | None, 
     }
     if verification is not None:
         more |= verification.as_json()
-    status = asked.finish(result, more, engine=Engine.PREDICT)
+    status = asked.finish(result, more, engine=Engine.PREDICT, profiled=counted)
     return status if verification is None else _tell(asked, result, verification, status)
 
 

@@ -53,13 +53,13 @@ def simulate(
 
         asked = asked_run(
             ctx, options, [(option, file.path) for file in traces], before=before,
-            of_gpu=lambda gpu: check_gpu_traces(gpu, traces, option, profile=options.shown.profile))
-        if asked.gpu is not None:
-            return _simulate_gpu(backend, asked, asked.gpu, traces, profile=options.shown.profile)
+            of_gpu=lambda gpu: check_gpu_traces(gpu, traces, option))
         seen = [file for file in traces if file not in waveforms]
         if (seen or options.shown.profile) and not asked.config.probe:
             named = option if seen else "--profile"
             raise UsageError(f"{named} needs the probe: leave out --set probe=false")
+        if asked.gpu is not None:
+            return _simulate_gpu(backend, asked, asked.gpu, traces, profile=options.shown.profile)
         note = long_start(asked.launch, asked.config.threads)
         if note is not None:
             print(f"metronome: note: {note}", file=sys.stderr, flush=True)

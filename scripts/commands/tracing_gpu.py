@@ -19,15 +19,13 @@ if TYPE_CHECKING:
 __all__ = ["check_gpu_traces", "traced_gpu"]
 
 
-def check_gpu_traces(gpu: GpuConfig, files: Sequence[TraceFile], option: str, *, profile: bool) -> None:
-    """Raise UsageError for a format that knows one SM only; and without a probe for any, and for a ``profile``."""
+def check_gpu_traces(gpu: GpuConfig, files: Sequence[TraceFile], option: str) -> None:
+    """Raise UsageError for a format that knows one SM only."""
     from metronome.sim.show.trace.several import GPU_FORMATS
 
     for file in files:
         if file.kind not in GPU_FORMATS:
             raise UsageError(f"{option} {file.path.name}: a trace of {gpu.sms} SMs is one of {', '.join(GPU_FORMATS)}")
-    if (files or profile) and not gpu.sm.probe:
-        raise UsageError(f"{option if files else '--profile'} needs the probe: leave out --set probe=false")
 
 
 class _Port:

@@ -179,14 +179,10 @@ class Verifier:
         self._cycles += len(events) // count
         measured = events_of(self._config, self._events[first : self._cycles])
         if self.parting is None:
-            self.parting = compare(self._config, measured, self.comparable(events))
+            self.parting = compare(self._config, measured, events)
         selected = measured["selected"]
         same = (selected == events["selected"][: len(selected)]).reshape(-1, count).all(axis=1)
         self.mismatches += len(events) // count - int(np.count_nonzero(same))
-
-    def comparable(self, events: np.ndarray) -> np.ndarray:
-        """Return predicted events with what a record of the hardware has."""
-        return events
 
     def verdict(self, measured: RunResult, predicted: RunResult) -> Verification:
         """Return the outcome when both have ended."""

@@ -271,5 +271,9 @@ def gpu(backend):
         fields = {field.name: getattr(backend.result, field.name) for field in dataclasses.fields(backend.result)}
         return GpuRunResult(**fields | {"region": None, "sm_counters": [counters()] * config.sms} | backend.of_gpu)
 
-    backend.run_gpu = run_gpu
+    def predict_gpu(config, request, progress, console, watchers=None):
+        result = run_gpu(config, request, progress, console, watchers)
+        return SimpleNamespace(result=result, issued=(), stepped=None, asked=0, reason="")
+
+    backend.run_gpu, backend.predict_gpu = run_gpu, predict_gpu
     return backend

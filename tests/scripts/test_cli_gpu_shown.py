@@ -69,11 +69,22 @@ def test_a_trace_of_several_sms(metronome, gpu, words):
 @pytest.mark.parametrize(("words", "text"), [
     (("-o", "a.html"), "--output a.html: a trace of 2 SMs is one of .csv, .parquet, .pftrace"),
     (("-o", "a.svg", "--from", "1", "--to", "20"), "--output a.svg: a trace of 2 SMs is one of"),
-    (("-o", "a.csv", "--engine", "predict"), "--engine predict traces one SM: leave it out with 2 SMs"),
+    (("-o", "a.html", "--engine", "predict"), "--output a.html: a trace of 2 SMs is one of"),
+    (("-o", "a.csv", "--engine", "predict", "--dispatch", "static"), "dispatch=static: which warps get a block"),
 ])
 def test_refusals_of_a_trace(metronome, gpu, words, text):
     assert text in metronome("trace", "psort", "--sms", "2", *words).refusal
     assert gpu.gpus == []
+
+
+@pytest.mark.parametrize("words", [("predict", "psort", "--trace", "a.csv", "--trace", "a.pftrace"),
+                                   ("trace", "psort", "--engine", "predict", "-o", "a.csv", "-o", "a.pftrace")])
+def test_a_predicted_trace_and_profile_of_several_sms(metronome, gpu, words):
+    document = json.loads(metronome(*words, "--profile", "--sms", "4", "--json", "-", status=0).out)
+    assert [config.sms for config, _ in gpu.gpus] == [4] and len(gpu.watchers) == 5
+    assert Path("a.csv").read_text() == "cycle,event,sm,warp,pc,instruction,lanes,address,tag,register,detail\n"
+    assert Path("a.pftrace").stat().st_size > 0
+    assert document["config"]["engine"] == "predict" and document["profile"]["cycles"] == 0
 
 
 def test_a_profile_of_several_sms(metronome, gpu):

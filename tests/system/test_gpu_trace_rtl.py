@@ -3,6 +3,7 @@
 import csv
 import io
 from collections import Counter, defaultdict
+from dataclasses import replace
 
 import pytest
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as proto
@@ -10,6 +11,7 @@ from pyarrow import parquet
 
 from metronome.hdl.config import LINE_BYTES
 from metronome.hdl.gpu.config import L2Kind
+from metronome.sim.predict.gpu.predictor import predict_gpu
 from metronome.sim.program.compiler.options import Compiling
 from metronome.sim.program.kernels import prepare
 from metronome.sim.run.gpu.runner import run_gpu
@@ -41,7 +43,7 @@ class Port:
             writer.transfers(transfers)
 
 
-def traced(gpu):
+def traced(gpu, by=run_gpu):
     """The result of a run, and its files by format."""
     launch = prepare("psum", None, 64, 1, gpu.sm_of(0), compiling=Compiling(several_sms=True))
     about = About(name="a run", facts=[], image=launch.image)
@@ -52,13 +54,17 @@ def traced(gpu):
         CycleStream(gpu.sm_of(sm), [profiles[sm], *(writer.sms[sm] for writer in writers)]) for sm in range(gpu.sms)]
     port = Port(writers)
     asked = request(launch, gpu, check=False, trace=True, memory="dram")
-    result = run_gpu(gpu, asked, watchers=[*streams, port])
+    result = by(gpu, asked, watchers=[*streams, port])
     for stream in streams:
         stream.finish()
     for writer in writers:
         writer.close()
     _check_profile(gpu, result, launch, profiles)
     return result, launch, {name: file.getvalue() for name, file in files.items()}
+
+
+def predicted(gpu, asked, watchers):
+    return predict_gpu(gpu, replace(asked, trace=False), watchers=watchers).result
 
 
 def _check_profile(gpu, result, launch, profiles):
@@ -86,6 +92,13 @@ def test_traces_of_several_sms(gpu):
     assert table.num_rows == len(rows)
     assert table["sm"].to_pylist() == [None if row["sm"] == "" else int(row["sm"]) for row in rows]
     _check_perfetto(gpu, files[".pftrace"], rows)
+
+
+@pytest.mark.more
+@pytest.mark.parametrize("gpu", GPUS)
+def test_a_prediction_writes_the_same_files(gpu):
+    (_, _, measured), (_, _, computed) = traced(gpu), traced(gpu, predicted)
+    assert [name for name in GPU_FORMATS if measured[name] != computed[name]] == []
 
 
 def _check_sms(gpu, result, launch, rows):
@@ -156,6 +169,8 @@ def _check_perfetto(gpu, content, rows):
         elif event.type == _EVENT.TYPE_SLICE_END:
             open_slices.remove(event.track_uuid)
     assert not open_slices
+    # The write buffer and the reads under way are not counted without the transfers at the SM's own port.
+    assert {name for _, name in tracks.values()} & {"write buffer", "reads under way"} == set()
     said = Counter((row["event"], row["sm"]) for row in rows)
     assert {sm: counts[f"a run, SM {sm}", "issue", "a warp"] for sm in range(gpu.sms)} == {
         sm: said["issue", str(sm)] for sm in range(gpu.sms)}

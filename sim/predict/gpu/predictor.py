@@ -76,7 +76,7 @@ def predict_gpu(
     steps
         Run the golden models in step with the prediction, instruction by instruction, even if that is not needed.
     watchers
-        For each SM, the receiver of the events of every cycle.
+        For each SM, the receiver of the events of every cycle. Perhaps one more, for the transfers at the memory port.
 
     Raises
     ------

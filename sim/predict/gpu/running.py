@@ -26,6 +26,7 @@ from ..stepping import PLACES, Stepper
 from .l2 import L2Requester, l2_kind, l2_settings
 from .sm_run import GpuSmRun
 from .streams import GpuStreams
+from .transfers import Transfers, WithoutPort
 
 __all__ = ["GpuPredictionRun", "new_gpu"]
 
@@ -53,7 +54,7 @@ class GpuPredictionRun:
     """A prediction in progress.
 
     With ``streams``, the instructions of every warp are known in advance. Otherwise the golden models execute them one
-    by one. ``watchers``: those of the SMs' events.
+    by one. ``watchers``: those of the SMs' events, and perhaps one more, as in :func:`sim.run.gpu.runner.run_many_gpu`.
     """
 
     def __init__(
@@ -94,13 +95,15 @@ class GpuPredictionRun:
         self.sms = [
             GpuSmRun(
                 gpu.sm_of(number), _view(self._state, number), steppers[number] if steppers else None,
-                watcher=watchers[number] if watchers else None, chooser=choosers[number],
+                watcher=WithoutPort(watchers[number]) if watchers else None, chooser=choosers[number],
             )
             for number in range(gpu.sms)
         ]
         self.l2 = None if not gpu.l2_parts else L2Requester(
             gpu, self.sms, self._state.l2, self._state.l2_line, self._state.l2_code)
         self._requester: Requester = SmRequester(self.sms) if self.l2 is None else self.l2
+        self._transfers = Transfers(self.box)
+        self._of_port = (watchers or [])[gpu.sms :]
 
     @property
     def cycle(self) -> int:
@@ -117,10 +120,7 @@ class GpuPredictionRun:
             finished = reason == machine.FINISHED
             if self.l2 is not None and self.streams is None and not finished:
                 self.l2.move(self.memory.codes)
-            for sm in self.sms:
-                if not finished:
-                    sm.move()
-                sm.empty_logs(finished)
+            self._tell(finished)
             self._renew()
             if finished or reason == machine.SERVE:
                 cycle = int(self.box["cycle"]) - (not finished)
@@ -132,6 +132,15 @@ class GpuPredictionRun:
         if self.streams is not None:
             for sm, streams in zip(self.sms, self.streams.sms, strict=True):
                 sm.require_all(streams)
+
+    def _tell(self, finished: bool) -> None:
+        """Pass on what has happened; the transfers of a cycle before the events of the SMs."""
+        for watcher in self._of_port:
+            watcher.take(self._transfers.new())
+        for sm in self.sms:
+            if not finished:
+                sm.move()
+            sm.empty_logs(finished)
 
     def _renew(self) -> None:
         """Give the machines the table of decoded lines, if it has grown."""

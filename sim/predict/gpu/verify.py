@@ -9,7 +9,6 @@ import numpy as np
 
 from metronome.hdl.gpu.config import GpuConfig
 
-from ...machine.events import NONE
 from ...run.gpu.types import GpuRunResult
 from ..verify import RESULT_FIELDS, FirstDifference, Verification, Verifier, field_differences, result_differences
 
@@ -17,24 +16,13 @@ __all__ = ["GpuVerifier"]
 
 #: Those of one SM are compared SM by SM.
 _FIELDS = (*(name for name in RESULT_FIELDS if name not in ("hang", "counters", "region")), "fault_sm", "l2")
-_PORT = {"port_tag": NONE, "port_answer": NONE, "port_line": 0, "port_write": 0, "port_error": 0}
-
-
-class _SmVerifier(Verifier):
-    """The records of an SM of a GPU do not have the transfers at its memory port."""
-
-    def comparable(self, events: np.ndarray) -> np.ndarray:
-        events = events.copy()
-        for name, nothing in _PORT.items():
-            events[name] = nothing
-        return events
 
 
 class GpuVerifier:
     """Compares the trace of a run with a prediction; ``sms`` are the prediction's watchers."""
 
     def __init__(self, gpu: GpuConfig, events: list[np.ndarray]) -> None:
-        self.sms = [_SmVerifier(gpu.sm_of(number), each) for number, each in enumerate(events)]
+        self.sms = [Verifier(gpu.sm_of(number), each) for number, each in enumerate(events)]
 
     def verdict(self, measured: GpuRunResult, predicted: GpuRunResult) -> Verification:
         """Return the outcome when both have ended; texts name the SM."""

@@ -29,7 +29,8 @@ LINK = record(
     " l2_accepted asks owed owed_writes reads most_loads deadlocked finished ended deadlock"
 )
 
-#: The mailbox (tb/mailbox.cpp), as the part of :data:`.records.PORT` with the same names.
+#: The mailbox (tb/mailbox.cpp), as the part of :data:`.records.PORT` with the same names. When an answer has been
+#: taken, its ``answer_due`` is the cycle of that.
 MEMORY = record(
     "cycle ready_from wake_cycle lookahead response_valid response_tag response_error response_code given taken answers"
     " answers_taken",
@@ -75,6 +76,7 @@ def leave(link, box, queue):
 @inlined
 def answered(link, box):
     """Memory's answer has been taken."""
+    box.answer_due[(box.answers_taken - 1) % GPU_RING] = box.cycle
     box.response_valid = 0
     link.owed -= _counts(link, box.response_tag)
     link.owed_writes -= box.is_write[box.response_tag]

@@ -51,6 +51,8 @@ class PerfettoTrace:
 
     def __init__(self, config: SmConfig, file: IO[bytes], about: About, *, sm: int | None = None) -> None:
         self._config, self._file, self._about, self._sm = config, file, about, sm
+        # Without the transfers at its port, those of an SM of a GPU are not known.
+        self._counters = _COUNTERS if sm is None else ()
         place = sm or 0
         self._packets, self._pid, self._process = Packets(1 + place), 1 + PIDS * place, 1 + TRACKS * place
         # In swas their selections are the scheduler's own.
@@ -61,7 +63,7 @@ class PerfettoTrace:
         if not self._sm:
             self._file.seek(0)
             self._file.truncate()
-        self._tracks = Tracks(self._config)
+        self._tracks = Tracks(self._config, port=self._sm is None)
         #: Numbers of the names of slices and of source lines, and those not yet written.
         self._names: dict[str, int] = {}
         self._sources: dict[str, int] = {}
@@ -72,7 +74,7 @@ class PerfettoTrace:
         self._header()
         #: The last state of each row (the warps and the SM), and the last values of the counters.
         self._states = np.zeros(len(self._rows), np.uint8)
-        self._values = np.full(len(_COUNTERS), NONE)
+        self._values = np.full(len(self._counters), NONE)
         self._ipc = -1.0
         self._cycle = 0
         #: By line: the flow of a load that misses, or of a store. By track: whether a request is in progress.
@@ -137,7 +139,7 @@ class PerfettoTrace:
                 track = self._tracks.states[slot]
                 self._oracles |= {name_of(replace(track, name=name)): (name, partition) for name in _ORACLES}
             self._fixed |= {name: self._describe_child(name) for name in self._oracles}
-        for name, unit in (("warp IPC", "warp-instructions per cycle"), *_COUNTERS):
+        for name, unit in (("warp IPC", "warp-instructions per cycle"), *self._counters):
             self._fixed[name] = self._describe_child(name, text(8, text(6, unit)))
         #: By sender and tag.
         self._requests: dict[tuple[int, int], int] = {}
@@ -279,7 +281,7 @@ class PerfettoTrace:
 
     def _count(self, part: Part, begins: list[bytes]) -> None:
         """Add counters where they change, and the warp IPC over windows."""
-        for place, (name, _) in enumerate(_COUNTERS):
+        for place, (name, _) in enumerate(self._counters):
             values = part.numbers[place].astype(np.int64)
             changed = np.flatnonzero(np.diff(values, prepend=self._values[place]))
             self._values[place] = values[-1]

@@ -11,6 +11,7 @@ from metronome.hdl.config import LINE_BYTES
 from metronome.hdl.gpu.config import GpuConfig, L2Kind
 
 from ...machine.events import NONE
+from ...run.gpu.records import TRANSFER
 from .about import About
 from .cycles import Cycles, Sink
 from .packets import Packets, annotation
@@ -96,76 +97,100 @@ class _Transfers:
 class _Part:
     """The sink of one SM."""
 
-    def __init__(self, table: _Table, sm: int) -> None:
-        self._table, self._sm = table, sm
+    def __init__(self, whole: _Together, sm: int) -> None:
+        self._whole, self._sm = whole, sm
 
     def begin(self) -> None:
         """See :class:`sim.show.trace.cycles.Sink`."""
         if self._sm == 0:
-            self._table.begin()
+            self._whole.begin()
 
     def take(self, partitions: Sequence[Cycles]) -> None:
         """See :class:`sim.show.trace.cycles.Sink`."""
-        self._table.take(self._sm, partitions)
+        self._whole.take(self._sm, partitions)
 
     def finish(self) -> None:
         """See :class:`sim.show.trace.cycles.Sink`."""
 
 
-class _Table:
-    """CSV or Parquet: the rows of all SMs by cycle, in a cycle first those of the memory port, then SM by SM."""
+class _Together:
+    """Holds back what has come until all SMs have the same cycles, so that the file does not depend on the order."""
 
-    def __init__(self, gpu: GpuConfig, table: CsvTrace | ParquetTrace) -> None:
-        self._gpu, self._table = gpu, table
-        self._rows = [Rows(gpu.sm_of(number)) for number in range(gpu.sms)]
+    def __init__(self, gpu: GpuConfig) -> None:
+        self._gpu = gpu
         self.sms: Sequence[Sink] = [_Part(self, number) for number in range(gpu.sms)]
 
     def begin(self) -> None:
         """Start a run."""
-        self._transfers = _Transfers(self._gpu)
-        self._port: list[np.ndarray] = []
-        #: By SM, the rows of each group of cycles that not all SMs have passed on.
-        self._waiting: list[list[np.ndarray]] = [[] for _ in self.sms]
-        self._ends: list[list[int]] = [[] for _ in self.sms]
-        self._table.begin()
+        self._port = [np.zeros(0, TRANSFER)]
+        #: By SM, the groups of cycles that not all SMs have passed on.
+        self._waiting: list[list[Sequence[Cycles]]] = [[] for _ in self.sms]
 
     def transfers(self, transfers: np.ndarray) -> None:
         """See :class:`GpuTrace`."""
-        self._port.append(self._transfers.of(transfers))
+        self._port.append(transfers)
 
     def take(self, sm: int, partitions: Sequence[Cycles]) -> None:
         """Take the next cycles of an SM; all SMs have the same groups of cycles."""
-        rows = self._rows[sm].of(partitions)
-        rows["sm"] = sm
-        self._waiting[sm].append(rows)
-        self._ends[sm].append(int(partitions[0].events["cycle"][-1]))
+        self._waiting[sm].append(partitions)
         while all(self._waiting):
-            end = min([ends.pop(0) for ends in self._ends])
-            port = np.concatenate([*self._port, np.zeros(0, ROW)])
+            group = [waiting.pop(0) for waiting in self._waiting]
+            port, end = np.concatenate(self._port), int(group[0][0].events["cycle"][-1])
             self._port = [port[port["cycle"] > end]]
-            rows = np.concatenate([port[port["cycle"] <= end], *(waiting.pop(0) for waiting in self._waiting)])
-            self._table.write(rows[np.argsort(rows["cycle"], kind="stable")])
+            self.write(group, port[port["cycle"] <= end])
+
+    def write(self, group: Sequence[Sequence[Cycles]], port: np.ndarray) -> None:
+        """Write the same cycles of each SM, and the transfers in them."""
+        raise NotImplementedError
+
+
+class _Table(_Together):
+    """CSV or Parquet: the rows of all SMs by cycle, in a cycle first those of the memory port, then SM by SM."""
+
+    def __init__(self, gpu: GpuConfig, table: CsvTrace | ParquetTrace) -> None:
+        super().__init__(gpu)
+        self._table = table
+        self._rows = [Rows(gpu.sm_of(number)) for number in range(gpu.sms)]
+
+    def begin(self) -> None:
+        """Start a run."""
+        super().begin()
+        self._transfers = _Transfers(self._gpu)
+        self._table.begin()
+
+    def write(self, group: Sequence[Sequence[Cycles]], port: np.ndarray) -> None:
+        """See :class:`_Together`."""
+        parts = [self._transfers.of(port)]
+        for sm, (rows, partitions) in enumerate(zip(self._rows, group, strict=True)):
+            parts.append(rows.of(partitions))
+            parts[-1]["sm"] = sm
+        every = np.concatenate(parts)
+        self._table.write(every[np.argsort(every["cycle"], kind="stable")])
 
     def close(self) -> None:
         """See :class:`GpuTrace`."""
         self._table.finish()
 
 
-class _Perfetto:
+class _Perfetto(_Together):
     """Perfetto: a process for each SM, and one for the interconnect."""
 
     def __init__(self, gpu: GpuConfig, file: IO[bytes], about: About) -> None:
-        self._gpu, self._file = gpu, file
-        self.sms: Sequence[Sink] = [
-            PerfettoTrace(gpu.sm_of(number), file, about, sm=number) for number in range(gpu.sms)]
+        super().__init__(gpu)
+        self._file = file
+        self._traces = [PerfettoTrace(gpu.sm_of(number), file, about, sm=number) for number in range(gpu.sms)]
         self._packets = Packets(1 + gpu.sms)
         self._pid, self._process = 1 + PIDS * gpu.sms, 1 + TRACKS * gpu.sms
         self._name = f"{about.name}, interconnect"
-        #: The tracks of requests and answers, by kind, when the first transfer has come.
+        #: The tracks of requests and answers, by kind.
         self._tracks: dict[int, int] = {}
         self._names: dict[str, int] = {}
 
-    def _header(self) -> None:
+    def begin(self) -> None:
+        """Start a run."""
+        super().begin()
+        for trace in self._traces:
+            trace.begin()
         process = number(1, self._pid) + text(6, self._name)
         self._file.write(text(1, text(60, number(1, self._process) + text(3, process))) + self._packets.first())
         self._transfers = _Transfers(self._gpu)
@@ -174,12 +199,12 @@ class _Perfetto:
             self._file.write(text(1, text(60, number(1, track) + text(2, name) + number(5, self._process))))
             self._tracks[kind] = track
 
-    def transfers(self, transfers: np.ndarray) -> None:
-        """See :class:`GpuTrace`: a slice of a cycle for each request and answer, with the SM as its name."""
-        if not self._tracks:
-            self._header()
+    def write(self, group: Sequence[Sequence[Cycles]], port: np.ndarray) -> None:
+        """See :class:`_Together`: a slice of a cycle for each transfer, with the SM as its name."""
+        for trace, partitions in zip(self._traces, group, strict=True):
+            trace.take(partitions)
         ends, begins, new = [], [], []
-        for row in self._transfers.of(transfers):
+        for row in self._transfers.of(port):
             sm = "L2" if row["sm"] == NONE else f"SM {row['sm']}"
             name = sm if row["detail"] == NONE else f"{sm}: {DETAILS[row['detail']]}"
             if name not in self._names:
@@ -193,4 +218,5 @@ class _Perfetto:
 
     def close(self) -> None:
         """See :class:`GpuTrace`."""
-
+        for trace in self._traces:
+            trace.finish()

@@ -72,10 +72,15 @@ class Part:
 
 
 class Tracks:
-    """The rows of a machine. Make one for each run, because it counts operations in progress."""
+    """The rows of a machine. Make one for each run, because it counts operations in progress.
 
-    def __init__(self, config: SmConfig) -> None:
-        self._config = config
+    ``port``: whether the events have the transfers at the memory port. Those of an SM of a GPU do not.
+    """
+
+    def __init__(self, config: SmConfig, *, port: bool = True) -> None:
+        self._config, self._has_port = config, port
+        of_port = (Track(name="requests", group="port", words=SOURCES),
+                   Track(name="answers", group="port", words=_ANSWERS))
         self.states = (
             *(Track(name=f"warp {warp}", group="warps", words=WARP_WORDS) for warp in range(config.warps)),
             *(
@@ -87,12 +92,13 @@ class Tracks:
                 )
             ),
             Track(name="load/store", group="lsu", words=_LOOKUP),
-            Track(name="requests", group="port", words=SOURCES), Track(name="answers", group="port", words=_ANSWERS),
+            *(of_port if port else ()),
         )
+        # Both are counted from requests to answers.
         self.numbers = (
             Track(name="write buffer", group="lsu", most=config.store_buffer),
             Track(name="reads under way", group="port"),
-        )
+        ) if port else ()
         #: For each partition, the row of its scheduler; those of its units and fetch follow.
         self.slots = [place for place, track in enumerate(self.states) if track.group == "sm"]
         #: (pc, word) of each issued instruction, by number; the first stands for none.
@@ -109,7 +115,10 @@ class Tracks:
             self._warps(cycles, states[slot], states)
             self._partition(cycles, *states[slot + 1 : slot + 3])
         shared = partitions[0].events
-        numbers = self._memory(shared, *states[-3:])
+        self._lookup(shared, states[len(self.states) - (3 if self._has_port else 1)])
+        numbers = np.zeros((0, len(states[0])), np.uint16)
+        if self._has_port:
+            numbers = self._port(shared, *states[-2:])
         lanes = np.array([np.where(each.pc != NONE, each.lanes, 0) for each in partitions]).astype(np.uint32)
         return Part(states=states, numbers=numbers, codes=self._numbers_of(partitions), lanes=lanes)
 
@@ -134,14 +143,15 @@ class Tracks:
         fetch[events["refill"] != 0] = 2
         fetch[cycles.missed != NONE] = 3
 
-    def _memory(
-        self, events: np.ndarray, lookup: np.ndarray, requests: np.ndarray, answers: np.ndarray
-    ) -> np.ndarray:
-        """Fill in the rows of the load/store unit and of the memory port; return the numbers."""
-        config = self._config
+    def _lookup(self, events: np.ndarray, lookup: np.ndarray) -> None:
+        """Fill in the row of the load/store unit."""
         waiting, access = events["wait"] != 0, events["access"] != 0
         lookup[waiting] = len(OUTCOMES) + events["wait"][waiting]
         lookup[access] = 1 + outcomes_of(events[access])
+
+    def _port(self, events: np.ndarray, requests: np.ndarray, answers: np.ndarray) -> np.ndarray:
+        """Fill in the rows of the memory port; return the numbers."""
+        config, access = self._config, events["access"] != 0
         request, answer = events["port_tag"] != NONE, events["port_answer"] != NONE
         asks, comes = sources_of(config, events["port_tag"]), sources_of(config, events["port_answer"])
         requests[request] = 1 + asks[request]
