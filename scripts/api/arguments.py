@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from metronome.hdl.config import SmConfig
 from metronome.hdl.presets import PRESETS
@@ -13,11 +13,16 @@ from metronome.sim.build import origin
 from metronome.sim.machine.settings import FIELDS, as_text, values_of
 
 from ..commands.asking import MAX_CYCLES, AskedRun, RunOptions, SubjectOptions, WatchOptions, asked_run
+from ..commands.gpu import NOTE
+from ..options.gpu import GpuOptions
 from ..options.machine import Machine, MachineOptions
 from ..options.program import ProgramOptions, long_start
 from ..options.running import InputOptions, MemoryOptions
 from ..options.schemes import SchemeOptions
 from ..process.errors import UsageError
+
+if TYPE_CHECKING:
+    from metronome.hdl.gpu.config import GpuConfig
 
 __all__ = ["BoundOptions", "Name", "Options", "asked_by", "text_of"]
 
@@ -89,8 +94,13 @@ class BoundOptions(Options, total=False):
 def asked_by(
     program: Name, machine: Name | SmConfig, policy: Name | None, inputs: tuple[int | None, int],
     given: Mapping[str, Any], watch: WatchOptions | None = None, outputs: Sequence[tuple[str, Path]] = (),
+    gpu: GpuOptions | None = None, of_gpu: Callable[[GpuConfig], None] | None = None,
 ) -> tuple[AskedRun, list[str]]:
-    """Return the run that the arguments describe, and the warnings on it. ``inputs``: size and seed."""
+    """Return the run that the arguments describe, and the warnings on it.
+
+    ``inputs``: size and seed. ``gpu``: the number of SMs, or None for one that is always one. ``of_gpu``: see
+    :func:`scripts.commands.asking.asked_run`.
+    """
     origin.begin(None)
     option = given.get
     named = ProgramOptions(
@@ -112,10 +122,14 @@ def asked_by(
         inputs=InputOptions(dtype=option("dtype"), size=inputs[0], seed=inputs[1]),
     )
     asking = RunOptions(subject=subject, json_file=None, max_cycles=option("max_cycles", MAX_CYCLES),
-                        watch=watch or WatchOptions())
+                        watch=watch or WatchOptions(), gpu=gpu)
     warnings: list[str] = []
     known = _machine(machine) if isinstance(machine, SmConfig) else None
-    asked = asked_run(None, asking, outputs, machine=known, warn=lambda text: warnings.extend(text.splitlines()))
+
+    def warn(text: str) -> None:
+        warnings.extend(line.removeprefix(NOTE) for line in text.splitlines())
+
+    asked = asked_run(None, asking, outputs, machine=known, warn=warn, of_gpu=of_gpu)
     note = long_start(asked.launch, asked.config.threads)
     return asked, warnings if note is None else [*warnings, note]
 

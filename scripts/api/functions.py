@@ -17,11 +17,13 @@ from metronome.sim.machine.engines import Engine
 from metronome.sim.show.trace.formats import FIGURES, MOST_CYCLES, WAVEFORMS
 
 from ..commands.asking import AskedRun, WatchOptions
-from ..commands.predicting import finishes_of, slow_policy
-from ..commands.tracing import about, trace_files, traced, window_of
+from ..commands.predicting import finishes_of, issues_of_all, refuse_unpredictable, slow_policy
+from ..commands.tracing import TraceFile, about, trace_files, traced, window_of
+from ..commands.tracing_gpu import check_gpu_traces, traced_gpu
 from ..commands.waving import check_waveforms, waved
 from ..commands.wcet import BoundOptions as CommandBounds
 from ..commands.wcet import bounded, check_bounds
+from ..options.gpu import GpuOptions
 from ..process.backend import backend_of
 from ..process.errors import UsageError
 from .arguments import BoundOptions, Name, Options, asked_by, text_of
@@ -29,6 +31,8 @@ from .checking import checked
 from .results import BoundResult, Prediction, Result
 
 if TYPE_CHECKING:
+    from metronome.hdl.gpu.config import GpuConfig
+    from metronome.sim.predict.gpu.predictor import GpuPrediction
     from metronome.sim.predict.predictor import Prediction as Predicted
     from metronome.sim.run.types import RunResult
 
@@ -39,7 +43,8 @@ __all__ = ["BoundOptions", "BoundResult", "Options", "Prediction", "Result", "Us
 @checked
 def run(
     program: Name, *, machine: Name | SmConfig = "BASE", policy: Name | None = None, size: int | None = None,
-    seed: int = 1, check: bool = False, memcheck: bool | None = None, **options: Unpack[Options],
+    seed: int = 1, sms: int | None = None, check: bool = False, memcheck: bool | None = None,
+    **options: Unpack[Options],
 ) -> Result:
     """Run a program on the simulated SM and check its result, as ``metronome run`` does.
 
@@ -55,10 +60,12 @@ def run(
         The name of a warp policy, or ``FILE.py:CLASS``; by default the machine's first policy.
     size, seed
         The problem size of a kernel, by default its own, and the seed of its inputs.
+    sms
+        The number of SMs: 1 (default), 2, 4, 8 or 16. ``settings`` has the other fields of a GPU (docs/gpu.md).
     check
         Compare every instruction with the golden model, and check every memory access unless ``memcheck=False``.
     memcheck
-        Check every memory access; by default as ``check``.
+        Check every memory access; by default as ``check``, but with several SMs False.
     options
         See :class:`Options`.
 
@@ -68,8 +75,11 @@ def run(
         For anything that cannot be run. A run that fails raises nothing: see ``passed`` and ``complaints``.
     """
     watch = WatchOptions(check=check, memcheck=memcheck)
-    asked, warnings = asked_by(program, machine, policy, (size, seed), options, watch)
+    asked, warnings = asked_by(
+        program, machine, policy, (size, seed), options, watch, gpu=GpuOptions(sms=sms))
     backend = backend_of(None)
+    if asked.gpu is not None:
+        return _result(asked, backend.run_gpu(asked.gpu, asked.request, _ignore, _ignore), warnings)
     backend.require_tools([asked.config])
     return _result(asked, backend.run(asked.config, asked.request, _ignore, _ignore), warnings)
 
@@ -77,21 +87,25 @@ def run(
 @checked
 def predict(
     program: Name, *, machine: Name | SmConfig = "BASE", policy: Name | None = None, size: int | None = None,
-    seed: int = 1, **options: Unpack[Options],
+    seed: int = 1, sms: int | None = None, **options: Unpack[Options],
 ) -> Prediction:
     """Compute a run exactly, without the hardware, as ``metronome predict`` does. Arguments and errors: :func:`run`.
 
     Only the front end ``swas`` can be predicted. The first call compiles the model, which takes half a minute.
     """
-    asked, warnings = asked_by(program, machine, policy, (size, seed), options)
-    return _prediction(asked, backend_of(None).predict(asked.config, asked.request, _ignore, None), warnings)
+    asked, warnings = asked_by(
+        program, machine, policy, (size, seed), options, gpu=GpuOptions(sms=sms), of_gpu=refuse_unpredictable)
+    backend = backend_of(None)
+    if asked.gpu is not None:
+        return _prediction(asked, backend.predict_gpu(asked.gpu, asked.request, _ignore, None), warnings)
+    return _prediction(asked, backend.predict(asked.config, asked.request, _ignore, None), warnings)
 
 
 @checked
 def trace(
     program: Name, output: Name, *, machine: Name | SmConfig = "BASE", policy: Name | None = None,
-    size: int | None = None, seed: int = 1, engine: Literal["rtl", "predict"] = "rtl", first: int | None = None,
-    last: int | None = None, **options: Unpack[Options],
+    size: int | None = None, seed: int = 1, sms: int | None = None, engine: Literal["rtl", "predict"] = "rtl",
+    first: int | None = None, last: int | None = None, **options: Unpack[Options],
 ) -> Result:
     """Run a program, and write every cycle to the file ``output``, as ``metronome trace`` does.
 
@@ -109,11 +123,20 @@ def trace(
     window = window_of(files, "--output", first, last)
     check_waveforms(waveforms, first, last, also=window is not None)
     written = [("output", file.path) for file in files]
-    asked, warnings = asked_by(program, machine, policy, (size, seed), options, outputs=written)
+
+    def of_gpu(gpu: GpuConfig) -> None:
+        check_gpu_traces(gpu, files, "output")
+        if engine == Engine.PREDICT:
+            refuse_unpredictable(gpu)
+
+    asked, warnings = asked_by(
+        program, machine, policy, (size, seed), options, outputs=written, gpu=GpuOptions(sms=sms), of_gpu=of_gpu)
     backend, config = backend_of(None), asked.config
     seen = [] if waveforms else files
     if seen and not config.probe:
         raise UsageError("a trace needs the probe: leave out probe=False")
+    if asked.gpu is not None:
+        return _traced_gpu(asked, asked.gpu, files, engine, warnings)
     if engine == Engine.PREDICT:
         with traced(seen, config, about(asked), window=window) as watcher:
             predicted = backend.predict(config, asked.request, _ignore, None, watcher)
@@ -152,6 +175,18 @@ def wcet(
     )
 
 
+def _traced_gpu(
+    asked: AskedRun, gpu: GpuConfig, files: Sequence[TraceFile], engine: str, warnings: Sequence[str]
+) -> Result:
+    backend = backend_of(None)
+    with traced_gpu(files, gpu, about(asked)) as watchers:
+        if engine == Engine.PREDICT:
+            predicted = backend.predict_gpu(gpu, asked.request, _ignore, None, watchers)
+        else:
+            result = backend.run_gpu(gpu, asked.request, _ignore, _ignore, watchers)
+    return _prediction(asked, predicted, warnings) if engine == Engine.PREDICT else _result(asked, result, warnings)
+
+
 def _ignore(line: str) -> None:
     """Ignore progress reports, and the output of a program, which is in its result."""
 
@@ -161,11 +196,14 @@ def _result(asked: AskedRun, result: RunResult, warnings: Sequence[str]) -> Resu
     return made
 
 
-def _prediction(asked: AskedRun, predicted: Predicted, warnings: Sequence[str]) -> Prediction:
+def _prediction(asked: AskedRun, predicted: Predicted | GpuPrediction, warnings: Sequence[str]) -> Prediction:
     slow = slow_policy(predicted, asked.request.policy)
+    issued = predicted.issued
+    by_sm = issued if isinstance(issued, tuple) else (issued,)
     made: Prediction = Prediction._of(
         asked.outcome(predicted.result, Engine.PREDICT), [*warnings, *([] if slow is None else [slow])],
-        issued=predicted.issued, finishes=tuple(finishes_of(predicted.issued, asked.config.warps)),
+        issued=issues_of_all(issued) if isinstance(issued, tuple) else issued,
+        finishes=tuple(finish for each in by_sm for finish in finishes_of(each, asked.config.warps)),
         prediction=predicted,
     )
     return made

@@ -16,6 +16,7 @@ from .checking import checked
 if TYPE_CHECKING:
     import numpy as np
 
+    from metronome.sim.predict.gpu.predictor import GpuPrediction
     from metronome.sim.predict.predictor import Prediction as Predicted
 
 __all__ = ["BoundResult", "Prediction", "Result"]
@@ -31,6 +32,7 @@ class Result:
     - ``counters``: the counters of docs/counters.md by name. ``stalls`` is a dict of its own.
     - ``complaints``: why the run did not pass, one line each. ``warnings``: the compiler's, and notes on the run.
     - ``console``: the output of the program.
+    - ``sms``: the counters of each SM if there are several; else empty.
     - ``outcome``: the request and all else that is known of the run (:class:`scripts.commands.result.Outcome`).
     """
 
@@ -42,6 +44,7 @@ class Result:
     complaints: tuple[str, ...]
     warnings: tuple[str, ...]
     console: str = dataclasses.field(repr=False)
+    sms: tuple[Mapping[str, Any], ...] = dataclasses.field(repr=False)
     outcome: Outcome = dataclasses.field(repr=False)
 
     @classmethod
@@ -50,7 +53,8 @@ class Result:
             passed=outcome.passed, status=str(outcome.result.status), cycles=outcome.cycles,
             total_cycles=outcome.result.total_cycles, counters=outcome.counted(),
             complaints=tuple(outcome.complaints()), warnings=(*warnings, *notes_on(outcome)),
-            console=outcome.result.console, outcome=outcome, **more,
+            console=outcome.result.console, sms=tuple(getattr(outcome.result, "sm_counters", ())), outcome=outcome,
+            **more,
         )
 
     @checked
@@ -88,13 +92,16 @@ class Prediction(Result):
     """A predicted run.
 
     - ``issued``: a structured array with ``cycle``, ``warp`` and ``pc`` of every issue; a NOP has a ``pc`` below 0.
-    - ``finishes``: the cycle of each warp's last instruction; None for a warp that never ran.
-    - ``prediction``: all else that is known (:class:`sim.predict.predictor.Prediction`).
+      With several SMs it also has ``sm``.
+    - ``finishes``: the cycle of each warp's last instruction; None for a warp that never ran. Of several SMs, those of
+      SM 0 come first.
+    - ``prediction``: all else that is known (:class:`sim.predict.predictor.Prediction`, or
+      :class:`sim.predict.gpu.predictor.GpuPrediction`).
     """
 
     issued: np.ndarray = dataclasses.field(repr=False)
     finishes: tuple[int | None, ...]
-    prediction: Predicted = dataclasses.field(repr=False)
+    prediction: Predicted | GpuPrediction = dataclasses.field(repr=False)
 
     def as_json(self) -> dict[str, Any]:
         """See :meth:`Result.as_json`."""

@@ -35,7 +35,7 @@ from ..output.profiling import Counted, ProfileOption, print_profile
 from ..process.backend import backend_of
 from ..process.errors import UsageError
 from ..process.progress import Report
-from .gpu import GpuOutcome, note_separation, of_program, refuse_with_sms
+from .gpu import GpuOutcome, of_program, refuse_with_sms, separation_note
 from .result import Outcome, print_outcome
 from .wcet_lines import refusal
 
@@ -186,8 +186,8 @@ def asked_run(
 
     ``outputs``: further output files, by their option. ``with_list``: with ordered channels the program gets its list
     of accesses. ``before``: called with the machine before anything is compiled. ``machine`` replaces the one of the
-    options. ``warn``: called with the compiler's warnings. ``of_gpu``: called with the GPU of several SMs, and checks
-    the outputs; without it, these are for one SM.
+    options. ``warn``: called with the compiler's warnings, and notes. ``of_gpu``: called with the GPU of several SMs,
+    and checks the outputs; without it, these are for one SM.
 
     Raises
     ------
@@ -231,7 +231,8 @@ def asked_run(
     launch, config = program.with_memory(launch, asked, config)
     if gpu is not None:
         gpu = of_program(gpu, launch, config.memory_map)
-        note_separation(gpu, memory)
+        if (note := separation_note(gpu, memory)) is not None:
+            warn(note)
     launch = program.with_region(program.with_loads(launch, files.loads), named.region, config)
     symbols = {**launch.image.symbols, **{name: (place, len(data)) for name, (place, data) in launch.buffers.items()}}
     dumps = [request.resolve(symbols, config.memory_map, launch.buffers) for request in files.dumps]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -19,8 +18,10 @@ from .result import Outcome
 if TYPE_CHECKING:
     from metronome.sim.program.kernels import Launch
 
-__all__ = ["GpuOutcome", "note_separation", "of_program", "refuse_with_sms"]
+__all__ = ["NOTE", "GpuOutcome", "of_program", "refuse_with_sms", "separation_note"]
 
+#: The beginning of a line that is a note.
+NOTE = "metronome: note: "
 #: A function of programs that are compiled for several SMs (riscv_kernels/runtime/runtime.c).
 _FOR_SEVERAL = "__sm_main"
 
@@ -37,17 +38,19 @@ def refuse_with_sms(gpu: GpuConfig, asked: Mapping[str, bool]) -> None:
             raise UsageError(f"{option} is for one SM: leave it out with {gpu.sms} SMs")
 
 
-def note_separation(gpu: GpuConfig, memory: str) -> None:
-    """Say on standard error that SMs are not separated, if their slots ask for it and the memory does not keep it."""
-    if gpu.interconnect is Interconnect.TDM and gpu.dispatch is Dispatch.DYNAMIC:
-        print("metronome: note: --dispatch dynamic does not separate the SMs: with tdm, use --dispatch static or none "
-              "(docs/gpu.md)", file=sys.stderr)
-    elif gpu.interconnect is Interconnect.TDM and gpu.l2 is L2Kind.SHARED:
-        print("metronome: note: --l2 shared does not separate the SMs: with tdm, use --l2 divided or none "
-              "(docs/gpu.md)", file=sys.stderr)
-    elif gpu.interconnect is Interconnect.TDM and memory not in SEPARATING_MODELS:
-        print(f"metronome: note: --memory {memory} does not separate the SMs: with tdm, use --memory "
-              f"{' or '.join(SEPARATING_MODELS)} (docs/gpu.md)", file=sys.stderr)
+def separation_note(gpu: GpuConfig, memory: str) -> str | None:
+    """Return a note that SMs are not separated, if their slots ask for it and something else does not keep it."""
+    if gpu.interconnect is not Interconnect.TDM:
+        return None
+    if gpu.dispatch is Dispatch.DYNAMIC:
+        what, instead = "--dispatch dynamic", "--dispatch static or none"
+    elif gpu.l2 is L2Kind.SHARED:
+        what, instead = "--l2 shared", "--l2 divided or none"
+    elif memory not in SEPARATING_MODELS:
+        what, instead = f"--memory {memory}", f"--memory {' or '.join(SEPARATING_MODELS)}"
+    else:
+        return None
+    return f"{NOTE}{what} does not separate the SMs: with tdm, use {instead} (docs/gpu.md)\n"
 
 
 def of_program(gpu: GpuConfig, launch: Launch, memory_map: MemoryMap) -> GpuConfig:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from metronome.sim.predict.verify import Verification
     from metronome.sim.run.types import RunResult
 
-__all__ = ["Computed", "compute", "fields_of", "finishes_of", "slow_policy"]
+__all__ = ["Computed", "compute", "fields_of", "finishes_of", "issues_of_all", "refuse_unpredictable", "slow_policy"]
 
 #: Format of the --issues file, by suffix.
 _FORMATS = (".csv", ".parquet")
@@ -66,9 +66,20 @@ def _issues_file(name: str | None) -> Path | None:
     return require_writable(name, "--issues")
 
 
+def issues_of_all(issued: Sequence[np.ndarray]) -> np.ndarray:
+    """Return the issues of all SMs in one array by cycle, in a cycle by SM, with a field ``sm``."""
+    import numpy as np
+
+    kind = issued[0].dtype
+    every = np.zeros(sum(map(len, issued)), [("sm", np.int64), *((name, kind[name]) for name in kind.names or ())])
+    every["sm"] = np.repeat(np.arange(len(issued)), [len(each) for each in issued])
+    for name in kind.names or ():
+        every[name] = np.concatenate([each[name] for each in issued])
+    return every[np.argsort(every["cycle"], kind="stable")]
+
+
 def _write_issues(path: Path, issued: np.ndarray | tuple[np.ndarray, ...]) -> None:
     """Write cycle, warp and pc of each issue, and its SM if there are several; a NOP has no pc."""
-    import numpy as np
     import pyarrow
     from pyarrow import csv, parquet
 
@@ -76,10 +87,8 @@ def _write_issues(path: Path, issued: np.ndarray | tuple[np.ndarray, ...]) -> No
 
     of_sms: dict[str, np.ndarray] = {}
     if isinstance(issued, tuple):
-        numbers = np.repeat(np.arange(len(issued)), [len(each) for each in issued])
-        issued = np.concatenate(issued)
-        order = np.argsort(issued["cycle"], kind="stable")
-        issued, of_sms = issued[order], {"sm": numbers[order]}
+        issued = issues_of_all(issued)
+        of_sms = {"sm": issued["sm"]}
     pcs = issued["pc"]
     table = pyarrow.table({
         "cycle": issued["cycle"], **of_sms, "warp": issued["warp"],
@@ -103,7 +112,7 @@ def finishes_of(issued: np.ndarray, warps: int) -> list[int | None]:
     return finish
 
 
-def fields_of(prediction: Prediction, finishes: Sequence[int | None]) -> dict[str, Any]:
+def fields_of(prediction: Prediction | GpuPrediction, finishes: Sequence[int | None]) -> dict[str, Any]:
     """Return the fields of the JSON that a simulated run does not have."""
     result = prediction.result
     more: dict[str, Any] = {"predicted_cycles_per_second": result.cycles_per_second, "stepped": prediction.stepped}
@@ -171,6 +180,11 @@ def compute(ctx: typer.Context, options: RunOptions, wanted: Computed) -> int:
 def _check_gpu(gpu: GpuConfig, wanted: Computed) -> None:
     """Raise UsageError for several SMs that cannot be predicted, or for a trace that they do not have."""
     check_gpu_traces(gpu, wanted.traces, wanted.option)
+    refuse_unpredictable(gpu)
+
+
+def refuse_unpredictable(gpu: GpuConfig) -> None:
+    """Raise UsageError for several SMs that cannot be predicted."""
     try:
         require_predictable(gpu)
     except CannotPredictError as error:
@@ -194,9 +208,7 @@ def _compute_gpu(
     if issues_file is not None:
         _write_issues(issues_file, prediction.issued)
     result = prediction.result
-    more: dict[str, Any] = {
-        "predicted_cycles_per_second": result.cycles_per_second, "stepped": prediction.stepped,
-    }
+    more = fields_of(prediction, ())
     if verification is not None:
         more |= verification.as_json()
     status = asked.finish(result, more, engine=Engine.PREDICT, profiled=counted)

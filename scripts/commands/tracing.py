@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from metronome.sim.machine.gpu_settings import gpu_changes
 from metronome.sim.show.trace.formats import FIGURES, FORMATS, MOST_CYCLES, Window, WindowError, writer_of
 
 from ..output.outputs import STDOUT, require_writable
@@ -122,6 +123,7 @@ def about(asked: AskedRun) -> About:
     size = "" if launch.size is None else f" ({launch.dtype}, size {launch.size})"
     facts = [
         ("program", f"{launch.name}{size}"), ("machine", asked.machine.title),
+        *([] if asked.gpu is None else [(name, str(value)) for name, value in gpu_changes(asked.gpu).items()]),
         ("warps", f"{config.warps} x {config.threads} threads"), ("front end", str(config.coordination.value)),
         *([] if request.fetch_policy is None else [("fetch policy", request.fetch_policy)]),
         ("issue policy", request.policy), ("prediction", str(config.prediction)), ("memory", memory_of(request)),

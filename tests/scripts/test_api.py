@@ -16,6 +16,9 @@ import metronome
 from metronome.hdl.presets import PIPELINES
 from metronome.scripts.cli import main
 from metronome.sim.build.sources import ROOT
+from metronome.sim.machine.memory.store import SparseMemory
+from metronome.sim.run.gpu.types import GpuRunResult
+from metronome.sim.run.types import no_counts
 from tests.support.builds import TINY, on
 
 VECADD = {"machine": "TINY", "size": 8, "seed": 3}
@@ -67,6 +70,54 @@ def test_a_trace_is_that_of_the_command(tmp_path):
     for engine in ("rtl", "predict"):
         result = metronome.trace("vecadd", tmp_path / f"{engine}.csv", **VECADD, engine=engine)
         assert result.passed and (tmp_path / f"{engine}.csv").read_text() == (tmp_path / "command.csv").read_text()
+
+
+#: The same on two SMs, of a GPU that `make test` has.
+TWO = {"sms": 2, "settings": {"dispatch": "dynamic"}}
+
+
+@on("DISPATCH_GPU")
+def test_a_run_on_several_sms_is_that_of_the_command(capsys, tmp_path):
+    result = metronome.run("vecadd", **VECADD, **TWO, check=True)
+    words = [*WORDS, "--sms", "2", "--dispatch", "dynamic"]
+    assert without_times(result.as_json()) == said(capsys, "run", *words, "--check")
+    assert result.passed and [counters["cycles"] > 0 for counters in result.sms] == [True, True]
+    assert sum(counters["committed"] for counters in result.sms) == result.counters["committed"]
+    traced = metronome.trace("vecadd", tmp_path / "a.csv", **VECADD, **TWO)
+    assert (traced.total_cycles, traced.sms) == (result.total_cycles, result.sms)
+    assert main(["trace", *words, "-o", str(tmp_path / "b.csv")]) == 0
+    assert (tmp_path / "a.csv").read_text() == (tmp_path / "b.csv").read_text()
+
+
+@pytest.mark.more  # the model of several SMs takes a minute to compile
+def test_a_prediction_of_several_sms_is_that_of_the_command(capsys, tmp_path):
+    result = metronome.predict("vecadd", machine=TINY, size=8, seed=3, sms=4, memory="dram")
+    words = [*WORDS, "--sms", "4", "--memory", "dram"]
+    found = said(capsys, "predict", *words, "--issues", str(tmp_path / "issues.csv"))
+    expected = without_times(result.as_json())
+    assert {name for name in found if found[name] != expected[name]} <= {"config"} and found.keys() == expected.keys()
+    lines = [",".join("" if name == "pc" and value < 0 else str(value) for name, value in
+                      zip(result.issued.dtype.names, each, strict=True)) for each in result.issued.tolist()]
+    assert (tmp_path / "issues.csv").read_text().split() == ["cycle,sm,warp,pc", *lines]
+    assert len(result.finishes) == 4 * TINY.warps and max(filter(None, result.finishes)) < result.total_cycles
+    assert result.finishes[TINY.warps] == max(
+        cycle for cycle, sm, warp, pc in result.issued.tolist() if (sm, warp) == (1, 0) and pc >= 0)
+    traced = metronome.trace("vecadd", tmp_path / "a.csv", **VECADD, sms=4, memory="dram", engine="predict")
+    assert (traced.passed, traced.sms, traced.total_cycles) == (True, result.sms, result.total_cycles)
+
+
+def test_slots_that_do_not_separate_are_a_warning(monkeypatch, capfd):
+    monkeypatch.setattr("metronome.scripts.process.backend.Backend.run_gpu", lambda *arguments: GpuRunResult(
+        status="deadlock", exit_code=0, total_cycles=9, memory=SparseMemory(), sm_counters=[no_counts()] * 2,
+        counters=no_counts()))
+    result = metronome.run("vecadd", **VECADD, sms=2, settings={"interconnect": "tdm"}, memory="dram")
+    (note,) = result.warnings
+    assert note == "--memory dram does not separate the SMs: with tdm, use --memory fixed or tdm (docs/gpu.md)"
+    assert (result.status, result.sms) == ("deadlock", (no_counts(),) * 2) and capfd.readouterr() == ("", "")
+
+
+def test_one_sm_has_no_list_of_sms():
+    assert metronome.predict("vecadd", **VECADD, sms=1).sms == ()
 
 
 def test_a_configuration_is_described_by_the_nearest_preset():
@@ -139,6 +190,13 @@ def test_a_program_without_a_host_has_its_files_and_its_warnings(tmp_path, capfd
     ("trace", {"output": "a.svg", "engine": "predict"}, "at most 200 cycles: add first=CYCLE and last=CYCLE"),
     ("trace", {"output": "a.pdf", "first": 9, "last": 3}, "a.pdf: --from must be a cycle"),
     ("trace", {"output": "a.svg", "first": 1.5, "last": 3}, "first must be an integer or None, not 1.5"),
+    ("run", {"sms": 3}, "sms must be 1, 2, 4, 8 or 16, not 3"),
+    ("run", {"sms": 1, "settings": {"l2": "shared"}}, "l2: it has no effect without sms=2 or more"),
+    ("run", {"settings": {"sms": 2, "l2": "big"}}, "unknown name 'big': use none, shared, divided"),
+    ("predict", {"sms": 2, "settings": {"dispatch": "static"}}, "dispatch=static: which warps get a block depends"),
+    ("trace", {"output": "a.svg", "sms": 2, "first": 1, "last": 9}, "output a.svg: a trace of 2 SMs is one of .html"),
+    ("trace", {"output": "a.vcd", "sms": 2}, "output a.vcd: a trace of 2 SMs is one of .html"),
+    ("wcet", {"settings": {"sms": 2}}, "sms=2: these know several SMs: metronome run, predict, wcet, sweep, "),
     ("wcet", {"observe": -1}, "--observe must be at least 0, not -1"),
     ("wcet", {"ranges": {"z": (0, 1)}}, "--range z=0..1"),
     ("wcet", {"ranges": {"a": (0.5, 1)}}, "--range a=0.5..1: a has int32 elements: write integers, not 0.5..1"),
@@ -156,7 +214,8 @@ WRONG = {
     "machine": [None, 3, {}, b"TINY"], "policy": [5, ["lrr"], b"lrr"], "size": ["8", 1.5, True],
     "seed": ["1", None, True, 1.0], "max_cycles": [None, "x", 1.5], "latency": ["20", 1.9, True],
     "mode": [3], "memory": [None, 3], "dtype": [int], "settings": [[1], "", {3: 4}], "cflags": [["-O2"]],
-    "simt": ["no", 0], "load": ["x", {"x": "file"}, {0x20000: 3}], "region": [3], "argument": [b"x"],
+    "sms": ["2", 2.0, True], "simt": ["no", 0],
+    "load": ["x", {"x": "file"}, {0x20000: 3}], "region": [3], "argument": [b"x"],
 }
 OF_BOUND = {
     "ranges": ["a", {"a": 3}, {"a": (1, 2, 3)}, {"a": "01"}, {"a": (0, float("nan"))}], "observe": ["2", 1.5, None],

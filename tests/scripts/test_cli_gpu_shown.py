@@ -67,9 +67,9 @@ def test_a_trace_of_several_sms(metronome, gpu, words):
 
 
 @pytest.mark.parametrize(("words", "text"), [
-    (("-o", "a.html"), "--output a.html: a trace of 2 SMs is one of .csv, .parquet, .pftrace"),
+    (("-o", "a.kanata"), "--output a.kanata: a trace of 2 SMs is one of .html, .csv, .parquet, .pftrace"),
     (("-o", "a.svg", "--from", "1", "--to", "20"), "--output a.svg: a trace of 2 SMs is one of"),
-    (("-o", "a.html", "--engine", "predict"), "--output a.html: a trace of 2 SMs is one of"),
+    (("-o", "a.kanata", "--engine", "predict"), "--output a.kanata: a trace of 2 SMs is one of"),
     (("-o", "a.csv", "--engine", "predict", "--dispatch", "static"), "dispatch=static: which warps get a block"),
 ])
 def test_refusals_of_a_trace(metronome, gpu, words, text):

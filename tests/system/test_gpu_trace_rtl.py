@@ -1,10 +1,15 @@
 """Traces of several SMs: those of each SM in one file, and the transfers at the memory port."""
 
+import base64
 import csv
 import io
+import json
+import re
+import zlib
 from collections import Counter, defaultdict
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as proto
 from pyarrow import parquet
@@ -92,6 +97,7 @@ def test_traces_of_several_sms(gpu):
     assert table.num_rows == len(rows)
     assert table["sm"].to_pylist() == [None if row["sm"] == "" else int(row["sm"]) for row in rows]
     _check_perfetto(gpu, files[".pftrace"], rows)
+    _check_page(gpu, files[".html"].decode(), result, rows)
 
 
 @pytest.mark.more
@@ -137,6 +143,26 @@ def _check_port(gpu, result, rows):
     assert set(waits) == ({""} if gpu.l2 is L2Kind.SHARED else {str(sm) for sm in range(gpu.sms)})
     kinds = {row["detail"] for row in requests}
     assert kinds == ({"", "data_write"} if gpu.l2_parts else {"code_read", "data_read", "data_write"})
+
+
+def _check_page(gpu, page, result, rows):
+    """A run for each SM: its profile is what the SM has counted, and its rows have the issues of its warps."""
+    runs = [json.loads(text) for text in re.findall(r'class="run" id="run-\d+">(.*)</script>', page)]
+    assert [run["sm"] for run in runs] == list(range(gpu.sms))
+    assert [f"<b>SM {sm}:</b>" in page for sm in range(gpu.sms + 1)] == [True] * gpu.sms + [False]
+    assert 'id="align"' not in page and '<label hidden><input id="chain"' in page
+    said = Counter((int(row["sm"]), int(row["warp"])) for row in rows if row["event"] == "issue")
+    for sm, run in enumerate(runs):
+        assert run["chain"] == run["numbers"] == [] and all(each["group"] != "port" for each in run["states"])
+        assert sum(cell[3] for cell in run["profile"]["cells"]) == (
+            result.sm_counters[sm]["cycles"] * gpu.sm.schedulers)
+        issues = Counter()
+        for text in re.findall(rf'data-run="{sm}" data-level="0" data-block="\d+">([^<]*)<', page):
+            content, states = zlib.decompress(base64.b64decode(text)), len(run["states"])
+            count = len(content) // (states + 8 * gpu.sm.schedulers)
+            shown = np.frombuffer(content, np.uint8, states * count).reshape(states, count)
+            issues.update({(sm, warp): int((shown[warp] == 1).sum()) for warp in range(gpu.sm.warps)})
+        assert issues == {place: number for place, number in said.items() if place[0] == sm}
 
 
 def _check_perfetto(gpu, content, rows):

@@ -34,7 +34,7 @@ from .places import Place, SourceText, place_of
 from .profile import USES, Profile
 from .tracks import Part, Tracks
 
-__all__ = ["HtmlTrace", "RunData", "block_line", "page_head", "page_tail"]
+__all__ = ["HtmlTrace", "PageRun", "RunData", "block_line", "page_head", "page_tail"]
 
 _VIEWER = Path(__file__).with_name("viewer")
 _SCRIPTS = ("blocks.js", "drawing.js", "timeline.js", "profile.js", "main.js")
@@ -45,9 +45,9 @@ _COMPRESSION = 6
 class RunData:
     """The data on the page about a run besides its blocks; :meth:`as_json` is complete when the run is over."""
 
-    def __init__(self, config: SmConfig, about: About) -> None:
+    def __init__(self, config: SmConfig, about: About, *, port: bool = True) -> None:
         self._config, self._about = config, about
-        self.tracks = Tracks(config)
+        self.tracks = Tracks(config, port=port)
         #: For each block, how many instructions each warp has issued before it.
         self._before: list[list[int]] = []
         self._issued = np.zeros(config.warps, np.int64)
@@ -128,42 +128,65 @@ class _Places:
         return self._of_pc[pc]
 
 
-class HtmlTrace:
-    """A sink of cycles that writes the page of a run. ``file`` is a binary file."""
+class PageRun:
+    """What a page has of one run, written to ``file`` block by block; ``number``: its place on the page.
 
-    def __init__(self, config: SmConfig, file: IO[bytes], about: About) -> None:
-        self._config, self._file, self._about = config, file, about
+    ``sm``: whether it is that of an SM of a GPU, of which neither the transfers at its memory port are known, nor what
+    its warps wait for in other SMs.
+    """
+
+    def __init__(self, config: SmConfig, file: IO[bytes], about: About, number: int = 0, *, sm: bool = False) -> None:
+        self._config, self._file, self._about, self._number, self._sm = config, file, about, number, sm
 
     def begin(self) -> None:
-        """See :class:`sim.show.trace.cycles.Sink`."""
-        self._file.seek(0)
-        self._file.truncate()
-        self._file.write(page_head(self._about.name, [self._about.facts], [origin()]))
-        self._data, self._profile = RunData(self._config, self._about), Profile(self._config)
+        """Start a run."""
+        self._data = RunData(self._config, self._about, port=not self._sm)
+        self._profile, self._chain = Profile(self._config), Chain(self._config)
         self._profile.begin()
-        self._chain = Chain(self._config)
         self._chain.begin()
         self._levels = Levels(self._data.tracks, self._put)
 
     def take(self, partitions: Sequence[Cycles]) -> None:
-        """See :class:`sim.show.trace.cycles.Sink`."""
+        """Take the next cycles; see :class:`sim.show.trace.cycles.Sink`."""
         part = self._data.tracks.of(partitions)
         self._data.take(partitions[0], part)
         self._profile.take(partitions)
         self._chain.take(partitions)
         self._levels.add(part)
 
-    def finish(self) -> None:
-        """See :class:`sim.show.trace.cycles.Sink`."""
+    def finish(self) -> dict[str, Any]:
+        """End the run, and return its data besides the blocks."""
         self._levels.finish()
         self._profile.finish()
-        self._file.write(page_tail(
-            [self._data.as_json(self._profile, self._chain, self._levels.rows) | {"origin": origin()}], None,
-        ))
+        data = self._data.as_json(self._profile, self._chain, self._levels.rows) | {"origin": origin()}
+        return data | {"sm": self._number, "chain": []} if self._sm else data
 
     def _put(self, level: int, number: int, content: bytes) -> None:
         text = base64.b64encode(zlib.compress(content, _COMPRESSION))
-        self._file.write(block_line(0, level, number, text))
+        self._file.write(block_line(self._number, level, number, text))
+
+
+class HtmlTrace:
+    """A sink of cycles that writes the page of a run. ``file`` is a binary file."""
+
+    def __init__(self, config: SmConfig, file: IO[bytes], about: About) -> None:
+        self._file, self._about = file, about
+        self._run = PageRun(config, file, about)
+
+    def begin(self) -> None:
+        """See :class:`sim.show.trace.cycles.Sink`."""
+        self._file.seek(0)
+        self._file.truncate()
+        self._file.write(page_head(self._about.name, [self._about.facts], [origin()]))
+        self._run.begin()
+
+    def take(self, partitions: Sequence[Cycles]) -> None:
+        """See :class:`sim.show.trace.cycles.Sink`."""
+        self._run.take(partitions)
+
+    def finish(self) -> None:
+        """See :class:`sim.show.trace.cycles.Sink`."""
+        self._file.write(page_tail([self._run.finish()], None))
 
 
 @functools.cache
@@ -176,15 +199,18 @@ def _halves() -> tuple[jinja2.Template, jinja2.Template]:
 
 
 def page_head(
-    title: str, runs: Sequence[Sequence[Sequence[str]]], origins: Sequence[Mapping[str, Any] | None]
+    title: str, runs: Sequence[Sequence[Sequence[str]]], origins: Sequence[Mapping[str, Any] | None], *,
+    sms: bool = False,
 ) -> bytes:
     """Return the page up to the blocks. For each run, ``runs``: (name, value) pairs of facts; ``origins``: its record.
 
-    A record is that of :mod:`sim.build.origin`; None if an older page has none.
+    A record is that of :mod:`sim.build.origin`; None if an older page has none. ``sms``: the runs are those of the SMs
+    of a GPU; otherwise, two are compared.
     """
     made = [(record.get("command") or "", f"Metronome {maker(record)}") if record else ("", "") for record in origins]
     text = _halves()[0].render(
-        title=title, runs=list(zip(runs, made, strict=True)), foot=line(origin()), legend=LEGEND,
+        title=title, runs=list(zip(runs, made, strict=True)), foot=line(origin()), legend=LEGEND, sms=sms,
+        names=[f"SM {number}" for number in range(len(runs))] if sms else "AB", compares=len(runs) > 1 and not sms,
         css=Markup((_VIEWER / "viewer.css").read_text(encoding="utf-8")),
         light=Markup(css_variables(False)), dark=Markup(css_variables(True)),
     )

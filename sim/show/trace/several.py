@@ -10,11 +10,13 @@ import numpy as np
 from metronome.hdl.config import LINE_BYTES
 from metronome.hdl.gpu.config import GpuConfig, L2Kind
 
+from ...build.origin import origin
 from ...machine.events import NONE
 from ...run.gpu.records import TRANSFER
 from .about import About
 from .cycles import Cycles, Sink
 from .packets import Packets, annotation
+from .page import PageRun, page_head, page_tail
 from .perfetto import PIDS, TRACKS, PerfettoTrace
 from .protobuf import number, text
 from .rows import DETAILS, ROW, SOURCES, Kind, Rows, sources_of
@@ -23,7 +25,7 @@ from .tables import CsvTrace, ParquetTrace
 __all__ = ["GPU_FORMATS", "GpuTrace", "gpu_writer_of"]
 
 #: The formats, by file name suffix.
-GPU_FORMATS = (".csv", ".parquet", ".pftrace")
+GPU_FORMATS = (".html", ".csv", ".parquet", ".pftrace")
 
 
 class GpuTrace(Protocol):
@@ -42,6 +44,8 @@ def gpu_writer_of(name: str, gpu: GpuConfig, file: IO[bytes], about: About) -> G
     """Make the writer of a trace in the format ``name``, one of :data:`GPU_FORMATS`."""
     if name == ".pftrace":
         return _Perfetto(gpu, file, about)
+    if name == ".html":
+        return _Page(gpu, file, about)
     return _Table(gpu, (CsvTrace if name == ".csv" else ParquetTrace)(gpu.sm_of(0), file, about, of_sms=True))
 
 
@@ -220,3 +224,33 @@ class _Perfetto(_Together):
         """See :class:`GpuTrace`."""
         for trace in self._traces:
             trace.finish()
+
+
+class _Page(_Together):
+    """A page with the rows of all SMs, one below the other."""
+
+    def __init__(self, gpu: GpuConfig, file: IO[bytes], about: About) -> None:
+        super().__init__(gpu)
+        self._file, self._about = file, about
+        self._runs = [PageRun(gpu.sm_of(number), file, about, number, sm=True) for number in range(gpu.sms)]
+
+    def begin(self) -> None:
+        """Start a run."""
+        super().begin()
+        self._file.seek(0)
+        self._file.truncate()
+        # What is the same of all is below their figures, and once.
+        others = len(self._runs) - 1
+        self._file.write(page_head(self._about.name, [*[()] * others, self._about.facts],
+                                   [*[None] * others, origin()], sms=True))
+        for run in self._runs:
+            run.begin()
+
+    def write(self, group: Sequence[Sequence[Cycles]], port: np.ndarray) -> None:
+        """See :class:`_Together`. The transfers at the memory port are not on the page."""
+        for run, partitions in zip(self._runs, group, strict=True):
+            run.take(partitions)
+
+    def close(self) -> None:
+        """See :class:`GpuTrace`."""
+        self._file.write(page_tail([run.finish() for run in self._runs], None))

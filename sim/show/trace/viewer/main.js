@@ -29,7 +29,7 @@ function sourceOf(place) {
 /** What is in a cycle, in words: pairs of name and value. */
 async function told(run, row, cycle) {
   const at = await run.at(cycle);
-  const pairs = [["cycle", number(cycle)]];
+  const pairs = [...run.sm === undefined ? [] : [["SM", run.sm]], ["cycle", number(cycle)]];
   const word = track => at.states[track] ? WORDS[run.states[track].words[at.states[track] - 1]].label : "";
   const instruction = ({ code, lanes: mask }, name = "instruction") => {
     const [pc, text, bits, number] = run.codes[code], place = run.places[number];
@@ -153,7 +153,7 @@ timeline.onHover = async (cell, event) => {
 
 timeline.onCursor = async ({ run, row, cycle }) => {
   const pairs = await told(runs[run], row, cycle);
-  list(details, runs.length > 1 ? [["run", `${"AB"[run]}: ${runs[run].name}`], ...pairs] : pairs);
+  list(details, difference ? [["run", `${"AB"[run]}: ${runs[run].name}`], ...pairs] : pairs);
   if (byId("align")?.value === "instruction") await alignAt(timeline.cursor);
 };
 
@@ -312,7 +312,7 @@ byId("align")?.addEventListener("change", event => align(event.target.value));
 for (const [number, element] of document.querySelectorAll(".figures").entries()) element.textContent = figures(runs[number]);
 dress();
 timeline.onHover(null);
-if (runs.length > 1) {
+if (difference) {
   byId("first").addEventListener("click", toDifference);
   byId("align").value = difference.start;
   align(difference.start);

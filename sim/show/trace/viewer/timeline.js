@@ -47,7 +47,7 @@ class Timeline {
     const row = (run, height, label, more) => { this.rows.push({ run, top, height, label, ...more }); top += height + 1; };
     const warpHeight = Math.max(7, Math.min(20, Math.floor(420 / (this.runs.length * this.runs[0].warps))));
     for (const [number, run] of this.runs.entries()) {
-      if (this.runs.length > 1) row(number, 18, `${"AB"[number]}: ${run.name}`, { kind: "title" });
+      if (this.runs.length > 1) row(number, 18, run.sm === undefined ? `${"AB"[number]}: ${run.name}` : `SM ${run.sm}`, { kind: "title" });
       let group = "warps";
       const begin = next => { if (next !== group) top += GAP; group = next; };
       for (const [track, { name, group: its, words, partition }] of run.states.entries()) {
