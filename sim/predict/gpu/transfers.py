@@ -8,10 +8,10 @@ from ...machine.events import NONE
 from ...run.gpu.records import TRANSFER
 from ...run.types import Watcher
 
-__all__ = ["OWN_PORT", "Transfers", "WithoutPort"]
+__all__ = ["Transfers", "WithoutPort"]
 
 #: The transfers at the port of an SM of a GPU: its records do not have them.
-OWN_PORT = {"port_tag": NONE, "port_answer": NONE, "port_line": 0, "port_write": 0, "port_error": 0}
+_OWN_PORT = {"port_tag": NONE, "port_answer": NONE, "port_line": 0, "port_write": 0, "port_error": 0}
 
 
 class WithoutPort:
@@ -26,7 +26,7 @@ class WithoutPort:
 
     def take(self, events: np.ndarray) -> None:
         """See :class:`sim.run.types.Watcher`."""
-        for name, nothing in OWN_PORT.items():
+        for name, nothing in _OWN_PORT.items():
             events[name] = nothing
         self._watcher.take(events)
 

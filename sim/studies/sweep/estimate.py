@@ -6,6 +6,8 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
+from metronome.hdl.gpu.config import Dispatch
+
 from ...build.gpu import is_built_gpu
 from ...build.simulator import is_built
 from ...machine.engines import Engine
@@ -14,6 +16,7 @@ from ...machine.golden.gpu import GpuIss
 from ...machine.memory.store import SparseMemory
 from ...program.kernels import load_into
 from .pools import Task
+from .record import Run
 
 __all__ = ["Estimate", "estimate"]
 
@@ -34,9 +37,17 @@ class Estimate:
     seconds: float
 
 
+def _without_unit(run: Run) -> Run:
+    """Return the run without a unit that hands out blocks, which only the hardware has: the work is the same."""
+    if run.gpu is None or run.gpu.dispatch is Dispatch.NONE:
+        return run
+    gpu = dataclasses.replace(run.gpu, dispatch=Dispatch.NONE)
+    return dataclasses.replace(run, gpu=gpu, compiling=run.compiling.for_gpu(gpu))
+
+
 def _instructions(task: Task) -> int:
     """Count the instructions of one run on the golden model, of all SMs together."""
-    run = task.run
+    run = _without_unit(task.run)
     memory = SparseMemory(run.config.memory_map)
     launch = run.prepare()
     load_into(launch, memory)
