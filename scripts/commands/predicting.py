@@ -70,10 +70,10 @@ def issues_of_all(issued: Sequence[np.ndarray]) -> np.ndarray:
     """Return the issues of all SMs in one array by cycle, in a cycle by SM, with a field ``sm``."""
     import numpy as np
 
-    kind = issued[0].dtype
-    every = np.zeros(sum(map(len, issued)), [("sm", np.int64), *((name, kind[name]) for name in kind.names or ())])
+    cycle, *others = issued[0].dtype.descr
+    every = np.zeros(sum(map(len, issued)), [cycle, ("sm", np.int64), *others])
     every["sm"] = np.repeat(np.arange(len(issued)), [len(each) for each in issued])
-    for name in kind.names or ():
+    for name in issued[0].dtype.names or ():
         every[name] = np.concatenate([each[name] for each in issued])
     return every[np.argsort(every["cycle"], kind="stable")]
 
