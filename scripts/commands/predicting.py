@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from metronome.sim.machine.engines import CannotPredictError, Engine
-from metronome.sim.machine.gpu_settings import require_predictable
+from metronome.sim.machine.engines import Engine
 from metronome.sim.show.trace.formats import WAVEFORMS
 
 from ..output.outputs import require_writable, write_file
@@ -175,10 +174,6 @@ def _compute_gpu(ctx: typer.Context, asked: AskedRun, issues_file: Path | None, 
     """Predict a run on several SMs and return the exit status."""
     backend, verification = backend_of(ctx), None
     assert asked.gpu is not None
-    try:
-        require_predictable(asked.gpu)
-    except CannotPredictError as error:
-        raise UsageError(str(error)) from None
     with show_progress() as progress:
         if verify:
             prediction, verification = backend.verify_gpu(asked.gpu, asked.request, progress, print_console)
