@@ -158,7 +158,7 @@ def longest_time_of_gpu(
     """
     config = gpu.sm_of(0)
     if gpu.dispatch is not Dispatch.NONE:
-        raise RefusedError(f"no bound with dispatch={gpu.dispatch}: the warp that gets a block depends on the cycles: use "
+        raise RefusedError(f"no bound with dispatch={gpu.dispatch}: which warps get a block depends on the cycles: use "
                            "dispatch=none")
     refuse(config, request.policy)
     refuse_policy(request.policy)

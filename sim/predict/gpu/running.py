@@ -119,13 +119,9 @@ class GpuPredictionRun:
             if self.sms[int(self.link["asks"])].take_part(reason):
                 continue
             finished = reason == machine.FINISHED
-            if self.l2 is not None and self.streams is None and not finished:
-                self.l2.move(self.memory.codes)
             if not finished:
-                self._unit.move(self.memory.codes)
+                self._move()
             for sm in self.sms:
-                if not finished:
-                    sm.move()
                 sm.empty_logs(finished)
             self._renew()
             if finished or reason == machine.SERVE:
@@ -138,6 +134,14 @@ class GpuPredictionRun:
         if self.streams is not None:
             for sm, streams in zip(self.sms, self.streams.sms, strict=True):
                 sm.require_all(streams)
+
+    def _move(self) -> None:
+        """Follow the bytes that have moved in the cycle that has ended."""
+        if self.l2 is not None and self.streams is None:
+            self.l2.move(self.memory.codes)
+        self._unit.move(self.memory.codes)
+        for sm in self.sms:
+            sm.move()
 
     def _renew(self) -> None:
         """Give the machines the table of decoded lines, if it has grown."""
