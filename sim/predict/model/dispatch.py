@@ -94,6 +94,6 @@ def tick_unit(unit, ports, sms):
         unit.following = 0
         for i in range(sms):
             ports[i, 0].next = i
-    elif unit.following < unit.blocks:
+    else:
         unit.following += unit.taken
     return unit.launches != NONE or unit.taken > 0
