@@ -7,15 +7,17 @@ import pytest
 
 from metronome.hdl.gpu.config import Dispatch, GpuConfig, Interconnect, L2Kind
 from metronome.hdl.presets import BASE, PIPELINES
+from metronome.sim.machine.engines import CannotPredictError
 from metronome.sim.machine.memory.registry import MemoryOptions
+from metronome.sim.predict.gpu.predictor import predict_gpu
 from metronome.sim.program.assembler import asm
 from metronome.sim.program.compiler.options import Compiling
 from metronome.sim.program.kernels import KERNELS, prepare, prepare_source
 from tests.sim.machine.golden.iss_programs import FREE, SCRATCH
-from tests.support.builds import DISPATCHING
+from tests.support.builds import DISPATCHING, STATIC_GPU
 from tests.support.tiers import some_long
 from tests.system.rtl_programs import RawProgram
-from tests.system.test_dispatch_rtl import BLOCKS, CORE, PLACE, UNIT, VALUE
+from tests.system.test_dispatch_rtl import BLOCKS, UNIT
 from tests.system.test_gpu_prediction_rtl import agree, program, request, verdict
 from tests.system.test_gpu_races_rtl import MEMORIES, RacingProgram
 
@@ -42,8 +44,9 @@ def test_kernels(gpu, name):
 
 
 @pytest.mark.parametrize("gpu", DISPATCHING)
-@pytest.mark.parametrize(("blocks", "threads", "heavy"), some_long([(33, 4, 6), (64, 1, 9), (24, 16, 4), (30, 3, 1)], 1))
-def test_uneven_grids(gpu, blocks, threads, heavy):
+@pytest.mark.parametrize("shape", some_long([(33, 4, 6), (64, 1, 9), (24, 16, 4), (30, 3, 1)], 1))
+def test_uneven_grids(gpu, shape):
+    blocks, threads, heavy = shape
     numbers = {"BLOCKS": blocks, "THREADS": threads, "STEPS": 20, "EVERY": gpu.sms, "HEAVY": heavy}
     flags = tuple(f"-D{name}={value}" for name, value in numbers.items())
     exact(gpu, prepare_source(BLOCKS, None, gpu.sm_of(0), replace(Compiling().for_gpu(gpu), flags=flags)), ON[:3])
@@ -93,13 +96,10 @@ def test_random_programs_that_take_blocks(gpu, count):
     assert not bad, f"seed {SEED}: {len(bad)} of {count}\n" + "\n".join(bad[:3])
 
 
-@pytest.mark.parametrize("gpu", DISPATCHING)
-def test_instructions_from_the_line_of_the_unit(gpu):
-    # Each SM launches grids, so that its fetch takes a block, whose number is no instruction.
-    words = [*asm.li(UNIT, gpu.dispatch_address), *asm.li(VALUE, 1000), asm.csrr(CORE, 0xCC2), asm.bne(CORE, 0, 12),
-             asm.sw(VALUE, 0, UNIT), asm.fence(), asm.lw(PLACE, 0, UNIT), asm.jalr(0, UNIT, 0)]
-    for memory in ON[:3]:
-        assert agree(gpu, request(program(*words), gpu, **memory)).result.status == "fault"
+def test_instructions_from_the_line_of_the_unit_are_refused():
+    jumps = program(*asm.li(UNIT, STATIC_GPU.dispatch_address), asm.jalr(0, UNIT, 0))
+    with pytest.raises(CannotPredictError, match="SM 0 fetches instructions from 0xffc0: the dispatch unit answers"):
+        predict_gpu(STATIC_GPU, request(jumps, STATIC_GPU))
 
 
 #: Of BASE: each interconnect, L2, number of SMs and dispatch, and the pipeline for chips.

@@ -9,8 +9,8 @@ import numpy as np
 from metronome.hdl.config import LINE_BYTES
 from metronome.hdl.gpu.config import BLOCK_BITS, Dispatch, GpuConfig
 
+from ...machine.engines import CannotPredictError
 from ...machine.events import NONE
-from ..model.code import CodeTable
 from ..model.dispatch import DYNAMIC, NO_DISPATCH, STATIC
 from .sm_run import GpuSmRun
 
@@ -37,18 +37,25 @@ class DispatchUnit:
         self._sms, self._unit, self._ports = sms, unit, ports
         self._of_lanes = 1 << gpu.sm.mem_tag_bits - 1
 
-    def move(self, table: CodeTable) -> None:
-        """Follow what has moved in the cycle that has ended. ``table``: of decoded lines."""
+    def move(self) -> None:
+        """Follow what has moved in the cycle that has ended.
+
+        Raises
+        ------
+        CannotPredictError
+            If an SM fetches instructions from the line of the unit.
+        """
         unit = self._unit
         if not unit["kind"]:
             return
         for sm, port in zip(self._sms, self._ports[:, 0], strict=True):
             if port["taken"]:
-                tag, line = int(port["tag"]), int(port["number"]).to_bytes(_WORD, "little") * (LINE_BYTES // _WORD)
-                if tag & self._of_lanes:
-                    sm.arrive(tag, line)
-                else:
-                    port["code"] = table.line(int(unit["line"]), line, error=False)
+                if not port["tag"] & self._of_lanes:
+                    raise CannotPredictError(
+                        f"SM {sm.config.core_id} fetches instructions from {int(unit['line']) * LINE_BYTES:#x}: the "
+                        "dispatch unit answers with the number of a block, which is no instruction"
+                    )
+                sm.arrive(int(port["tag"]), int(port["number"]).to_bytes(_WORD, "little") * (LINE_BYTES // _WORD))
         if unit["launches"] != NONE:
             stored = self._sms[int(unit["launches"])].stored(int(unit["entry"]))
             unit["blocks"] = int.from_bytes(stored[:_WORD], "little")

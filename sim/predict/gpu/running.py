@@ -139,7 +139,7 @@ class GpuPredictionRun:
         """Follow the bytes that have moved in the cycle that has ended."""
         if self.l2 is not None and self.streams is None:
             self.l2.move(self.memory.codes)
-        self._unit.move(self.memory.codes)
+        self._unit.move()
         for sm in self.sms:
             sm.move()
 

@@ -21,11 +21,11 @@ _FIRST_WORD = 0xF
 #: not know the bytes.
 UNIT = record("kind line blocks following taken launches entry")
 
-#: The port of an SM. ``next``: with static, its next block. ``waits``: an answer waits, with its ``tag``, ``number``
-#: and ``code``. ``held``: the SM has not taken memory's answer that it was offered in the last cycle. In this cycle:
+#: The port of an SM. ``next``: with static, its next block. ``waits``: an answer waits, with its ``tag`` and
+#: ``number``. ``held``: the SM has not taken memory's answer that it was offered in the last cycle. In this cycle:
 #: whether memory offers an answer (``above``), whether the SM is offered the number of a block (``first``), and whether
-#: a block is taken. The caller sets ``code``, which matters only if instructions are fetched from the line.
-SM_DISPATCH = record("next waits tag number code held above first taken")
+#: a block is taken. It is one of a load: the caller refuses to fetch instructions from the line.
+SM_DISPATCH = record("next waits tag number held above first taken")
 
 
 @inlined
@@ -41,8 +41,7 @@ def offer(mine, box):
     """Replace memory's answer to an SM by that of the unit, if it goes first; ``box``: the PORT of the SM."""
     mine.above, mine.first = box.response_valid, mine.waits and not mine.held
     if mine.first:
-        box.response_valid, box.response_error = 1, 0
-        box.response_tag, box.response_code = mine.tag, mine.code
+        box.response_valid, box.response_error, box.response_tag = 1, 0, mine.tag
 
 
 @inlined
@@ -89,7 +88,7 @@ def tick(mine, answer_taken):
 
 @inlined
 def tick_unit(unit, ports, sms):
-    """End the cycle of the unit; return whether the caller must give it, or a port, something."""
+    """End the cycle of the unit; return whether a block was taken or a grid launched."""
     if unit.launches != NONE:
         unit.following = 0
         for i in range(sms):
