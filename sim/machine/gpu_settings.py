@@ -13,9 +13,7 @@ from metronome.hdl.gpu.config import Dispatch, GpuConfig, Interconnect, L2Kind
 
 from .settings import ConfigError, one_of
 
-__all__ = [
-    "GPU_ABOUT", "GPU_FIELDS", "L2_SIZES", "gpu_of", "gpu_value", "gpu_values", "gpu_words"
-]
+__all__ = ["GPU_ABOUT", "GPU_FIELDS", "L2_SIZES", "gpu_of", "gpu_value", "gpu_values", "gpu_words"]
 
 #: The fields that make a GPU of several SMs. One SM has none of them.
 GPU_FIELDS = ("sms", "interconnect", "slot_cycles", "l2", "l2_bytes", "l2_ways", "l2_requests", "dispatch")
