@@ -14,7 +14,7 @@ from metronome.sim.program.assembler import asm
 from metronome.sim.program.compiler.options import Compiling
 from metronome.sim.program.kernels import KERNELS, prepare, prepare_source
 from tests.sim.machine.golden.iss_programs import FREE, SCRATCH
-from tests.support.builds import DISPATCHING, STATIC_GPU
+from tests.support.builds import DISPATCHING, STATIC_GPU, on
 from tests.support.tiers import some_long
 from tests.system.rtl_programs import RawProgram
 from tests.system.test_dispatch_rtl import BLOCKS, UNIT
@@ -119,7 +119,7 @@ WIDE = {
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("gpu", [pytest.param(gpu, id=name) for name, gpu in WIDE.items()])
+@pytest.mark.parametrize("gpu", [pytest.param(gpu, id=name, marks=on(name)) for name, gpu in WIDE.items()])
 @pytest.mark.parametrize("name", sorted(KERNELS))
 def test_kernels_on_base(gpu, name):
     exact(gpu, prepare(name, config=gpu.sm_of(0), compiling=Compiling().for_gpu(gpu)), ON[:2])
