@@ -17,7 +17,7 @@ from tests.sim.machine.golden.iss_programs import FREE, SCRATCH
 from tests.support.builds import DISPATCHING, STATIC_GPU, on
 from tests.support.tiers import some_long
 from tests.system.rtl_programs import RawProgram
-from tests.system.test_dispatch_rtl import BLOCKS, UNIT
+from tests.system.test_dispatch_rtl import BLOCKS, CORE, PLACE, UNIT, VALUE
 from tests.system.test_gpu_prediction_rtl import agree, program, request, verdict
 from tests.system.test_gpu_races_rtl import MEMORIES, RacingProgram
 
@@ -94,6 +94,18 @@ def test_random_programs_that_take_blocks(gpu, count):
         if not found.passed or predicted.stepped != REASON:
             bad.append(f"program {number} on {memory}: {predicted.stepped} {found.complaints()[:2]}")
     assert not bad, f"seed {SEED}: {len(bad)} of {count}\n" + "\n".join(bad[:3])
+
+
+@pytest.mark.parametrize("gpu", [DISPATCHING[0]])
+def test_a_fault_and_a_deadlock(gpu):
+    # SM 0 launches a grid and takes blocks beside the end of the run; the last SM faults, or waits for all.
+    take = [asm.lw(VALUE, 0, UNIT), asm.addi(VALUE, VALUE, 1)]
+    first = [asm.addi(VALUE, 0, 9), asm.sw(VALUE, 0, UNIT), *take * 5, asm.tmc(0)]
+    launch = [*asm.li(UNIT, gpu.dispatch_address), asm.csrr(CORE, 0xCC2), asm.bne(CORE, 0, 4 * len(first) + 4), *first]
+    meet = [*asm.li(VALUE, 1 << 31), asm.addi(PLACE, 0, gpu.sms), asm.bar(VALUE, PLACE)]
+    for last, status in (([*take, asm.lw(VALUE, 1, UNIT)], "fault"), ([*take, *meet], "deadlock")):
+        for memory in ON[:3]:
+            assert agree(gpu, request(program(*launch, *last), gpu, **memory)).result.status == status
 
 
 def test_instructions_from_the_line_of_the_unit_are_refused():
