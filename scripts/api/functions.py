@@ -17,7 +17,7 @@ from metronome.sim.machine.engines import Engine
 from metronome.sim.show.trace.formats import FIGURES, MOST_CYCLES, WAVEFORMS
 
 from ..commands.asking import AskedRun, WatchOptions
-from ..commands.predicting import finishes_of, issues_of_all, refuse_unpredictable, slow_policy
+from ..commands.predicting import finishes_of, issues_of_all, slow_policy
 from ..commands.tracing import TraceFile, about, trace_files, traced, window_of
 from ..commands.tracing_gpu import check_gpu_traces, traced_gpu
 from ..commands.waving import check_waveforms, waved
@@ -94,7 +94,7 @@ def predict(
     Only the front end ``swas`` can be predicted. The first call compiles the model, which takes half a minute.
     """
     asked, warnings = asked_by(
-        program, machine, policy, (size, seed), options, gpu=GpuOptions(sms=sms), of_gpu=refuse_unpredictable)
+        program, machine, policy, (size, seed), options, gpu=GpuOptions(sms=sms))
     backend = backend_of(None)
     if asked.gpu is not None:
         return _prediction(asked, backend.predict_gpu(asked.gpu, asked.request, _ignore, None), warnings)
@@ -123,14 +123,9 @@ def trace(
     window = window_of(files, "--output", first, last)
     check_waveforms(waveforms, first, last, also=window is not None)
     written = [("output", file.path) for file in files]
-
-    def of_gpu(gpu: GpuConfig) -> None:
-        check_gpu_traces(gpu, files, "output")
-        if engine == Engine.PREDICT:
-            refuse_unpredictable(gpu)
-
     asked, warnings = asked_by(
-        program, machine, policy, (size, seed), options, outputs=written, gpu=GpuOptions(sms=sms), of_gpu=of_gpu)
+        program, machine, policy, (size, seed), options, outputs=written, gpu=GpuOptions(sms=sms),
+        of_gpu=lambda gpu: check_gpu_traces(gpu, files, "output"))
     backend, config = backend_of(None), asked.config
     seen = [] if waveforms else files
     if seen and not config.probe:

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from metronome.sim.machine.engines import CannotPredictError, Engine
-from metronome.sim.machine.gpu_settings import require_predictable
+from metronome.sim.machine.engines import Engine
 from metronome.sim.show.trace.formats import WAVEFORMS
 
 from ..output.outputs import require_writable, write_file
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from metronome.sim.predict.verify import Verification
     from metronome.sim.run.types import RunResult
 
-__all__ = ["Computed", "compute", "fields_of", "finishes_of", "issues_of_all", "refuse_unpredictable", "slow_policy"]
+__all__ = ["Computed", "compute", "fields_of", "finishes_of", "issues_of_all", "slow_policy"]
 
 #: Format of the --issues file, by suffix.
 _FORMATS = (".csv", ".parquet")
@@ -152,7 +151,7 @@ def compute(ctx: typer.Context, options: RunOptions, wanted: Computed) -> int:
     outputs += [(wanted.option, file.path) for file in wanted.traces]
     _check_use(options, wanted)
     window = window_of(wanted.traces, wanted.option, *wanted.window)
-    asked = asked_run(ctx, options, outputs, of_gpu=lambda gpu: _check_gpu(gpu, wanted))
+    asked = asked_run(ctx, options, outputs, of_gpu=lambda gpu: check_gpu_traces(gpu, wanted.traces, wanted.option))
     sms = 1 if asked.gpu is None else asked.gpu.sms
     counted = Counted(asked.config, asked.launch.image, sms) if options.shown.profile else None
     if asked.gpu is not None:
@@ -175,20 +174,6 @@ def compute(ctx: typer.Context, options: RunOptions, wanted: Computed) -> int:
         more |= verification.as_json()
     status = asked.finish(result, more, engine=Engine.PREDICT, finishes=finishes, profiled=counted)
     return status if verification is None else _tell(asked, result, verification, status)
-
-
-def _check_gpu(gpu: GpuConfig, wanted: Computed) -> None:
-    """Raise UsageError for several SMs that cannot be predicted, or for a trace that they do not have."""
-    check_gpu_traces(gpu, wanted.traces, wanted.option)
-    refuse_unpredictable(gpu)
-
-
-def refuse_unpredictable(gpu: GpuConfig) -> None:
-    """Raise UsageError for several SMs that cannot be predicted."""
-    try:
-        require_predictable(gpu)
-    except CannotPredictError as error:
-        raise UsageError(str(error)) from None
 
 
 def _compute_gpu(

@@ -11,12 +11,10 @@ from typing import Any
 from metronome.hdl.config import SmConfig
 from metronome.hdl.gpu.config import Dispatch, GpuConfig, Interconnect, L2Kind
 
-from .engines import CannotPredictError
 from .settings import ConfigError, one_of
 
 __all__ = [
     "GPU_ABOUT", "GPU_FIELDS", "L2_SIZES", "gpu_changes", "gpu_of", "gpu_value", "gpu_values", "gpu_words",
-    "require_predictable",
 ]
 
 #: The fields that make a GPU of several SMs. One SM has none of them.
@@ -86,14 +84,6 @@ def gpu_of(
         return GpuConfig(sm=config, sms=sms, **given)
     except ValueError as error:
         raise ConfigError(str(error).replace("sms must be 2,", "sms must be 1, 2,")) from None
-
-
-def require_predictable(gpu: GpuConfig) -> None:
-    """Raise CannotPredictError if no prediction knows the GPU."""
-    if gpu.dispatch is not Dispatch.NONE:
-        raise CannotPredictError(
-            f"dispatch={gpu.dispatch}: which warps get a block depends on the cycles: predict with dispatch=none, or "
-            "use metronome run")
 
 
 def gpu_values(gpu: GpuConfig) -> dict[str, int | str]:

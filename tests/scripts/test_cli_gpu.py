@@ -13,6 +13,7 @@ from metronome.hdl.presets import BASE, PIPELINES, TINY
 from metronome.scripts import cli
 from metronome.scripts.options.one_sm import ONE_SM, SEVERAL_SMS
 from metronome.sim.machine.golden import Fault
+from metronome.sim.predict.gpu.predictor import GpuPrediction
 from metronome.sim.run.memcheck import Finding, Side
 from metronome.sim.run.types import WarpState
 from tests.scripts.conftest import counters
@@ -88,10 +89,16 @@ def test_dispatch_that_does_not_separate_is_noted(metronome, gpu, dispatch, note
     assert (text in done.err) == noted
 
 
-@pytest.mark.parametrize("words", [(), ("--verify",)])
-def test_predict_refuses_dispatch(metronome, gpu, words):
-    text = metronome("predict", "psort", "--sms", "2", "--dispatch", "static", *words).refusal
-    assert "dispatch=static: which warps get a block depends on the cycles" in text and gpu.gpus == []
+@pytest.mark.parametrize("words", [("predict", "psort", "--json", "-"), ("sweep", "psort", "--engine", "predict")])
+def test_dispatch_is_predicted(metronome, gpu, words):
+    def predict_gpu(config, request, *others):
+        result = gpu.run_gpu(config, request, *others[:2])
+        return GpuPrediction(result=result, issued=(), stepped="the dispatch unit hands out blocks")
+
+    gpu.predict_gpu = predict_gpu
+    done = metronome(*words, "--sms", "2", "--dispatch", "static", status=0)
+    assert gpu.gpus[0][0] == GpuConfig(sm=BASE, sms=2, dispatch=Dispatch.STATIC) and gpu.compiling.dispatch == 0xFFC0
+    assert words[0] == "sweep" or '"stepped": "the dispatch unit hands out blocks"' in done.out
 
 
 @pytest.mark.parametrize("words", [(), ("--sms", "1"), ("--set", "sms=1")])

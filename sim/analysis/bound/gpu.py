@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from metronome.hdl.config import SmConfig
-from metronome.hdl.gpu.config import GpuConfig
+from metronome.hdl.gpu.config import Dispatch, GpuConfig
 
 from ...machine.golden.gpu import GpuIss
-from ...machine.gpu_settings import require_predictable
 from ...machine.memory.names import SEPARATING_MODELS
 from ...predict.gpu.predictor import predict_gpu
 from ...predict.predictor import refuse
@@ -158,7 +157,9 @@ def longest_time_of_gpu(
         If the machine cannot be predicted.
     """
     config = gpu.sm_of(0)
-    require_predictable(gpu)
+    if gpu.dispatch is not Dispatch.NONE:
+        raise RefusedError(f"no bound with dispatch={gpu.dispatch}: which warps get a block depends on the cycles: use "
+                           "dispatch=none")
     refuse(config, request.policy)
     refuse_policy(request.policy)
     inputs = Inputs(launch, stated.ranges)

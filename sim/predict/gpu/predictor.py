@@ -9,10 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from metronome.hdl.config import LINE_BYTES
-from metronome.hdl.gpu.config import GpuConfig
+from metronome.hdl.gpu.config import Dispatch, GpuConfig
 
 from ...machine.events import WARPS
-from ...machine.gpu_settings import require_predictable
 from ...machine.memory.stacks import restore
 from ...machine.memory.store import SparseMemory
 from ...run.gpu.runner import summed
@@ -84,14 +83,15 @@ def predict_gpu(
         If ``gpu`` cannot run the request. The subclass CannotPredictError: if the run cannot be predicted.
     """
     config = gpu.sm_of(0)
-    require_predictable(gpu)
     refuse(config, request.policy, check=request.check or request.memcheck)
     job = job_of(config, request)
     prepare_gpu()
     started = time.perf_counter()
     initial = unpack_memory(config, job.pages)
     known: GpuStreams | str = "requested"
-    if not steps:
+    if gpu.dispatch is not Dispatch.NONE:
+        known = "the dispatch unit hands out blocks"
+    elif not steps:
         known = record_gpu(gpu, initial.copy(), job, request.max_cycles)
     if isinstance(known, GpuStreams) and any(
         config.memory_map.console // LINE_BYTES in each.stored for each in known.sms

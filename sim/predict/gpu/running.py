@@ -16,13 +16,14 @@ from ...machine.memory.store import SparseMemory
 from ...run.types import Job, RunRequest, Watcher
 from ..choosing import Chooser
 from ..memory_side import MemorySide, Requester, SmRequester
-from ..model import interconnect, machine, policies
+from ..model import dispatch, interconnect, machine, policies
 from ..model.gpu import Gpu, advance_gpu
 from ..model.l2 import L2
 from ..model.records import Machine
 from ..setup import CHOICES, Executed, configured, new_machine
 from ..sm_run import EVENTS
 from ..stepping import PLACES, Stepper
+from .dispatch import DispatchUnit, dispatch_settings
 from .l2 import L2Requester, l2_kind, l2_settings
 from .sm_run import GpuSmRun
 from .streams import GpuStreams
@@ -91,6 +92,8 @@ class GpuPredictionRun:
             self._state.link[name] = value
         for name, value in l2_settings(gpu).items():
             self._state.l2[name] = value
+        for name, value in dispatch_settings(gpu).items():
+            self._state.unit[name] = value
         self.link, self.box = self._state.link[0], self._state.memory[0]
         self.sms = [
             GpuSmRun(
@@ -101,6 +104,7 @@ class GpuPredictionRun:
         ]
         self.l2 = None if not gpu.l2_parts else L2Requester(
             gpu, self.sms, self._state.l2, self._state.l2_line, self._state.l2_code)
+        self._unit = DispatchUnit(gpu, self.sms, self._state.unit[0], self._state.dispatch)
         self._requester: Requester = SmRequester(self.sms) if self.l2 is None else self.l2
         self._transfers = Transfers(self.box)
         self._of_port = (watchers or [])[gpu.sms :]
@@ -118,8 +122,8 @@ class GpuPredictionRun:
             if self.sms[int(self.link["asks"])].take_part(reason):
                 continue
             finished = reason == machine.FINISHED
-            if self.l2 is not None and self.streams is None and not finished:
-                self.l2.move(self.memory.codes)
+            if not finished:
+                self._move()
             self._tell(finished)
             self._renew()
             if finished or reason == machine.SERVE:
@@ -133,13 +137,19 @@ class GpuPredictionRun:
             for sm, streams in zip(self.sms, self.streams.sms, strict=True):
                 sm.require_all(streams)
 
+    def _move(self) -> None:
+        """Follow the bytes that have moved in the cycle that has ended."""
+        if self.l2 is not None and self.streams is None:
+            self.l2.move(self.memory.codes)
+        self._unit.move()
+        for sm in self.sms:
+            sm.move()
+
     def _tell(self, finished: bool) -> None:
         """Pass on what has happened; the transfers of a cycle before the events of the SMs."""
         for watcher in self._of_port:
             watcher.take(self._transfers.new())
         for sm in self.sms:
-            if not finished:
-                sm.move()
             sm.empty_logs(finished)
 
     def _renew(self) -> None:
@@ -194,6 +204,7 @@ def new_gpu(
     return Gpu(
         link=link, memory=memory, queue=np.zeros((sms, 1), interconnect.QUEUE), l2=np.zeros((l2[0], 1), L2),
         l2_line=np.zeros(l2, np.int64), l2_used=np.zeros(l2, np.int64), l2_code=np.zeros(l2, np.int64),
+        unit=np.zeros(1, dispatch.UNIT), dispatch=np.zeros((sms, 1), dispatch.SM_DISPATCH),
         sms=one._replace(first=executed.first, known=executed.known, **arrays),
     )
 

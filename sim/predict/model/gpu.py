@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...machine.events import NONE
-from . import interconnect, l2, lsu, machine, observer, port
+from . import dispatch, interconnect, l2, lsu, machine, observer, port
 from .compiled import inlined, outer
 from .records import RING, Machine
 
@@ -29,6 +29,9 @@ class Gpu(NamedTuple):
     l2_line: np.ndarray
     l2_used: np.ndarray
     l2_code: np.ndarray
+    #: UNIT of the dispatch, of one element, which may not be used; and SM_DISPATCH of each SM.
+    unit: np.ndarray
+    dispatch: np.ndarray
     #: The machines of all SMs. Their arrays have the SMs as their first dimension, but for those that all SMs share:
     #: ``config``, ``code``, ``steps``, ``addresses``, ``shared`` and ``lists``.
     sms: Machine
@@ -82,10 +85,15 @@ def _cycle(g, cycle, start_pc):
         port.present(box, cycle)
         _arrive(g)
         link.presented = cycle
+    unit = g.unit[0]
+    if unit.kind:
+        dispatch.begin(unit, g.dispatch, link.sms)
     asks = faults = runs = 0
     for i in range(link.sms):
         _offer(g, i)
         m = sm_of(g, i)
+        if unit.kind:
+            dispatch.offer(g.dispatch[i, 0], m.port[0])
         reason = machine.first_half(m, cycle, start_pc)
         if reason:
             link.asks = i
@@ -117,6 +125,8 @@ def _cycle(g, cycle, start_pc):
         for i in range(link.sms):
             _tick_part(g, i, free and chosen >> i & 1)
     if link.l2 and g.sms.config[0].ring and _moves(g):
+        result = machine.STORED
+    if unit.kind and dispatch.tick_unit(unit, g.dispatch, link.sms):
         result = machine.STORED
     interconnect.tick(link, chosen, free)
     for i in range(link.sms):
@@ -167,7 +177,15 @@ def _asks(g, i, m):
     """Whether the interconnect is offered a request of an SM, or of its part of the L2."""
     if g.link[0].l2 == l2.DIVIDED:
         return bool(g.l2[i, 0].sent_valid)
-    return port.asks(m, m.front[m.port[0].fetch_turn].offered, machine.lsu_asks(m))
+    asks = port.asks(m, m.front[m.port[0].fetch_turn].offered, machine.lsu_asks(m))
+    return asks and not (g.unit[0].kind and _takes(g, m))
+
+
+@inlined
+def _takes(g, m):
+    """Whether an SM offers a read that the dispatch unit answers."""
+    fetch = m.front[m.port[0].fetch_turn].offered
+    return dispatch.takes(g.unit[0], m, fetch, machine.lsu_asks(m), lsu.offers_store(m.lsu[0]))
 
 
 @inlined
@@ -194,23 +212,46 @@ def _send(g, cycle, goes_on):
 def _finish(g, i, cycle, runs, granted):
     """Compute the second half of an SM's cycle.
 
-    ``runs``: it is busy; ``granted``: its request is accepted, if it has one.
+    ``runs``: it is busy; ``granted``: its request is accepted, if it has one that goes to memory.
     """
-    link, m = g.link[0], sm_of(g, i)
-    own = m.port[0]
+    link, unit, m = g.link[0], g.unit[0], sm_of(g, i)
+    own, takes = m.port[0], unit.kind and _takes(g, m)
+    if takes:
+        granted = dispatch.accepts(g.dispatch[i, 0])
     own.ready_from = cycle if granted else cycle + 1
     turn = own.fetch_turn
     taken = port.accept(m, cycle, m.front[turn].offered, machine.lsu_asks(m), lsu.offers_store(m.lsu[0]))
-    if own.accepted != NONE and link.l2 != l2.DIVIDED:
-        at = (own.given - 1) % RING
-        interconnect.accept(
-            link, i, own.accepted, own.request_line[at], own.request_write[at], own.request_bytes[at])
+    if own.accepted != NONE and takes:
+        dispatch.take(unit, g.dispatch[i, 0], own.accepted, link.sms)
+    elif own.accepted != NONE:
+        _pass_on(g, i, m)
     result = machine.second_half(m, cycle, runs, turn, taken)
-    if own.answer_taken and link.l2 == l2.SHARED and link.kind != interconnect.TDM:
+    from_memory = _takes_answer(g, i)
+    if from_memory and link.l2 == l2.SHARED and link.kind != interconnect.TDM:
         link.l2_accepted = 1
-    elif own.answer_taken and link.l2 != l2.DIVIDED:
+    elif from_memory and link.l2 != l2.DIVIDED:
         interconnect.leave(link, g.memory[0], g.queue[i, 0])
+    if unit.kind:
+        dispatch.tick(g.dispatch[i, 0], own.answer_taken)
     return result
+
+
+@inlined
+def _pass_on(g, i, m):
+    """Pass a request of an SM that was accepted on to memory's side; with a divided L2 it enters its part later."""
+    link, own = g.link[0], m.port[0]
+    at = (own.given - 1) % RING
+    line, write, bytes_ = own.request_line[at], own.request_write[at], own.request_bytes[at]
+    if link.l2 != l2.DIVIDED:
+        interconnect.accept(link, i, own.accepted, line, write, bytes_)
+    if g.unit[0].kind:
+        dispatch.see(g.unit[0], i, line, write, bytes_, own.accepted & m.config[0].kind_bit - 1)
+
+
+@inlined
+def _takes_answer(g, i):
+    """Whether an SM has taken the answer that memory's side offers to it."""
+    return g.sms.port[i, 0].answer_taken and not (g.unit[0].kind and g.dispatch[i, 0].first)
 
 
 @inlined
@@ -237,14 +278,15 @@ def _tick_part(g, i, chosen):
         interconnect.accept(link, i, number, part.by_line[number], part.by_write[number], part.by_bytes[number])
     there, tag, error, code = interconnect.answer_of(link, g.memory[0], g.queue[i, 0], i)
     answer = NONE
-    if there and l2.takes_answer(part, own.answer_taken):
+    taken = _takes_answer(g, i)
+    if there and l2.takes_answer(part, taken):
         answer = tag
         interconnect.leave(link, g.memory[0], g.queue[i, 0])
     forget = g.sms.lsu[i, 0].emptied or g.sms.front[i, 0].invalidate
     l2.tick(
-        part, g.l2_line[i], g.l2_used[i], g.l2_code[i], sent, own.answer_taken, answer, error, code, forget,
+        part, g.l2_line[i], g.l2_used[i], g.l2_code[i], sent, taken, answer, error, code, forget,
     )
-    if own.accepted != NONE:
+    if own.accepted != NONE and not (g.unit[0].kind and g.dispatch[i, 0].taken):
         at = (own.given - 1) % RING
         l2.push(part, own.request_line[at], own.request_write[at], own.accepted, own.request_bytes[at])
 

@@ -19,7 +19,7 @@ from ...build.origin import note_program
 from ...build.verilating import versions
 from ...build.verilog import Design, model_digest, outside, sources_digest
 from ...machine.engines import Engine
-from ...machine.gpu_settings import gpu_changes, gpu_values, require_predictable
+from ...machine.gpu_settings import gpu_changes, gpu_values
 from ...machine.memory.registry import MemoryOptions
 from ...machine.policies.files import require_same
 from ...machine.policies.hardware import require_hardware
@@ -166,8 +166,6 @@ class Run:
         if self.engine is Engine.PREDICT:
             from ...predict.predictor import refuse
 
-            if self.gpu is not None:
-                require_predictable(self.gpu)
             refuse(self.config, self.issue, check=self.check or self.memcheck)
             return
         require_hardware(self.config)

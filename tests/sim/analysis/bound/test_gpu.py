@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from metronome.hdl.gpu.config import GpuConfig, Interconnect, L2Kind
+from metronome.hdl.gpu.config import Dispatch, GpuConfig, Interconnect, L2Kind
 from metronome.hdl.isa.csrs import Csr
 from metronome.hdl.presets import TINY
 from metronome.sim.analysis.bound.assumptions import UserStatements
@@ -175,6 +175,7 @@ def test_what_has_no_bound(write, reason):
 @pytest.mark.parametrize(("gpu", "memory", "reason"), [
     (dataclasses.replace(gpu_of(), interconnect=Interconnect.ROUND_ROBIN), "fixed", "interconnect=round_robin"),
     (dataclasses.replace(gpu_of(), l2=L2Kind.SHARED, l2_requests=8), "fixed", "l2=shared"),
+    (dataclasses.replace(gpu_of(), dispatch=Dispatch.STATIC), "fixed", "no bound with dispatch=static"),
     (gpu_of(), "dram", "does not separate them"), (gpu_of(schedulers=2), "fixed", "several schedulers each"),
 ])
 def test_machines_without_a_bound(gpu, memory, reason):
