@@ -267,11 +267,9 @@ def _with_gpu(found: dict[str, Any]) -> dict[str, Any]:
     if made is None:
         return found
     if made.l2 is L2Kind.SHARED:
-        raise UsageError("--set: P11 takes l2=none or l2=divided, because SMs replace each other's lines in a "
-                         "shared L2")
+        raise UsageError("--set: P11 takes l2=none or divided: in a shared one, SMs replace each other's lines")
     if made.dispatch is Dispatch.DYNAMIC:
-        raise UsageError("--set: P11 takes dispatch=none or dispatch=static, because with dynamic the next block goes "
-                         "to the first SM that asks")
+        raise UsageError("--set: P11 takes dispatch=none or static: with dynamic, blocks go to the first SM that asks")
     return found | {name: getattr(made, name) for name in gpu}
 
 

@@ -193,7 +193,6 @@ def test_a_program_without_a_host_has_its_files_and_its_warnings(tmp_path, capfd
     ("run", {"sms": 3}, "sms must be 1, 2, 4, 8 or 16, not 3"),
     ("run", {"sms": 1, "settings": {"l2": "shared"}}, "l2: it has no effect without sms=2 or more"),
     ("run", {"settings": {"sms": 2, "l2": "big"}}, "unknown name 'big': use none, shared, divided"),
-    ("predict", {"sms": 2, "settings": {"dispatch": "static"}}, "dispatch=static: which warps get a block depends"),
     ("trace", {"output": "a.svg", "sms": 2, "first": 1, "last": 9}, "output a.svg: a trace of 2 SMs is one of .html"),
     ("trace", {"output": "a.vcd", "sms": 2}, "output a.vcd: a trace of 2 SMs is one of .html"),
     ("wcet", {"settings": {"sms": 2}}, "sms=2: these know several SMs: metronome run, predict, wcet, sweep, "),

@@ -70,7 +70,6 @@ def test_a_trace_of_several_sms(metronome, gpu, words):
     (("-o", "a.kanata"), "--output a.kanata: a trace of 2 SMs is one of .html, .csv, .parquet, .pftrace"),
     (("-o", "a.svg", "--from", "1", "--to", "20"), "--output a.svg: a trace of 2 SMs is one of"),
     (("-o", "a.kanata", "--engine", "predict"), "--output a.kanata: a trace of 2 SMs is one of"),
-    (("-o", "a.csv", "--engine", "predict", "--dispatch", "static"), "dispatch=static: which warps get a block"),
 ])
 def test_refusals_of_a_trace(metronome, gpu, words, text):
     assert text in metronome("trace", "psort", "--sms", "2", *words).refusal
