@@ -191,6 +191,8 @@ class PredictorLemmas:
             model.claim(f"runs: the next way is the free one: {name}", state.valid.all() | (state.next == state.valid[0]))
             model.claim(f"runs: no two ways have the same tag: {name}",
                         ~state.valid[1] | (state.ways[0].tag != state.ways[1].tag))
+            model.claim(f"runs: none is of length 0: {name}",
+                        Cat(~state.valid[i] | state.ways[i].count.any() for i in range(RUN_WAYS)).all())
         for name, state, when in (("outcomes", model.base, Const(1, 1)), ("decodes", model.state, model.right)):
             model.claim(f"runs: the ways are those of the {name}",
                         ~when | (word.valid == state.valid) & (word.next == state.next))
@@ -231,8 +233,8 @@ class PredictorLemmas:
         length = Mux(run.taken, known[_COUNT_BITS:], known[:_COUNT_BITS])
         model.claim("runs: whether its run decides was computed early", ~here | (
             inside.signal("runs", "decides") == part.run & ((length != 0) | (run.count >= 2))))
-        model.claim("runs: what its run predicts was computed early", ~here | (
-            inside.signal("runs", "predicts") == run.taken ^ ((length != 0) & (run.count == length))))
+        model.claim("runs: what its run predicts was computed early", ~(here & part.run) | (
+            inside.signal("runs", "predicts") == run.taken ^ (run.count == length)))
         model.claim("runs: its present run was read early",
                     ~(here & model.right & model.follows & part.run)
                     | (inside.signal("runs", "present") == Mux(part.way, *reversed(runs))))

@@ -128,7 +128,8 @@ class BranchRuns(Component):
             present.eq(early),
             # Of unknown length: a second outcome against the usual one begins a longer run.
             decides.eq(hit & (known.any() | (early.count >= 2))),
-            outcome.eq(early.taken ^ (known.any() & ends)),
+            # No run has the length 0, which stands for an unknown one.
+            outcome.eq(early.taken ^ ends),
         ]
         m.d.comb += self.taken.eq(Mux(decides, outcome, self.usual))
         return present
