@@ -136,7 +136,8 @@ class PredictorLemmas:
         early = data.View(top.shape(), self.present["stack"])
         model.claim("stack: the place behind was read early, unless there is one ahead",
                     ~(self.here & right) | self.newer | (early.place == behind))
-        model.claim("stack: without one ahead, nothing was written there", ~self.here | self.newer | (early.written == 0))
+        model.claim("stack: without one ahead, nothing was written there",
+                    ~self.here | self.newer | (early.written == 0))
         model.claim("stack: it has no more addresses than places", state.count <= depth)
         below = Signal(range(max(2, depth)), name="below_top")
         model.m.d.comb += below.eq(state.top - place)
@@ -188,7 +189,8 @@ class PredictorLemmas:
         for name, state in [("outcomes", model.base), ("decodes", model.state),
                             *((f"unsettled {i}", model.after[i]) for i in range(model.depth))]:
             model.claim(f"runs: the second way is in use after the first: {name}", ~state.valid[1] | state.valid[0])
-            model.claim(f"runs: the next way is the free one: {name}", state.valid.all() | (state.next == state.valid[0]))
+            model.claim(f"runs: the next way is the free one: {name}",
+                        state.valid.all() | (state.next == state.valid[0]))
             model.claim(f"runs: no two ways have the same tag: {name}",
                         ~state.valid[1] | (state.ways[0].tag != state.ways[1].tag))
             model.claim(f"runs: none is of length 0: {name}",
