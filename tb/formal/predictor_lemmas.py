@@ -27,6 +27,9 @@ class PredictorLemmas:
     path, the side ahead is the reference's state after all decodes. What a pending outcome will change behind is marked
     as newer ahead, so that it changes nothing ahead. What was read a cycle early is what would be read now, unless it
     is not used: it is newer ahead, or nothing of the warp is in decode.
+
+    A set of runs has three more, on which the hardware relies: different tags, a first entry before a second, no run
+    of length 0.
     """
 
     def __init__(self, model: PrivacyWorld) -> None:
