@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from amaranth.hdl import Array, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -89,7 +89,11 @@ class FetchPipeline(Component):
         squash = Signal(self._config.warps, name="any_squash")
         lookup, early, last, scattered = self._stages(m, store, squash)
         self._lookup(m, lookup, store, misses, squash)
-        predicted, target = decoder.decoded.predicted, last.pc + jump_offset(store.instruction)
+        offset = jump_offset(store.instruction)
+        if self._config.learns:
+            # That of a jalr is 0, so that the adder has the high bits of its target.
+            offset = Mux(store.instruction[2:4] == 1, 0, offset)
+        predicted, target = decoder.decoded.predicted, last.pc + offset
         if self._config.learns:
             predicted, target = self._predict(m, early, last, decoder, store.instruction, target)
         follows = last.valid & ~last.squashed & predicted
@@ -125,7 +129,7 @@ class FetchPipeline(Component):
             predictors.early_pc.eq(early.pc),
             predictors.warp.eq(last.warp),
             predictors.pc.eq(last.pc),
-            predictors.instruction.eq(Mux(decoder.fetch_error, 0, word)),
+            predictors.instruction.eq(Cat(word[0], word[1] & ~decoder.fetch_error, word[2:])),
             predictors.usual.eq(decoder.decoded.predicted),
             predictors.direct.eq(direct),
             predictors.outcome.eq(self.outcome),

@@ -74,9 +74,10 @@ class PredictedPath:
                         ~(mine & decoded) | (its.pc == (last_pc + 4)[:32]))
         model.claim("its warp and its pc have come a cycle early", (its.warp == warp) & (its.pc == pc))
         model.claim("with its warp and its pc", (its.warp == done.warp) & (its.pc == done.entry.pc))
-        model.claim("and its word, or 0", its.instruction == Mux(failed, 0, word))
+        model.claim("and its word, or none", its.instruction == Mux(failed, word & ~0b10, word))
         model.claim("and its static prediction", (its.usual == usual) & (kind.usual == usual))
         model.claim("and the target of a jal or branch", ~(kind.jal | kind.conditional) | (its.direct == target))
+        model.claim("or the pc of a jalr", ~kind.indirect | (its.direct == its.pc))
         model.claim("they receive redirects and starts",
                     (its.restore == model.redirected) & (its.start == dut.flow.activation.warps))
         model.claim("and outcomes", its.outcome.as_value() == dut.flow.outcome.as_value())

@@ -27,6 +27,9 @@ class PredictorLemmas:
     path, the side ahead is the reference's state after all decodes. What a pending outcome will change behind is marked
     as newer ahead, so that it changes nothing ahead. What was read a cycle early is what would be read now, unless it
     is not used: it is newer ahead, or nothing of the warp is in decode.
+
+    A set of runs has three more, on which the hardware relies: different tags, a first entry before a second, no run
+    of length 0.
     """
 
     def __init__(self, model: PrivacyWorld) -> None:
@@ -70,13 +73,16 @@ class PredictorLemmas:
                 model.m.d.comb += share.eq(Mux(fresh, 0, word[name]) if side == "behind" else word[name])
                 shares[side][name] = share
         self.ahead, self.behind = shares.get("ahead", {}), shares["behind"]
-        share = inside.component("words").share
         self.early = {name: words.behind for name, words in parts.items()}
-        model.claim("words: whether there is a word ahead was read early", ~self.here | (share.newer == newer))
+        #: The word ahead, or what there is without one.
+        self.present = {name: words.ahead for name, words in parts.items()}
         for name, words in parts.items():
             if len(words.ahead):
                 model.claim(f"words: that of the {name} ahead was read early",
-                            ~self.here | (words.ahead == self.ahead[name]))
+                            ~(self.here & newer) | (words.ahead == self.ahead[name]))
+                if name != "stack":
+                    model.claim(f"words: without one, nothing of the {name} is newer",
+                                ~self.here | newer | (words.ahead == 0))
 
     def _each(self) -> list[tuple[int, Value, Any, Any, Any, Word]]:
         """Each place of the queue: whether it is taken, its event, the states before and after it, and its word."""
@@ -130,8 +136,11 @@ class PredictorLemmas:
                     ~right | (count == state.count) & (at == state.top))
         model.claim("stack: an address ahead is that of the decodes",
                     ~(right & state.pushed) | (Mux(written, young, old) == state.call))
+        early = data.View(top.shape(), self.present["stack"])
         model.claim("stack: the place behind was read early, unless there is one ahead",
-                    ~(self.here & right) | self.newer | (self.early["stack"] == behind.as_value()))
+                    ~(self.here & right) | self.newer | (early.place == behind))
+        model.claim("stack: without one ahead, nothing was written there",
+                    ~self.here | self.newer | (early.written == 0))
         model.claim("stack: it has no more addresses than places", state.count <= depth)
         below = Signal(range(max(2, depth)), name="below_top")
         model.m.d.comb += below.eq(state.top - place)
@@ -180,6 +189,15 @@ class PredictorLemmas:
             for k in range(RUN_WAYS):
                 model.claim(f"runs: unsettled {i} has counted ahead, in way {k}",
                             ~(mine & event.prediction.run & (event.prediction.way == k)) | newer[k])
+        for name, state in [("outcomes", model.base), ("decodes", model.state),
+                            *((f"unsettled {i}", model.after[i]) for i in range(model.depth))]:
+            model.claim(f"runs: the second way is in use after the first: {name}", ~state.valid[1] | state.valid[0])
+            model.claim(f"runs: the next way is the free one: {name}",
+                        state.valid.all() | (state.next == state.valid[0]))
+            model.claim(f"runs: no two ways have the same tag: {name}",
+                        ~state.valid[1] | (state.ways[0].tag != state.ways[1].tag))
+            model.claim(f"runs: none is of length 0: {name}",
+                        Cat(~state.valid[i] | state.ways[i].count.any() for i in range(RUN_WAYS)).all())
         for name, state, when in (("outcomes", model.base, Const(1, 1)), ("decodes", model.state, model.right)):
             model.claim(f"runs: the ways are those of the {name}",
                         ~when | (word.valid == state.valid) & (word.next == state.next))
@@ -187,8 +205,11 @@ class PredictorLemmas:
         for i in range(RUN_WAYS):
             tag = self._look(f"runs.tags_{i}", group, sets, data.StructLayout({"tag": TAG_BITS})).tag
             counts = data.StructLayout({"length": _COUNT_BITS})
-            ends = [self._look(f"runs.lengths_{i}_{taken}", group, sets, counts).length for taken in range(2)]
-            young, old = (self._look(f"runs.{side}_{i}", group, sets, _RUN).as_value() for side in ("ahead", "behind"))
+            entry = Cat(Const(i, 1), group[:(sets - 1).bit_length()])
+            ends = [self._look(f"runs.lengths_{taken}", entry, 2 * sets, counts).length for taken in range(2)]
+            young, old = (
+                self._look(f"runs.{side}", entry, 2 * sets, _RUN).as_value() for side in ("ahead", "behind")
+            )
             ahead = data.View(_RUN, Mux(newer[i], young, old))
             tags.append(tag)
             lengths.append(Cat(ends))
@@ -211,14 +232,14 @@ class PredictorLemmas:
         low = 2 + (model.config.branch_runs // RUN_WAYS - 1).bit_length()
         hits = [valid[i] & (tag == pc[low:low + TAG_BITS]) for i, tag in enumerate(tags)]
         model.claim("runs: whether there is an entry was read early", ~here | (part.run == Cat(hits).any()))
-        model.claim("runs: its way was read early", ~here | (part.way == hits[1]))
+        model.claim("runs: its way was read early", ~(here & part.run) | (part.way == hits[1]))
         known = Mux(part.way, *reversed(lengths))
         run = data.View(_RUN, inside.signal("runs", "present"))
         length = Mux(run.taken, known[_COUNT_BITS:], known[:_COUNT_BITS])
         model.claim("runs: whether its run decides was computed early", ~here | (
             inside.signal("runs", "decides") == part.run & ((length != 0) | (run.count >= 2))))
-        model.claim("runs: what its run predicts was computed early", ~here | (
-            inside.signal("runs", "predicts") == run.taken ^ ((length != 0) & (run.count == length))))
+        model.claim("runs: what its run predicts was computed early", ~(here & part.run) | (
+            inside.signal("runs", "predicts") == run.taken ^ (run.count == length)))
         model.claim("runs: its present run was read early",
                     ~(here & model.right & model.follows & part.run)
                     | (inside.signal("runs", "present") == Mux(part.way, *reversed(runs))))

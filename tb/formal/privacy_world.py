@@ -100,6 +100,7 @@ class PrivacyWorld(Claims):
             self.follows.eq(~self.dropped & (~decoded | (dut.pc == (last_pc + 4)[:32]))),
             Assume(~mine | self.follows & ~(dut.start | dut.restore).bit_select(self.warp, 1)),
             Assume(~(self.decodes & word.jumps) | (self.held != self.depth)),
+            Assume(~word.indirect | (dut.direct == dut.pc)),
         ]
         self.free: list[Value] = [self._taken, self._target, self._leaves]
 

@@ -1,6 +1,8 @@
 """The lengths of runs of equal outcomes of a few branches of each warp."""
 
-from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
+from typing import Any
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -34,9 +36,10 @@ class BranchRuns(Component):
         super().__init__({
             "early_warp": In(config.warp_bits),  # the warp of the instruction that is in decode in the next cycle
             "early_pc": In(32),  # its pc
-            "valid": In(1),  # a branch in decode
+            "valid": In(1),  # an instruction in decode
             "warp": In(config.warp_bits),  # its warp
             "pc": In(32),  # its pc
+            "conditional": In(1),  # it is a branch
             "usual": In(1),  # its outcome as predicted otherwise
             "taken": Out(1),  # its predicted outcome; combinational
             "run": Out(1),  # registered: it has an entry
@@ -48,50 +51,43 @@ class BranchRuns(Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        outcome = self.outcome
+        outcome, words = self.outcome, self.words
         early, here, there = (
             self._set(m, name, pc) for name, pc in (("early", self.early_pc), ("here", self.pc), ("there", outcome.pc))
         )
-        at_early, at = Cat(self._bits(early), self.early_warp), Cat(self._bits(here), self.warp)
-        at_outcome = Cat(self._bits(there), outcome.warp)
         learns, allocates = outcome.valid & outcome.conditional, Signal()
         m.d.comb += allocates.eq(learns & outcome.wrong & ~outcome.run)
-        way = Mux(outcome.run, outcome.way, self._allocate(m, allocates, there))
+        allocated = self._allocate(m, allocates, there)
+        hit, early_way = self._find(m, early, Cat(self._bits(there), outcome.warp), allocates, allocated)
+        # One memory has the entries of all ways. An outcome reads the one that its prediction found.
+        at_early = Cat(early_way, self._bits(early), self.early_warp)
+        at_outcome = Cat(outcome.way, self._bits(there), outcome.warp)
+        write_at = Cat(Mux(outcome.run, outcome.way, allocated), self._bits(there), outcome.warp)
+        entries = RUN_WAYS * self._sets
         behind, later, settled = Signal(_RUN), Signal(_RUN), Signal(_RUN)
         length = Mux((outcome.taken == behind.taken) | (behind.count == MOST_RUN + 1), 0, behind.count)
-        changes = self.valid & self.run
-        valid = data.View(_SET, self.words.early_behind.word_select(early, _SET.size)).valid
-        hits, lengths, aheads, behinds, settles = [], [], [], [], []
-        for i in range(RUN_WAYS):
-            mine = way == i
-            tag = self._memory(
-                m, f"tags_{i}", TAG_BITS, at_early, at_outcome, self._tag(outcome.pc), allocates & mine,
-            )
-            hits.append(valid[i] & (tag == self._tag(self.early_pc)))
-            lengths.append(Cat(
-                self._memory(
-                    m, f"lengths_{i}_{taken}", _COUNT_BITS, at_early, at_outcome, Mux(outcome.run, length, 0),
-                    learns & outcome.wrong & mine & (~outcome.run | (behind.taken == taken)),
-                ) for taken in range(2)
-            ))
-            aheads.append(self._memory(
-                m, f"ahead_{i}", _RUN.size, at_early, at, later.as_value(), changes & (self.way == i),
-            ))
-            now, old = self._twice(
-                m, f"behind_{i}", at_early, at_outcome, settled.as_value(),
-                learns & (outcome.run | outcome.wrong) & mine,
-            )
-            behinds.append(now)
-            settles.append(old)
-        m.d.comb += behind.eq(Array(settles)[way])
-        words, found = self.words, [Mux(hits[1], *reversed(each)) for each in (aheads, behinds, lengths)]
-        ahead = words.early_newer & words.early_ahead.bit_select(Cat(hits[1], self._bits(early)), 1)
-        run = self._predict(m, Cat(hits).any(), Mux(ahead, found[0], found[1]), found[2])
-        m.d.sync += [self.run.eq(Cat(hits).any()), self.way.eq(hits[1])]
-        newer = Mux(self.words.newer, self.words.ahead, 0)
+        lengths = Cat(
+            self._memory(
+                m, f"lengths_{taken}", entries, _COUNT_BITS, write_at, Mux(outcome.run, length, 0),
+                learns & outcome.wrong & (~outcome.run | (behind.taken == taken)), at_early,
+            ) for taken in range(2)
+        )
+        young = self._memory(
+            m, "ahead", entries, _RUN.size, Cat(self.way, self._bits(here), self.warp), later.as_value(),
+            words.ahead_changes, at_early,
+        )
+        old, before = self._memory(
+            m, "behind", entries, _RUN.size, write_at, settled.as_value(), learns & (outcome.run | outcome.wrong),
+            at_early, at_outcome,
+        )
+        m.d.comb += behind.eq(before)
+        ahead = words.early_ahead.bit_select(Cat(early_way, self._bits(early)), 1)
+        run = self._predict(m, hit, Mux(ahead, young, old), lengths)
+        m.d.sync += [self.run.eq(hit), self.way.eq(early_way)]
+        changes = self.conditional & self.run
         m.d.comb += [
-            self.words.ahead_changes.eq(changes),
-            self.words.ahead_next.eq(newer | Mux(changes, 1 << Cat(self.way, self._bits(here)), 0)),
+            words.ahead_changes.eq(self.valid & changes),
+            words.ahead_next.eq(words.ahead | Mux(changes, 1 << Cat(self.way, self._bits(here)), 0)),
         ]
         self._count(m, run, self.taken, later)
         with m.If(outcome.run):
@@ -99,6 +95,22 @@ class BranchRuns(Component):
         with m.Else():
             m.d.comb += [settled.taken.eq(outcome.taken), settled.count.eq(1)]
         return m
+
+    def _find(self, m: Module, early: Signal, write_at: Value, allocates: Value, way: Value) -> tuple[Value, Value]:
+        """Find the next branch in decode, of the set ``early``: whether it has an entry, and in which way.
+
+        No two ways of a set have the same tag, and the first is in use if any is. So the branch is in the second unless
+        the first has its tag, and the way is known before it is known whether there is an entry.
+        """
+        valid = data.View(_SET, self.words.early_behind.word_select(early, _SET.size)).valid
+        matches = [
+            # Not ==, for which synthesis would take a slow carry chain.
+            ~(self._memory(
+                m, f"tags_{i}", self._sets, TAG_BITS, write_at, self._tag(self.outcome.pc), allocates & (way == i),
+                Cat(self._bits(early), self.early_warp),
+            ) ^ self._tag(self.early_pc)).any() for i in range(RUN_WAYS)
+        ]
+        return (valid & Cat(matches)).any(), ~matches[0]
 
     def _predict(self, m: Module, hit: Value, run: Value, lengths: Value) -> data.View:
         """Predict the branch in decode, and return its present run. All was read, and compared, a cycle early.
@@ -116,7 +128,8 @@ class BranchRuns(Component):
             present.eq(early),
             # Of unknown length: a second outcome against the usual one begins a longer run.
             decides.eq(hit & (known.any() | (early.count >= 2))),
-            outcome.eq(early.taken ^ (known.any() & ends)),
+            # No run has the length 0, which stands for an unknown one.
+            outcome.eq(early.taken ^ ends),
         ]
         m.d.comb += self.taken.eq(Mux(decides, outcome, self.usual))
         return present
@@ -148,28 +161,18 @@ class BranchRuns(Component):
         low = 2 + (self._sets - 1).bit_length()
         return pc[low:low + TAG_BITS]
 
-    def _memory(self, m: Module, name: str, bits: int, at: Value, write_at: Value, word: Value, enable: Value) -> Value:
-        """A memory with an entry for each set of each warp; return the one ``at``."""
-        m.submodules[name] = memory = Memory(shape=bits, depth=self._config.warps * self._sets, init=[])
-        write, read = memory.write_port(), memory.read_port(domain="comb")
-        m.d.comb += [read.addr.eq(at), write.addr.eq(write_at), write.data.eq(word), write.en.eq(enable)]
-        return read.data
-
-    def _twice(self, m: Module, name: str, at: Value, at_outcome: Value, word: Value,
-               enable: Value) -> tuple[Value, Value]:
-        """A memory of runs that is also read where it is written; return the entries ``at`` and ``at_outcome``."""
-        m.submodules[name] = memory = Memory(shape=_RUN.size, depth=self._config.warps * self._sets, init=[])
-        write, read, own = memory.write_port(), memory.read_port(domain="comb"), memory.read_port(domain="comb")
-        m.d.comb += [
-            read.addr.eq(at), own.addr.eq(at_outcome), write.addr.eq(at_outcome), write.data.eq(word),
-            write.en.eq(enable),
-        ]
-        return read.data, own.data
+    def _memory(self, m: Module, name: str, entries: int, bits: int, write_at: Value, word: Value, enable: Value,
+                *at: Value) -> Any:
+        """A memory with some entries for each warp; return what is read ``at`` one or more places."""
+        m.submodules[name] = memory = Memory(shape=bits, depth=self._config.warps * entries, init=[])
+        write, reads = memory.write_port(), [memory.read_port(domain="comb") for _ in at]
+        m.d.comb += [write.addr.eq(write_at), write.data.eq(word), write.en.eq(enable)]
+        m.d.comb += [read.addr.eq(place) for read, place in zip(reads, at, strict=True)]
+        return [read.data for read in reads] if len(reads) > 1 else reads[0].data
 
     def _count(self, m: Module, run: data.View, taken: Value, after: data.View) -> None:
         """The run after another outcome."""
-        m.d.comb += after.taken.eq(taken)
-        with m.If(run.taken == taken):
-            m.d.comb += after.count.eq(run.count + (run.count != MOST_RUN + 1))
-        with m.Else():
-            m.d.comb += after.count.eq(1)
+        # Gates, because the carry chain of an adder would be slower.
+        full = run.count == MOST_RUN + 1
+        more = Cat((run.count[i] ^ run.count[:i].all() if i else ~run.count[0]) | full for i in range(_COUNT_BITS))
+        m.d.comb += [after.taken.eq(taken), after.count.eq(Mux(run.taken == taken, more, 1))]

@@ -34,9 +34,9 @@ class Predictors(Component):
             "valid": In(1),
             "warp": In(config.warp_bits),  # its warp
             "pc": In(32),  # its pc
-            "instruction": In(32),  # its word; 0 if its fetch has failed
+            "instruction": In(32),  # its word; without bit 1, which all instructions have, if its fetch has failed
             "usual": In(1),  # it is a jal, or a branch that is statically predicted taken
-            "direct": In(32),  # the target of a jal or branch
+            "direct": In(32),  # the target of a jal or branch; of a jalr its pc
             "predicted": Out(1),  # it is predicted to be taken
             "target": Out(32),  # where it goes then
             "prediction": Out(prediction_layout()),  # what it takes along
@@ -87,7 +87,7 @@ class Predictors(Component):
             self._connect(m, runs)
             m.d.comb += [
                 runs.early_warp.eq(self.early_warp), runs.early_pc.eq(self.early_pc),
-                runs.valid.eq(self.valid & conditional), runs.usual.eq(taken),
+                runs.valid.eq(self.valid), runs.conditional.eq(conditional), runs.usual.eq(taken),
                 self.prediction.run.eq(conditional & runs.run), self.prediction.way.eq(runs.way),
             ]
             taken = runs.taken
@@ -97,7 +97,7 @@ class Predictors(Component):
             self.predicted.eq(
                 Mux(conditional, taken, Mux(indirect, available | known, self.usual))
             ),
-            self.target.eq(Mux(indirect, with_high_bits(self.prediction.target, self.pc), self.direct)),
+            self.target.eq(Mux(indirect, with_high_bits(self.prediction.target, self.direct), self.direct)),
         ]
         return m
 
@@ -130,6 +130,5 @@ class Predictors(Component):
             share.settled_next.eq(Cat(side.settled_next for side in sides)),
             share.ahead_changes.eq(Cat(side.ahead_changes for side in sides).any()),
             share.settled_changes.eq(Cat(side.settled_changes for side in sides).any()),
-            *(side.newer.eq(share.newer) for side in sides),
-            *(side.early_newer.eq(share.early_newer) for side in sides),
+            share.early_none.eq(Cat(side.early_none for side in sides)),
         ]

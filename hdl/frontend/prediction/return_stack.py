@@ -46,10 +46,9 @@ class ReturnStack(Component):
         words, outcome = self.words, self.outcome
         now, later = Signal(self._ahead), Signal(self._ahead)
         behind, settled = data.View(self._place, words.settled), Signal(self._place)
-        with m.If(words.newer):
-            m.d.comb += now.eq(words.ahead)
-        with m.Else():
-            m.d.comb += now.place.eq(words.behind)
+        # A warp without a stack ahead has none of its addresses there.
+        none = Signal(self._ahead)
+        m.d.comb += [none.place.eq(words.early_behind), words.early_none.eq(none), now.eq(words.ahead)]
         self._move(m, now.place, later.place, self.pops, self.pushes)
         self._move(m, behind, settled, outcome.pops, outcome.pushes)
         m.d.comb += [

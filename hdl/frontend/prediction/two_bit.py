@@ -43,16 +43,15 @@ class TwoBit(Component):
         at, at_outcome = Cat(here[:bits], self.warp), Cat(there[:bits], self.outcome.warp)
         read, write = ahead.read_port(domain="comb"), ahead.write_port()
         below, own, settles = behind.read_port(domain="comb"), behind.read_port(domain="comb"), behind.write_port()
-        present = Mux(words.newer, words.ahead, 0)
         now, before = Signal(2), Signal(2)
         learns = self.outcome.valid & self.outcome.conditional
         m.d.comb += [
             here.eq(self.pc[2:]), there.eq(self.outcome.pc[2:]),
-            words.ahead_changes.eq(self.valid), words.ahead_next.eq(present | Mux(self.valid, 1 << here, 0)),
+            words.ahead_changes.eq(self.valid), words.ahead_next.eq(words.ahead | Mux(self.valid, 1 << here, 0)),
             words.settled_changes.eq(learns), words.settled_next.eq(words.settled | Mux(learns, 1 << there, 0)),
             read.addr.eq(at), below.addr.eq(at), own.addr.eq(at_outcome),
             now.eq(Mux(
-                present.bit_select(here, 1), read.data, Mux(words.behind.bit_select(here, 1), below.data, 0),
+                words.ahead.bit_select(here, 1), read.data, Mux(words.behind.bit_select(here, 1), below.data, 0),
             )),
             before.eq(Mux(words.settled.bit_select(there, 1), own.data, 0)),
             self.inverts.eq(now[1]),

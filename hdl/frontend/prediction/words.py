@@ -16,13 +16,12 @@ __all__ = ["Words", "words_signature"]
 def words_signature(ahead: int, behind: int) -> wiring.Signature:
     """A predictor's share of the words, seen from the predictor: ``ahead`` and ``behind`` are numbers of bits."""
     return wiring.Signature({
-        "newer": In(1),  # the warp in decode has a word ahead
-        "ahead": In(ahead),  # that word; undefined without one
+        "ahead": In(ahead),  # the word ahead of the warp in decode; ``early_none`` if it has none
         "ahead_next": Out(ahead),  # the word after the instruction in decode; that of now if it changes nothing
         "ahead_changes": Out(1),  # it changes something
-        #: The same two of the warp that is in decode in the next cycle, before the instruction that is in decode now:
-        "early_newer": In(1),  # it has a word ahead
-        "early_ahead": In(ahead),  # that word
+        #: The word ahead of the warp that is in decode in the next cycle, before the instruction that is in decode now.
+        "early_ahead": In(ahead),
+        "early_none": Out(ahead),  # the same if it has none: as its word behind says
         "early_behind": In(behind),  # the word behind of the warp that is in decode in the next cycle
         "behind": In(behind),  # the word behind of the warp in decode
         "settled": In(behind),  # the word behind of the warp of the outcome
@@ -64,15 +63,15 @@ class Words(Component):
         share, newer = self.share, Signal(self._config.warps, name="newer")
         m.submodules.ahead = words = Memory(shape=self._ahead, depth=self._config.warps, init=[])
         read, write = words.read_port(domain="comb"), words.write_port()
-        word, there, last, follows = Signal(self._ahead), Signal(), Signal(self._ahead), Signal()
+        word, last, follows = Signal(self._ahead), Signal(self._ahead), Signal()
         m.d.sync += [
-            word.eq(share.early_ahead), there.eq(share.early_newer),
+            word.eq(share.early_ahead),
             last.eq(share.ahead_next), follows.eq(share.ahead_changes & (self.warp == self.early_warp)),
         ]
         m.d.comb += [
             read.addr.eq(self.early_warp),
-            share.early_ahead.eq(read.data), share.early_newer.eq(Array(newer)[self.early_warp]),
-            share.ahead.eq(Mux(follows, last, word)), share.newer.eq(there | follows),
+            share.early_ahead.eq(Mux(Array(newer)[self.early_warp], read.data, share.early_none)),
+            share.ahead.eq(Mux(follows, last, word)),
             write.addr.eq(self.warp), write.data.eq(share.ahead_next), write.en.eq(share.ahead_changes),
         ]
         for w in range(self._config.warps):
