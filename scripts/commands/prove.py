@@ -251,13 +251,7 @@ def _parameters(asked: CaseOptions) -> dict[str, Any]:
 
 
 def _with_gpu(found: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields with those of a GPU as it takes them, if it has several SMs.
-
-    Raises
-    ------
-    UsageError
-        If one of them has no effect, or there is no such GPU.
-    """
+    """Return the fields with those of a GPU as it takes them. Raise UsageError if one has no effect, or is refused."""
     usual = {"interconnect": Interconnect.TDM.value} if "sms" in found else {}
     gpu = {name: found.pop(name) for name in GPU_FIELDS if name in found}
     try:

@@ -80,5 +80,5 @@ def test_a_sweep_with_many_runs_of_a_machine_builds_it_so(monkeypatch, runs, exp
         raise BuildError("so it gives no profile")
 
     monkeypatch.setattr(execute, "built_by_profile", no_profile)
-    run = type("Run", (), {"engine": execute.Engine.RTL, "config": TINY, "load_policies": lambda: None})
+    run = type("Run", (), {"engine": execute.Engine.RTL, "config": TINY, "gpu": None, "load_policies": lambda: None})
     assert execute.build_machine(run, runs) is None and built == expected
