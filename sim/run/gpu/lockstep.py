@@ -127,6 +127,9 @@ class _SmLockStep(LockStep):
             self._takes.pop(key, None)
             if self._dispatch_line and self._is_take(*self._accessed[1:]):
                 self._takes[key] = self._dispatched.note(self.number, answered=key in self._writes)
+                if key in self._writes:
+                    # Without values, as memory's may equal the answer: then LockStep would not call _writeback.
+                    self._writes[key] = self._writes[key]._replace(values=None)
 
     def _writeback(self, cycle: int, fields: tuple[int, ...], data: np.ndarray) -> None:
         warp, rd, mask, _ = fields
@@ -165,7 +168,7 @@ class _SmLockStep(LockStep):
         """Judge the number of a block, the same for all lanes, and give it to the golden model."""
         assert done.rd is not None
         key = done.warp << _KEY_SHIFT | done.rd
-        expected, values = self._takes.pop(key), done.lanes.copy()
+        expected, values = self._takes.pop(key), np.zeros(self.config.threads, np.uint32)
         lanes = [lane for lane in range(self.config.threads) if mask >> lane & 1]
         answer = int(data[lanes[0]])
         refusal = self._dispatched.judge(answer) if expected is None else None
