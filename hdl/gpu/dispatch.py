@@ -49,7 +49,8 @@ class DispatchUnit(Component):
         count = self._config.sms
         ports = [getattr(self.sms, f"sm_{i}") for i in range(count)]
         launches = Signal(count)
-        blocks, total = Signal(self._bits, name="blocks"), Signal(self._bits, name="total")
+        blocks = Signal(self._bits)
+        total = Signal(self._bits)
         m.d.comb += [
             *(launches[i].eq(port.launches) for i, port in enumerate(ports)),
             total.eq(select(lowest_one(launches), [port.blocks for port in ports])),
@@ -112,7 +113,8 @@ class DispatchPort(Component):
         m = Module()
         request, response = self.sm.request, self.sm.response
         below, above = self.port.request, self.port.response
-        here, takes = Signal(), Signal()
+        here = Signal()
+        takes = Signal()
         waits = Signal()
         answer = Signal(memory_response_layout(self._config.sm))
         #: The SM has not taken the response of memory that it was offered: that one stays first.

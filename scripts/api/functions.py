@@ -119,7 +119,8 @@ def trace(
         raise UsageError("a waveform is that of the hardware: leave out engine='predict'")
     figure = next((file.path.name for file in files if file.kind in FIGURES), None)
     if figure is not None and (first is None or last is None):
-        raise UsageError(f"{figure}: a figure shows at most {MOST_CYCLES} cycles: add first=CYCLE and last=CYCLE")
+        raise UsageError(f"{figure}: a figure shows at most {MOST_CYCLES} cycles of one SM: add first=CYCLE and "
+                         "last=CYCLE")
     window = window_of(files, "--output", first, last)
     check_waveforms(waveforms, first, last, also=window is not None)
     written = [("output", file.path) for file in files]

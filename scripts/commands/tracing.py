@@ -102,7 +102,8 @@ def window_of(files: Sequence[TraceFile], option: str, first: int | None, last: 
     if option != "--output":
         raise UsageError(f"{option} {figures[0]}: a figure shows some cycles: metronome trace --from CYCLE --to CYCLE")
     if first is None or last is None:
-        raise UsageError(f"{figures[0]}: a figure shows at most {MOST_CYCLES} cycles: add --from CYCLE and --to CYCLE")
+        raise UsageError(f"{figures[0]}: a figure shows at most {MOST_CYCLES} cycles of one SM: add --from CYCLE and "
+                         "--to CYCLE")
     if not 0 <= first < last:
         raise UsageError(
             f"{figures[0]}: --from must be a cycle, from 0 on, and --to a later one, not {first} and {last}"

@@ -81,6 +81,7 @@ class SweepGpuOptions(_GpuFields):
         """
         if self.sms is None:
             return []
+        # The words are split here, because listed() drops those that are repeated.
         listed("--sms", self.sms)
         try:
             numbers = [int(text, 0) for text in self.sms.split(",")]

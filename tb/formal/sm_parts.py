@@ -105,10 +105,10 @@ class Part:
 
 
 class Hands:
-    """What hands out blocks to an SM: its port at the unit, and what the unit knows of its blocks.
+    """The dispatch port of an SM, and the registers of the dispatch unit.
 
-    ``state``: their registers, without those for the blocks of other SMs. ``waits``: an answer to the SM waits.
-    ``launches``: an SM launches a grid, and ``blocks`` the number of its blocks.
+    ``state``: the registers of both, without those for the blocks of other SMs. ``waits``: an answer to the SM waits.
+    ``launches``: an SM launches a grid, of ``blocks`` blocks.
     """
 
     def __init__(self, inside: Internals, number: int) -> None:

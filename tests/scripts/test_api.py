@@ -187,7 +187,7 @@ def test_a_program_without_a_host_has_its_files_and_its_warnings(tmp_path, capfd
     ("trace", {"output": "a.vcd", "engine": "predict"}, "a waveform is that of the hardware"),
     ("trace", {"output": "a.csv", "engine": "fast"}, "engine must be rtl or predict, not 'fast'"),
     ("trace", {"output": "a.csv", "first": 1, "last": 2}, "--from and --to are for a figure or a waveform"),
-    ("trace", {"output": "a.svg", "engine": "predict"}, "at most 200 cycles: add first=CYCLE and last=CYCLE"),
+    ("trace", {"output": "a.svg", "engine": "predict"}, "at most 200 cycles of one SM: add first=CYCLE and last=CYCLE"),
     ("trace", {"output": "a.pdf", "first": 9, "last": 3}, "a.pdf: --from must be a cycle"),
     ("trace", {"output": "a.svg", "first": 1.5, "last": 3}, "first must be an integer or None, not 1.5"),
     ("run", {"sms": 3}, "sms must be 1, 2, 4, 8 or 16, not 3"),

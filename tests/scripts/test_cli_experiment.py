@@ -86,7 +86,7 @@ def test_hints_make_another_experiment(metronome, mine):
 
 @on("DISPATCH_GPU")
 def test_a_sweep_over_the_number_of_sms_keeps_its_results(metronome, mine):
-    """The numbers are in any order, and a later sweep of more of them goes on where it was."""
+    """The numbers may come in any order. A later sweep over more numbers continues from the kept results."""
     def kept(numbers):
         words = ("--preset", "TINY", "--size", "16", "--issue", "lrr", "--mode", "swas", "--dispatch", "dynamic")
         words = (*words, "--output", "kept", "--sms", numbers, "--json", "-")

@@ -32,7 +32,7 @@ class WithoutPort:
 
 
 class Transfers:
-    """What has passed the mailbox ``box``, a MEMORY, read before its places are used again."""
+    """The transfers through the mailbox ``box``, a MEMORY. Call :meth:`new` before the mailbox reuses its places."""
 
     def __init__(self, box: np.void) -> None:
         self._box = box

@@ -129,10 +129,10 @@ class _Places:
 
 
 class PageRun:
-    """What a page has of one run, written to ``file`` block by block; ``number``: its place on the page.
+    """One run on a page, written to ``file`` block by block. ``number``: its position on the page.
 
-    ``sm``: whether it is that of an SM of a GPU, of which neither the transfers at its memory port are known, nor what
-    its warps wait for in other SMs.
+    ``sm``: the run belongs to an SM of a GPU. Then the transfers at its memory port are not known, nor what its warps
+    wait for in other SMs.
     """
 
     def __init__(self, config: SmConfig, file: IO[bytes], about: About, number: int = 0, *, sm: bool = False) -> None:

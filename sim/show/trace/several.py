@@ -239,7 +239,7 @@ class _Page(_Together):
         super().begin()
         self._file.seek(0)
         self._file.truncate()
-        # What is the same of all is below their figures, and once.
+        # The facts and the origin are the same for all SMs: they appear once, after the figures.
         others = len(self._runs) - 1
         self._file.write(page_head(self._about.name, [*[()] * others, self._about.facts],
                                    [*[None] * others, origin()], sms=True))

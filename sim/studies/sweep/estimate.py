@@ -38,7 +38,7 @@ class Estimate:
 
 
 def _without_unit(run: Run) -> Run:
-    """Return the run without a unit that hands out blocks, which only the hardware has: the work is the same."""
+    """Return the run without a dispatch unit, which the golden model does not have: the work is the same."""
     if run.gpu is None or run.gpu.dispatch is Dispatch.NONE:
         return run
     gpu = dataclasses.replace(run.gpu, dispatch=Dispatch.NONE)

@@ -80,7 +80,7 @@ class Run:
 
     @property
     def hardware(self) -> SmConfig | GpuConfig:
-        """What is simulated."""
+        """The configuration of the simulated machine."""
         return self.config if self.gpu is None else self.gpu
 
     def prepare(self) -> Launch:

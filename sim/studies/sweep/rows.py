@@ -73,7 +73,7 @@ def _counter_columns() -> Iterator[tuple[str, pa.DataType]]:
     yield from (("load_latency.histogram", _TEXT), ("warps", _TEXT), ("memory_statistics", _TEXT))
 
 
-#: What an L2 counts (hdl.gpu.l2.cache).
+#: The counters of an L2 (hdl.gpu.l2.cache).
 _L2 = ("reads", "hits", "merged", "writes")
 #: From sim.predict.forecast, which is slow to import.
 _FORECAST = {"cycles": _COUNT, "total_cycles": _COUNT, "same_cycle": _REAL, "same_place": _REAL, "problem": _TEXT}

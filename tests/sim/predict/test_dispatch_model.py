@@ -39,7 +39,7 @@ class _Pair:
             setattr(self.unit, name, value)
         self.ports = np.zeros((gpu.sms, 1), rules.SM_DISPATCH).view(np.recarray)
         self.boxes = np.zeros(SMS, PORT).view(np.recarray)
-        #: What each SM offers to its port, and memory to it, until it is accepted.
+        #: By SM: the request that it offers to its port, and the answer that memory offers, until they are accepted.
         self.requests, self.answers = [None] * SMS, [None] * SMS
         self.seen = Counter()
 

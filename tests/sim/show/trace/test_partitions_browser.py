@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from metronome.hdl.presets import BASE
-from tests.sim.show.trace.pages import details, page_of, place, settle, show, two_runs
+from tests.sim.show.trace.pages import details, page_of, place, show, two_runs
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
 
@@ -15,14 +15,6 @@ TWO = replace(BASE, schedulers=2)
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     return page_of(tmp_path_factory.mktemp("partitions") / "a.html", "psum", 64, "gtlo", TWO)
-
-
-@pytest.fixture
-def tab(visit, run):
-    tab, _, complaints = visit(run[0])
-    settle(tab)
-    yield tab
-    assert complaints == []
 
 
 def slot(tab, cycle, partition):

@@ -9,7 +9,7 @@ from metronome.hdl.presets import TINY
 from metronome.sim.show.trace.about import About
 from metronome.sim.show.trace.cycles import CycleStream
 from metronome.sim.show.trace.several import gpu_writer_of
-from tests.sim.show.trace.pages import Kept, details, place, settle, show
+from tests.sim.show.trace.pages import Kept, details, place, show
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
 
@@ -40,14 +40,6 @@ def run(tmp_path_factory):
             stream.finish()
         page.close()
     return path, [list(each.issues()) for each in kept]
-
-
-@pytest.fixture
-def tab(visit, run):
-    tab, _, complaints = visit(run[0])
-    settle(tab)
-    yield tab
-    assert complaints == []
 
 
 def test_every_sm_has_its_rows(tab, run):
