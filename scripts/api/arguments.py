@@ -94,12 +94,11 @@ class BoundOptions(Options, total=False):
 def asked_by(
     program: Name, machine: Name | SmConfig, policy: Name | None, inputs: tuple[int | None, int],
     given: Mapping[str, Any], watch: WatchOptions | None = None, outputs: Sequence[tuple[str, Path]] = (),
-    gpu: GpuOptions | None = None, of_gpu: Callable[[GpuConfig], None] | None = None,
+    *, gpu: GpuOptions, of_gpu: Callable[[GpuConfig], None] | None = None,
 ) -> tuple[AskedRun, list[str]]:
     """Return the run that the arguments describe, and the warnings on it.
 
-    ``inputs``: size and seed. ``gpu``: the number of SMs, or None for one that is always one. ``of_gpu``: see
-    :func:`scripts.commands.asking.asked_run`.
+    ``inputs``: size and seed. ``gpu``: the number of SMs. ``of_gpu``: see :func:`scripts.commands.asking.asked_run`.
     """
     origin.begin(None)
     option = given.get

@@ -147,7 +147,7 @@ def trace(
 @checked
 def wcet(
     program: Name, *, machine: Name | SmConfig = "BASE", policy: Name | None = None, size: int | None = None,
-    seed: int = 1, **options: Unpack[BoundOptions],
+    seed: int = 1, sms: int | None = None, **options: Unpack[BoundOptions],
 ) -> BoundResult:
     """Bound the cycles of a program for all inputs, as ``metronome wcet`` does. Arguments and errors: :func:`run`.
 
@@ -160,7 +160,7 @@ def wcet(
         ranges=[f"{name}={low}..{high}" for name, (low, high) in given.pop("ranges", {}).items()],
     )
     check_bounds(bounds)
-    asked, warnings = asked_by(program, machine, policy, (size, seed), given)
+    asked, warnings = asked_by(program, machine, policy, (size, seed), given, gpu=GpuOptions(sms=sms))
     found = bounded(None, asked, bounds, _ignore, warnings.append)
     bound, observed = found.bound, found.observed
     return BoundResult(

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from metronome.scripts.cli import main
+from metronome.sim.program.kernels import KERNELS
 from tests.docs.pages import ROOT
 
 PAGE = (ROOT / "docs/models.md").read_text("utf-8")
@@ -25,6 +26,11 @@ def judged(capsys, *words):
 
 def errors(each, models=MODELS):
     return [f"{100 * each['models'][model]['error']:+.0f}" for model in models]
+
+
+@pytest.mark.parametrize("heading", ["One warp", "Four warps"])
+def test_the_tables_have_all_kernels(heading):
+    assert sorted(cells[0] for cells in rows(heading)[:-1]) == sorted(KERNELS)
 
 
 @pytest.mark.long

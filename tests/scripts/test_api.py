@@ -106,6 +106,13 @@ def test_a_prediction_of_several_sms_is_that_of_the_command(capsys, tmp_path):
     assert (traced.passed, traced.sms, traced.total_cycles) == (True, result.sms, result.total_cycles)
 
 
+@pytest.mark.more  # the model of several SMs takes a minute to compile
+def test_a_bound_of_several_sms_is_that_of_the_command(capsys):
+    result = metronome.wcet("vecadd", **VECADD, sms=4, settings={"interconnect": "tdm"})
+    assert without_times(result.as_json()) == said(capsys, "wcet", *WORDS, "--sms", "4", "--interconnect", "tdm")
+    assert result.cycles > metronome.wcet("vecadd", **VECADD).cycles
+
+
 def test_slots_that_do_not_separate_are_a_warning(monkeypatch, capfd):
     monkeypatch.setattr("metronome.scripts.process.backend.Backend.run_gpu", lambda *arguments: GpuRunResult(
         status="deadlock", exit_code=0, total_cycles=9, memory=SparseMemory(), sm_counters=[no_counts()] * 2,
@@ -195,7 +202,7 @@ def test_a_program_without_a_host_has_its_files_and_its_warnings(tmp_path, capfd
     ("run", {"settings": {"sms": 2, "l2": "big"}}, "unknown name 'big': use none, shared, divided"),
     ("trace", {"output": "a.svg", "sms": 2, "first": 1, "last": 9}, "output a.svg: a trace of 2 SMs is one of .html"),
     ("trace", {"output": "a.vcd", "sms": 2}, "output a.vcd: a trace of 2 SMs is one of .html"),
-    ("wcet", {"settings": {"sms": 2}}, "sms=2: these know several SMs: metronome run, predict, wcet, sweep, "),
+    ("wcet", {"sms": 2, "settings": {"dispatch": "static"}}, "vecadd: no bound with dispatch=static: which warps get "),
     ("wcet", {"observe": -1}, "--observe must be at least 0, not -1"),
     ("wcet", {"ranges": {"z": (0, 1)}}, "--range z=0..1"),
     ("wcet", {"ranges": {"a": (0.5, 1)}}, "--range a=0.5..1: a has int32 elements: write integers, not 0.5..1"),
