@@ -52,7 +52,9 @@ class ICacheStore(Component):
         refill = Signal(address)
         looked_up = [data.View(address, pc) for pc in self.lookup_pc]
         m.d.comb += refill.eq(self.refill.line << LINE_OFFSET_BITS)
-        m.submodules.tags = tags = CacheTags(ways=self._ways, sets=self._sets, tag_bits=self._tag_bits)
+        m.submodules.tags = tags = CacheTags(
+            ways=self._ways, sets=self._sets, tag_bits=self._tag_bits, apart=True,  # the longest path begins here
+        )
         m.d.comb += [
             *(port.eq(looked_up[1 + way % 2].set) for way, port in enumerate(tags.set)),
             tags.tag.eq(looked_up[0].tag),

@@ -34,10 +34,14 @@ class CacheTags(Component):
     ahead
         ``set`` and ``tag`` come a cycle before the lookup, with ``comes``; ``hit`` is then registered, and follows the
         fills.
+    apart
+        Whether the comparison is a module of its own, ``comparison``, which synthesis maps by itself
+        (``sim/fpga/synth/flow.py``). Nothing else depends on it.
     """
 
-    def __init__(self, *, ways: int, sets: int, tag_bits: int, ahead: bool = False) -> None:
+    def __init__(self, *, ways: int, sets: int, tag_bits: int, ahead: bool = False, apart: bool = False) -> None:
         self._ahead = ahead
+        self._apart = apart
         members: dict[str, Member] = {}
         if ahead:
             members["comes"] = In(1)  # the lookup in the next cycle is that of ``set`` and ``tag``, else the same again
@@ -75,11 +79,16 @@ class CacheTags(Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        self._compare(m, oldest=self._replacement(m))
+        inner = m
+        if self._apart:
+            m.submodules.comparison = inner = Module()
+        self._compare(m, inner, oldest=self._replacement(m))
         return m
 
-    def _compare(self, m: Module, *, oldest: Value) -> None:
+    def _compare(self, m: Module, inner: Module, *, oldest: Value) -> None:
         """Find the way that holds the tag, and the one that a fill takes: ``oldest`` if its set was filled.
+
+        ``inner``: the module that compares.
 
         One flip-flop per set records whether it has been filled since all was emptied. Before that, its ways hold
         nothing, whatever their memories contain. The first fill writes its tag into all ways, and its line is in way 0,
@@ -101,28 +110,32 @@ class CacheTags(Component):
         m.d.comb += [
             first.eq(~used.bit_select(self.fill_set, 1)),
             self.victim.eq(Mux(first, 1, oldest)),
+            written.eq(Mux(self.fill, one_hot(self.fill_set[bits:], banks), 0)),
+        ]
+        inner.d.comb += [
             chosen.eq(one_hot(self.set[0][bits:], banks) & Cat(
                 used[bank * depth : (bank + 1) * depth].bit_select(self.set[0][:bits], 1) for bank in range(banks)
             )),
-            written.eq(Mux(self.fill, one_hot(self.fill_set[bits:], banks), 0)),
         ]
         for way, bank in product(range(self._ways), range(banks)):
-            m.submodules[f"tags_{way}_{bank}"] = tags = Memory(shape=self._tag_bits, depth=depth, init=[])
+            inner.submodules[f"tags_{way}_{bank}"] = tags = Memory(shape=self._tag_bits, depth=depth, init=[])
             write, read = tags.write_port(), tags.read_port(domain="comb")
-            m.d.comb += [
+            m.d.comb += write.en.eq(written[bank] & (self.victim[way] | first))
+            inner.d.comb += [
                 write.addr.eq(self.fill_set[:bits]),
                 write.data.eq(self.fill_tag),
-                write.en.eq(written[bank] & (self.victim[way] | first)),
                 read.addr.eq(self.set[way][:bits]),
                 matches[way][bank].eq(chosen[bank] & (read.data == self.tag)),
             ]
         hits: list[Value] = [matches[way].any() for way in range(self._ways)]
+        if self._apart:
+            found = Signal(self._ways)
+            inner.d.comb += found.eq(Cat(hits))
+            hits = list(found)
         if self._ahead:
             hits = self._registered(m, hits, filled=[self.victim[way] | first for way in range(self._ways)])
-        m.d.comb += [
-            self.hit.eq(or_all(hits)),
-            self.hit_ways.eq(Cat(hits[0], *(hit & ~hits[0] for hit in hits[1:]))),
-        ]
+        (m if self._ahead else inner).d.comb += self.hit.eq(or_all(hits))
+        m.d.comb += self.hit_ways.eq(Cat(hits[0], *(hit & ~hits[0] for hit in hits[1:])))
 
     def _registered(self, m: Module, found: list[Value], *, filled: list[Value]) -> list[Value]:
         """The ways that hold the tag of this cycle's lookup, from those ``found`` for the next one.
