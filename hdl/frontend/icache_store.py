@@ -8,7 +8,7 @@ from ..config import LINE_NUMBER_BITS, LINE_OFFSET_BITS, SmConfig
 from ..lib.block_memory import block_memory, registered_read
 from ..lib.component import Component
 from ..lib.onehot import encode
-from ..lib.tags import CacheTags
+from ..lib.tags import BANK, CacheTags
 from .signatures import refill_signature
 
 __all__ = ["ICacheStore", "store_ports"]
@@ -53,7 +53,8 @@ class ICacheStore(Component):
         looked_up = [data.View(address, pc) for pc in self.lookup_pc]
         m.d.comb += refill.eq(self.refill.line << LINE_OFFSET_BITS)
         m.submodules.tags = tags = CacheTags(
-            ways=self._ways, sets=self._sets, tag_bits=self._tag_bits, apart=True,  # the longest path begins here
+            ways=self._ways, sets=self._sets, tag_bits=self._tag_bits,
+            apart=self._sets > BANK,  # the longest path is then through the comparison
         )
         m.d.comb += [
             *(port.eq(looked_up[1 + way % 2].set) for way, port in enumerate(tags.set)),

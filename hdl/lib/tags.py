@@ -13,10 +13,10 @@ from .component import Component
 from .lru import lru_bits, lru_touch, lru_victim
 from .onehot import one_hot, or_all
 
-__all__ = ["CacheTags"]
+__all__ = ["BANK", "CacheTags"]
 
 #: Words of a distributed memory (TRELLIS_DPR16X4 of ECP5).
-_BANK = 16
+BANK = 16
 
 
 class CacheTags(Component):
@@ -98,7 +98,7 @@ class CacheTags(Component):
         Tags are in banks with as many sets as one distributed memory of an FPGA has words, and every bank compares its
         own: the bank is selected among single bits, not among tags.
         """
-        depth = min(_BANK, self._sets)
+        depth = min(BANK, self._sets)
         banks = self._sets // depth
         bits = (depth - 1).bit_length()
         used, chosen, written, first = Signal(self._sets), Signal(banks), Signal(banks), Signal()
