@@ -20,7 +20,7 @@ from .families import DEFAULT_FAMILY, FAMILIES, Target
 from .tools import LOGS, SynthesisError, ToolTimeout, cached, tool, wheel_version, yosys
 from .wrapper import INNER, RAMS, Registered
 
-__all__ = ["PLACERS", "ROUTERS", "TOP", "Options", "Routed", "mapping", "netlist", "options_for", "place_and_route",
+__all__ = ["ALONE", "PLACERS", "ROUTERS", "TOP", "Options", "Routed", "mapping", "netlist", "options_for", "place_and_route",
            "rtlil_of", "rtlil_text"]
 
 #: The top module for synthesis: the wrapper of the unit.
@@ -28,7 +28,7 @@ TOP = "top"
 #: A pattern of yosys for modules that are mapped by themselves, so that the depth of a path in them does not depend on
 #: other modules: abc9 makes every path as deep as the longest one. Wires make the path through the comparison of tags
 #: the longest one of a routed front end.
-_ALONE = "*.comparison"
+ALONE = "*.comparison"
 
 
 def mapping(top: str, module: str) -> str:
@@ -38,13 +38,13 @@ def mapping(top: str, module: str) -> str:
         # makes every path as deep as the longest one allows, and it takes the path out of a block RAM (5.7 ns) for the
         # longest, which it is not. So block RAMs are in a separate module, whose contents abc9 does not see. Only
         # LUT4s: the wider ones, made of neighbouring LUTs, are no faster here, larger, and slow to route.
-        f"setattr -mod -set keep_hierarchy 1 {_ALONE}; synth_ecp5 -top {top} -nowidelut -run begin:map_luts; "
+        f"setattr -mod -set keep_hierarchy 1 {ALONE}; synth_ecp5 -top {top} -nowidelut -run begin:map_luts; "
         # The nets are split first: abc9 of yosys 0.70 fails on some that submod has cut in two.
         f"cd {module}; splitnets; submod -name {RAMS} t:DP16KD; cd; setattr -mod -set blackbox 1 {RAMS}; "
         # The second of abc9's own scripts: the third is smaller in some units by 1 %, and slower by up to 10 %.
         "scratchpad -copy abc9.script.flow2 abc9.script; "
         f"abc9 -maxlut 4 -W 1000; setattr -mod -unset blackbox ={RAMS}; "
-        f"setattr -mod -unset keep_hierarchy {_ALONE}; clean; flatten; "
+        f"setattr -mod -unset keep_hierarchy {ALONE}; clean; flatten; "
         f"synth_ecp5 -top {top} -nowidelut -run map_cells:"
     )
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from fnmatch import fnmatch
 
 import pytest
 from amaranth.hdl import Module, Signal
@@ -12,7 +13,7 @@ from amaranth.lib.wiring import In, Out
 from metronome.hdl.config import Coordination
 from metronome.hdl.presets import TINY
 from metronome.sim.fpga.synth import UNITS, Area, Cells, Options, SynthesisError, breakdown, make_unit, synthesize
-from metronome.sim.fpga.synth.flow import PLACERS, netlist, place_and_route, rtlil_of
+from metronome.sim.fpga.synth.flow import ALONE, PLACERS, mapping, netlist, place_and_route, rtlil_of
 from metronome.sim.fpga.synth.parts import parts
 from metronome.sim.fpga.synth.report import unit_module
 from metronome.sim.fpga.synth.units import UnitEntry
@@ -216,6 +217,15 @@ def test_the_front_end_is_that_of_the_scheme(mode):
     config = dataclasses.replace(CONFIG, coordination=Coordination(mode), fetch_policies=("lrr",))
     texts = [rtlil_of(*make_unit("frontend", one)) for one in (CONFIG, config)]
     assert texts[0] != texts[1]
+
+
+@pytest.mark.parametrize(("icache_bytes", "apart"), [(4096, False), (8192, True)])  # 16 and 32 sets
+def test_the_comparison_of_many_tags_is_mapped_by_itself(icache_bytes, apart):
+    """Its module has the name for which the script looks."""
+    text = rtlil_of(*make_unit("icache_store", dataclasses.replace(TINY, icache_bytes=icache_bytes)))
+    modules = [line.removeprefix("module \\") for line in text.splitlines() if line.startswith("module ")]
+    assert any(fnmatch(name, ALONE) for name in modules) is apart
+    assert f"keep_hierarchy 1 {ALONE}; synth_ecp5" in mapping("top", "top.unit")
 
 
 def test_a_broken_netlist_is_one_clear_error(tmp_path, cache):
