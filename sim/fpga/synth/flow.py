@@ -20,8 +20,8 @@ from .families import DEFAULT_FAMILY, FAMILIES, Target
 from .tools import LOGS, SynthesisError, ToolTimeout, cached, tool, wheel_version, yosys
 from .wrapper import INNER, RAMS, Registered
 
-__all__ = ["ALONE", "PLACERS", "ROUTERS", "TOP", "Options", "Routed", "mapping", "netlist", "options_for", "place_and_route",
-           "rtlil_of", "rtlil_text"]
+__all__ = ["ALONE", "PLACERS", "ROUTERS", "TOP", "Options", "Routed", "mapping", "netlist", "options_for",
+           "place_and_route", "rtlil_of", "rtlil_text"]
 
 #: The top module for synthesis: the wrapper of the unit.
 TOP = "top"
