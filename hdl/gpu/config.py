@@ -131,6 +131,11 @@ class GpuConfig:
         return (self.sms - 1).bit_length()
 
     @property
+    def response_queues(self) -> bool:
+        """Whether each SM has a queue for its responses. Without them, a response that waits holds up all others."""
+        return self.interconnect is not Interconnect.FIXED_PRIORITY
+
+    @property
     def mem_tag_bits(self) -> int:
         """Bits of a tag at the memory port: the number of the SM above the SM's own tag."""
         return self.sm.mem_tag_bits + self.number_bits

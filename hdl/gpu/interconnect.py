@@ -25,8 +25,10 @@ class MemoryInterconnect(Component):
     ``ready`` of an SM depends on the valid requests of all, and on no other signal of that cycle but memory's
     ``ready``. Reset: empty; SM 0 comes first.
 
-    tdm: cycle c after the reset belongs to SM c / ``slot_cycles`` modulo ``sms``. Only its request is accepted then.
-    Responses wait for their SMs in a queue for each, so ``port.response.ready`` is 1 whenever a response arrives. If
+    round_robin, tdm: responses wait for their SMs in a queue for each, so ``port.response.ready`` is 1 whenever a
+    response arrives. With round_robin, a request waits for at most one request of each other SM.
+
+    tdm: cycle c after the reset belongs to SM c / ``slot_cycles`` modulo ``sms``. Only its request is accepted then. If
     memory takes each request in the cycle in which it is offered, no SM's port depends on the others (docs/gpu.md).
     """
 
@@ -63,7 +65,7 @@ class MemoryInterconnect(Component):
                       for name in ("line", "write", "byte_mask", "data")),
                     request.payload.tag.eq(Cat(port.request.payload.tag, Const(i, self._config.number_bits))),
                 ]
-        answers = self._queues(m, ports) if self._config.interconnect is Interconnect.TDM else [
+        answers = self._queues(m, ports) if self._config.response_queues else [
             port.response for port in ports]
         for i, answer in enumerate(answers):
             m.d.comb += [

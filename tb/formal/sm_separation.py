@@ -64,8 +64,8 @@ class _Copy:
         self.sms, self.request = platform.sms, self.gpu.mem.req
         self.ports = [Port(self.request, self.gpu.mem.resp, number, own) for number in numbers]
         self.response, self.interconnect = self.gpu.mem.resp, self.inside.component("interconnect")
-        separates, divided = config.interconnect is Interconnect.TDM, config.l2 is L2Kind.DIVIDED
-        self.queues = [Queue(self.inside, number, own) for number in numbers] if separates else []
+        queues, divided = config.response_queues, config.l2 is L2Kind.DIVIDED
+        self.queues = [Queue(self.inside, number, own) for number in numbers] if queues else []
         self.parts = [Part(self.inside, number) for number in numbers] if divided else []
         hands_out = config.dispatch is not Dispatch.NONE
         self.hands = [Hands(self.inside, number) for number in numbers] if hands_out else []
@@ -78,7 +78,7 @@ class _Copy:
         m.submodules[name] = self.inside.fragment
         self.held: list[Counted | Held] = []
         for number in numbers:
-            port, queue, whose = self.ports[number], self.queues[number] if separates else None, f"{name}_{number}"
+            port, queue, whose = self.ports[number], self.queues[number] if queues else None, f"{name}_{number}"
             hands = self.hands[number] if hands_out else None
             self.held.append(Held(m, port, self.parts[number], queue, tag_bits=own, name=whose) if divided
                              else Counted(m, port, hands, self.sms[number], tag_bits=own, name=whose))

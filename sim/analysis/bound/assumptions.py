@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from metronome.hdl.gpu.config import Interconnect
+
 from ..code.inputs import Range
 from ..paths.facts import Facts
 
@@ -51,7 +53,12 @@ _MEMORY = Assumption(
 )
 
 
-_SEPARATED = Assumption("the other SMs change nothing at the memory port of an SM", "proof P11")
+_OTHERS = {
+    Interconnect.TDM: (Assumption("the other SMs change nothing at the memory port of an SM", "proof P11"),),
+    Interconnect.ROUND_ROBIN: (Assumption(
+        "a request waits for at most one of each other SM, and an answer for none", "tests/hdl/gpu/test_interconnect.py"
+    ),),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,12 +98,13 @@ class UserStatements:
 
 def assumptions_of(
     *, exact: bool, given: Sequence[str] = (), memory_given: bool = False, learns: bool = False,
-    separated: bool = False,
+    interconnect: Interconnect | None = None,
 ) -> tuple[Assumption, ...]:
     """Return the assumptions of an ``exact`` time or of a composed bound, after those that the user has ``given``.
 
     ``memory_given``: whether the user states the latency of memory. ``learns``: see :attr:`SmConfig.learns`.
-    ``separated``: whether there are several SMs.
+    ``interconnect``: that of several SMs.
     """
-    composed = _COMPOSED + (_LEARNED,) * learns + (_MEMORY,) * (not memory_given) + (_SEPARATED,) * separated
+    others = _OTHERS.get(interconnect, ()) if interconnect else ()
+    composed = _COMPOSED + (_LEARNED,) * learns + (_MEMORY,) * (not memory_given) + others
     return tuple(Assumption(text, "the user") for text in given) + _ALWAYS + (_EXACT if exact else composed)

@@ -60,7 +60,7 @@ class Bound:
     - ``inputs``: the inputs for which the bound holds, as text.
     - ``lost``: the ranges of variables that the start-up code overwrites, so the hardware cannot run with such inputs.
     - ``sms``: the bound of each SM of several, whatever the others execute; empty if they wait for each other, and for
-      an exact time. ``separated``: whether there are several SMs.
+      an exact time. ``interconnect``: that of several SMs; None with one.
     """
 
     cycles: int
@@ -77,14 +77,14 @@ class Bound:
     inputs: str = ""
     lost: Sequence[Range] = ()
     sms: Sequence[int] = ()
-    separated: bool = False
+    interconnect: Interconnect | None = None
 
     @property
     def assumptions(self) -> tuple[Assumption, ...]:
         """The assumptions of the bound."""
         return assumptions_of(
             exact=self.exact, given=self.given, memory_given=self.memory_given, learns=self.learns,
-            separated=self.separated,
+            interconnect=self.interconnect,
         )
 
 

@@ -169,7 +169,9 @@ def longest_time_of_gpu(
     request = dataclasses.replace(request, launch=inputs.filled(inputs.own))
     analysis = _Analysis(gpu, request, job_of(config, request), inputs, stated, progress)
     tracked = analysis.tracked()
-    details: dict[str, Any] = {"inputs": inputs.said, "learns": config.learns, "given": stated.texts, "separated": True}
+    details: dict[str, Any] = {
+        "inputs": inputs.said, "learns": config.learns, "given": stated.texts, "interconnect": gpu.interconnect,
+    }
     exact = None
     if not tracked.found and stated.memory_latency is None and request.memory in SEPARATING_MODELS:
         exact = analysis.exact()

@@ -80,7 +80,7 @@ def memory_bound(config: SmConfig, request: RunRequest, given: int | None) -> Me
 
 
 def memory_bound_of_sm(gpu: GpuConfig, request: RunRequest) -> MemoryBound:
-    """Return the memory bound of an SM, whatever the other SMs do (docs/gpu.md, "Separation").
+    """Return the memory bound of an SM, whatever the other SMs do (docs/gpu.md, "Interconnect" and "Separation").
 
     Raises
     ------
@@ -90,21 +90,24 @@ def memory_bound_of_sm(gpu: GpuConfig, request: RunRequest) -> MemoryBound:
     config = gpu.sm_of(0)
     if gpu.l2 is L2Kind.SHARED:
         raise RefusedError("no bound with l2=shared: it does not separate the SMs; use divided or none")
-    if gpu.interconnect is not Interconnect.TDM:
-        raise RefusedError(
-            f"no bound with interconnect={gpu.interconnect}: an SM that issues without a pause may take no response, "
-            "and holds up those of the others; use --interconnect tdm"
-        )
+    turns = gpu.interconnect is Interconnect.ROUND_ROBIN
+    if gpu.interconnect is Interconnect.FIXED_PRIORITY:
+        raise RefusedError("no bound with interconnect=fixed_priority: an SM may wait forever for those before it; use "
+                           "round_robin or tdm")
     if request.memory == "fixed":
         one = memory_bound(config, request, None)
+    elif request.memory == "tdm" and turns:
+        raise RefusedError("no bound for several SMs with memory 'tdm' and interconnect=round_robin: the SMs share its "
+                           "queue; use --interconnect tdm or --memory fixed")
     elif request.memory == "tdm":
         under_way = config.fetch_requests + config.line_requests + config.store_buffer
         one = _of_tdm(config, request, under_way, SmSlots.of(gpu))
     else:
         raise RefusedError(f"no bound for several SMs with memory {request.memory!r}: it does not separate them; use "
                            "fixed or tdm")
-    # A request waits for the slots of the other SMs, and passes a register. Each one before it takes a cycle of a slot.
-    wait = 1 + (gpu.sms - 1) * gpu.slot_cycles
+    # A request waits for the slots of the other SMs, or for a request of each, and passes a register. Each one before
+    # it takes a cycle of a slot, or a turn of all SMs.
+    wait = 1 + (gpu.sms - 1) * (1 if turns else gpu.slot_cycles)
     service = one.service + gpu.sms - 1
     if gpu.l2 is L2Kind.NONE:
         return replace(one, base=one.base + wait, service=service, latency=one.latency + wait)

@@ -140,10 +140,10 @@ def _cycle(g, cycle, start_pc):
 
 @inlined
 def _arrive(g):
-    """With tdm, let the answer of this cycle enter the queue of its SM, which always has room."""
+    """Let the answer of this cycle enter the queue of its SM, if there are queues. They always have room."""
     link, box = g.link[0], g.memory[0]
     link.l2_accepted = 0
-    if link.kind != interconnect.TDM:
+    if not interconnect.queues(link):
         return
     if link.l2 == l2.SHARED:
         part = g.l2[0, 0]
@@ -160,7 +160,7 @@ def _offer(g, i):
     """Offer its answer to an SM, if there is one."""
     link, own = g.link[0], g.sms.port[i, 0]
     own.response_valid = 0
-    if link.l2 == l2.DIVIDED or (link.l2 == l2.SHARED and link.kind != interconnect.TDM):
+    if link.l2 == l2.DIVIDED or (link.l2 == l2.SHARED and not interconnect.queues(link)):
         part = g.l2[i if link.l2 == l2.DIVIDED else 0, 0]
         if l2.answers(part):
             tag = l2.answer_tag(part)
@@ -227,7 +227,7 @@ def _finish(g, i, cycle, runs, granted):
         _pass_on(g, i, m)
     result = machine.second_half(m, cycle, runs, turn, taken)
     from_memory = _takes_answer(g, i)
-    if from_memory and link.l2 == l2.SHARED and link.kind != interconnect.TDM:
+    if from_memory and link.l2 == l2.SHARED and not interconnect.queues(link):
         link.l2_accepted = 1
     elif from_memory and link.l2 != l2.DIVIDED:
         interconnect.leave(link, g.memory[0], g.queue[i, 0])

@@ -8,7 +8,7 @@ from .records import RING, record
 
 __all__ = [
     "FIXED_PRIORITY", "GPU_RING", "LINK", "MEMORY", "QUEUE", "ROUND_ROBIN", "TDM", "accept", "answer_of", "answered",
-    "choose", "enqueue", "give", "leave", "send", "tick",
+    "choose", "enqueue", "give", "leave", "queues", "send", "tick",
 ]
 
 #: Places for requests and for answers between the interconnect and a memory model: more than the number of tags.
@@ -39,8 +39,14 @@ MEMORY = record(
     is_write=GPU_RING,
 )
 
-#: With tdm, the answers that wait for an SM, the oldest in ``first``.
+#: With a queue for each SM, the answers that wait for it, the oldest in ``first``.
 QUEUE = record("first count", tag=RING, error=RING, code=RING)
+
+
+@inlined
+def queues(link):
+    """Whether each SM has a queue for its answers."""
+    return link.kind != FIXED_PRIORITY
 
 
 @inlined
@@ -55,7 +61,7 @@ def enqueue(link, queue, tag, error, code):
 @inlined
 def answer_of(link, box, queue, i):
     """Return the answer that is offered to port ``i``: whether there is one, own tag, error and code."""
-    if link.kind == TDM:
+    if queues(link):
         at = queue.first
         there, tag, error, code = queue.count > 0, queue.tag[at], queue.error[at], queue.code[at]
     else:
@@ -67,7 +73,7 @@ def answer_of(link, box, queue, i):
 @inlined
 def leave(link, box, queue):
     """Remove the answer that a port has taken."""
-    if link.kind == TDM:
+    if queues(link):
         queue.first, queue.count = (queue.first + 1) % RING, queue.count - 1
     else:
         answered(link, box)

@@ -66,7 +66,7 @@ class Traffic:
         self.log += [(cycle, number) for number in taken]
 
     def respond(self, ctx):
-        """A response of any SM: it is offered at once. Only with tdm it is taken before its SM takes it."""
+        """A response of any SM: it is offered at once. With a queue it is taken before its SM takes it."""
         rng, port = self.rng, self.dut.port.response
         number, tag, data = rng.randrange(self.config.sms), rng.getrandbits(TINY.mem_tag_bits), rng.getrandbits(512)
         valid = rng.random() < 0.8
@@ -75,7 +75,7 @@ class Traffic:
         readies = [rng.getrandbits(1) for _ in range(self.config.sms)]
         for each, ready in enumerate(readies):
             ctx.set(getattr(self.dut.sms, f"sm_{each}").response.ready, ready)
-        queues = self.config.interconnect is Interconnect.TDM
+        queues = self.config.response_queues
         assert ctx.get(port.ready) == (queues or readies[number]), self.where
         if valid:
             self.waiting[number].append((tag, data & 1, data))
@@ -130,9 +130,17 @@ def test_tdm_serves_each_in_its_slot_only(slot):
     assert all(cycle // slot % 4 == number for cycle, number in traffic.log) and len(traffic.log) > CYCLES // 8
 
 
-def test_tdm_has_room_for_the_responses_of_all_tags():
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("sms", [2, 4, 8])
+def test_round_robin_lets_a_request_wait_for_one_of_each_other_sm(sms, seed):
+    traffic = run(GpuConfig(sm=TINY, sms=sms), seed, chance=0.9, ready=1.0)
+    assert traffic.longest == sms - 1
+
+
+@pytest.mark.parametrize("interconnect", [Interconnect.ROUND_ROBIN, Interconnect.TDM])
+def test_there_is_room_for_the_responses_of_all_tags(interconnect):
     """SM 1 takes none until all its tags have been answered; SM 0 gets each of its own at once. Then SM 1 takes all."""
-    dut, tags = MemoryInterconnect(GpuConfig(sm=TINY, sms=2, interconnect=Interconnect.TDM)), 1 << TINY.mem_tag_bits
+    dut, tags = MemoryInterconnect(GpuConfig(sm=TINY, sms=2, interconnect=interconnect)), 1 << TINY.mem_tag_bits
     one, other, port = dut.sms.sm_0.response, dut.sms.sm_1.response, dut.port.response
 
     async def testbench(ctx):

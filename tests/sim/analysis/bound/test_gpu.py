@@ -173,7 +173,8 @@ def test_what_has_no_bound(write, reason):
 
 
 @pytest.mark.parametrize(("gpu", "memory", "reason"), [
-    (dataclasses.replace(gpu_of(), interconnect=Interconnect.ROUND_ROBIN), "fixed", "interconnect=round_robin"),
+    (dataclasses.replace(gpu_of(), interconnect=Interconnect.FIXED_PRIORITY), "fixed", "interconnect=fixed_priority"),
+    (dataclasses.replace(gpu_of(), interconnect=Interconnect.ROUND_ROBIN), "tdm", "share its queue"),
     (dataclasses.replace(gpu_of(), l2=L2Kind.SHARED, l2_requests=8), "fixed", "l2=shared"),
     (dataclasses.replace(gpu_of(), dispatch=Dispatch.STATIC), "fixed", "no bound with dispatch=static"),
     (gpu_of(), "dram", "does not separate them"), (gpu_of(schedulers=2), "fixed", "several schedulers each"),
