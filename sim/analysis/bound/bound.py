@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from metronome.hdl.config import Channels, SmConfig
+from metronome.hdl.gpu.config import Interconnect
 from metronome.hdl.layouts.counters import StallReason
 
 from ...machine.events import NONE

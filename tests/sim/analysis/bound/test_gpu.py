@@ -1,6 +1,7 @@
 """Bounds of programs on several SMs."""
 
 import dataclasses
+import random
 
 import pytest
 
@@ -21,6 +22,7 @@ from tests.sim.analysis.bound import hunt_sms
 from tests.sim.analysis.programs import machine
 from tests.sim.registers import T0, T1, T2, T3, T4
 from tests.support.tiers import more_but
+from tests.system import separation_programs
 
 #: The model of several SMs takes a minute to compile.
 pytestmark = pytest.mark.more
@@ -65,10 +67,11 @@ def refused(gpu, program, reason, **request):
 @pytest.mark.parametrize("name", more_but(["psort", "psort_group", "kmeans", "vecadd"], ["psort_group", "vecadd"]))
 @pytest.mark.parametrize("policy", more_but(["lrr", "gtlo", "srr", "prr"], ["lrr"]))
 def test_kernels(name, policy):
-    for sms in (2, 4):
-        gpu = GpuConfig(sm=machine(TINY, policy), sms=sms, interconnect=Interconnect.TDM, slot_cycles=sms - 1)
+    for sms, interconnect in ((2, Interconnect.TDM), (4, Interconnect.TDM), (4, Interconnect.ROUND_ROBIN)):
+        slots = {"slot_cycles": sms - 1} if interconnect is Interconnect.TDM else {}
+        gpu = GpuConfig(sm=machine(TINY, policy), sms=sms, interconnect=interconnect, **slots)
         launch = prepare(name, config=gpu.sm_of(0), compiling=Compiling(several_sms=True))
-        for memory in ("fixed", "tdm"):
+        for memory in ("fixed", "tdm")[:1 + bool(slots)]:
             request = RunRequest(launch=launch, policy=policy, memory=memory, max_cycles=2_000_000)
             bound = longest_time_of_gpu(gpu, request, launch, compose=True)
             observed = Search(gpu, request, launch, 5).run(4)
@@ -118,6 +121,33 @@ def test_an_sm_of_its_own_has_its_own_bound():
     (short, _), (long, runs) = (bound_and_runs(gpu_of(), program(turns)) for turns in (5, 500))
     assert short.sms[0] == long.sms[0] < long.sms[1] == long.cycles
     assert max(runs) > long.sms[0]
+
+
+@pytest.mark.parametrize("kind", ["stores", "all"])
+def test_round_robin_bounds_the_wait_for_others(kind):
+    """SM 0 loads a line behind the other, each when the one before has come, beside three SMs that store and miss."""
+    def program(neighbours):
+        p = Assembled()
+        by_sm(p, "others")
+        p.li(T0, DATA)
+        p.turns(40, asm.lw(T2, 0, T0), asm.add(T0, T0, T2), asm.addi(T0, T0, 64))
+        p.add(EXIT, *[asm.nop()] * 64)
+        p.label("others")
+        if neighbours:
+            separation_programs.storm(p, "others", kind, 80, random.Random(1))
+        p.add(EXIT)
+        return p
+    gpu = dataclasses.replace(gpu_of(sms=4), interconnect=Interconnect.ROUND_ROBIN)
+    bounds, ends = [], []
+    for neighbours in (False, True):
+        launch = launch_of(gpu.sm, program(neighbours))
+        bounds.append(longest_time_of_gpu(gpu, asked(gpu.sm, launch), launch).sms[0])
+        ends.append(int(predict_gpu(gpu, asked(gpu.sm, launch)).issued[0]["cycle"][-1]))
+    assert bounds[0] == bounds[1]
+    assert ends[0] < ends[1] <= bounds[1]
+    # The wait is that for slots of one cycle.
+    slots = dataclasses.replace(gpu, interconnect=Interconnect.TDM)
+    assert longest_time_of_gpu(slots, asked(gpu.sm, launch), launch).sms[0] == bounds[1]
 
 
 def fence_of_several(p):
