@@ -8,5 +8,5 @@ MOST_RUN = 62
 RUN_WAYS = 2
 #: Bits of a branch's pc in the entry of its runs, above those that select the set.
 TAG_BITS = 8
-#: Bits of a predicted address, from bit 2 on: it lies in the same MiB as the jump. Others are predicted wrongly.
-NEAR_BITS = 18
+#: Bits of a predicted address, from bit 2 on: it lies in the same 256 KiB as the jump. Others are predicted wrongly.
+NEAR_BITS = 16

@@ -9,9 +9,10 @@ from amaranth.lib.wiring import In, Member, Out
 
 from ..config import Coordination, SmConfig
 from ..layouts.decoded import BufferEntry, IssueInfo
-from ..layouts.prediction import prediction_layout
+from ..layouts.prediction import packed, prediction_layout, unpacked
 from ..lib.component import Component
 from ..lib.onehot import encode, select
+from ..prediction_sizes import NEAR_BITS
 from .signatures import arrival_signature, slot_bits
 
 __all__ = ["InstructionBuffers"]
@@ -97,12 +98,12 @@ class InstructionBuffers(Component):
         ]
         if config.learns:
             m.submodules.predictions = predictions = Memory(
-                shape=prediction_layout(), depth=config.warps * depth, init=[],
+                shape=NEAR_BITS, depth=config.warps * depth, init=[],
             )
             told, said = predictions.write_port(), predictions.read_port(domain="comb")
             m.d.comb += [
-                told.addr.eq(write.addr), told.data.eq(self.fill.prediction), told.en.eq(fills),
-                said.addr.eq(popped), self.prediction.eq(said.data),
+                told.addr.eq(write.addr), told.data.eq(packed(self.fill.prediction, self.fill.entry.instruction)),
+                told.en.eq(fills), said.addr.eq(popped), *unpacked(self.prediction, said.data),
             ]
         overflows = Signal(config.warps)
         for w in range(config.warps):

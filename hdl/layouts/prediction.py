@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from typing import Any
 
 from amaranth.hdl import Cat, Mux, Value
 from amaranth.lib import data
@@ -11,7 +12,7 @@ from ..config import SmConfig
 from ..prediction_sizes import NEAR_BITS
 
 __all__ = ["JumpKind", "is_branch", "is_jalr", "is_link", "is_usually_taken", "jump_kind", "near", "outcome_layout",
-           "pops", "prediction_layout", "with_high_bits"]
+           "packed", "pops", "prediction_layout", "unpacked", "with_high_bits"]
 
 
 class JumpKind(enum.IntEnum):
@@ -72,6 +73,16 @@ def prediction_layout() -> data.StructLayout:
     })
 
 
+def packed(prediction: Any, word: Value) -> Value:
+    """The bits of the prediction of a branch or jump that are used: a branch has no target, and a jalr nothing else."""
+    return Mux(is_branch(word), Cat(prediction.run, prediction.way), prediction.target)
+
+
+def unpacked(prediction: Any, bits: Value) -> list:
+    """The statements that fill a prediction with packed ``bits``; what its instruction does not use is undefined."""
+    return [prediction.target.eq(bits), prediction.run.eq(bits[0]), prediction.way.eq(bits[1])]
+
+
 def outcome_layout(config: SmConfig) -> data.StructLayout:
     """The outcome of a branch or jump, in the cycle after X. Without ``valid`` the rest is undefined."""
     return data.StructLayout({
@@ -86,6 +97,6 @@ def outcome_layout(config: SmConfig) -> data.StructLayout:
         "taken": 1,  # it is taken
         "wrong": 1,  # its prediction was wrong: direction or target
         "target": 32,  # where a taken one continues
-        "run": 1,  # as in the prediction
-        "way": 1,  # as in the prediction
+        "run": 1,  # of a branch, as in the prediction
+        "way": 1,  # of a branch, as in the prediction
     })

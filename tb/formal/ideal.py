@@ -52,14 +52,19 @@ def near(address: Value) -> Value:
     return address[2:2 + NEAR_BITS]
 
 
-def told(outcome: Any, event: Any) -> list:
-    """Return the statements that fill the record of an outcome (:func:`outcome_layout`), without its warp."""
+def told(outcome: Any, event: Any, other: Any) -> list:
+    """Return the statements that fill the record of an outcome (:func:`outcome_layout`), without its warp.
+
+    The run and the way of a jump, which has none, are those of the record ``other``.
+    """
     word = Word(event.word)
+    run, way = (Mux(word.conditional, of_branch, of_jump) for of_branch, of_jump in (
+        (event.prediction.run, other.run), (event.prediction.way, other.way)))
     return [
         outcome.pc.eq(event.pc), outcome.conditional.eq(word.conditional), outcome.indirect.eq(word.indirect),
         outcome.usual.eq(word.likely), outcome.pushes.eq(word.pushes), outcome.pops.eq(word.pops),
         outcome.taken.eq(event.taken), outcome.wrong.eq(event.wrong), outcome.target.eq(event.target),
-        outcome.run.eq(event.prediction.run), outcome.way.eq(event.prediction.way),
+        outcome.run.eq(run), outcome.way.eq(way),
     ]
 
 

@@ -79,7 +79,7 @@ class OutcomeClaims:
         m.d.comb += [seen.eq(event), seen.taken.eq(outcome.taken), seen.target.eq(outcome.target),
                      seen.wrong.eq(outcome.wrong)]
         record = Signal(outcome.shape(), name="expect_record")
-        m.d.comb += [record.valid.eq(1), record.warp.eq(warp), *told(record, seen)]
+        m.d.comb += [record.valid.eq(1), record.warp.eq(warp), *told(record, seen, outcome)]
         kind = Word(event.word)
         model.claim("X: a jump or branch without a fault has an outcome in the next cycle", outcome.valid == came)
         model.claim("X: the outcome says what the predictors expect", ~came | (outcome.as_value() == record.as_value()))

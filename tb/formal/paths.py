@@ -9,8 +9,9 @@ from amaranth.hdl import Array, Cat, Const, Mux, Signal, Value
 from amaranth.lib import data
 
 from metronome.hdl.layouts.decoded import BufferEntry
-from metronome.hdl.layouts.prediction import prediction_layout
+from metronome.hdl.layouts.prediction import packed, prediction_layout
 from metronome.hdl.lib.onehot import one_hot
+from metronome.hdl.prediction_sizes import NEAR_BITS
 
 from .ideal import Word
 from .records import RingPlace
@@ -111,17 +112,18 @@ class PredictedPath:
         model, held = self._model, self.of(slot)
         address = Signal(len(slot) + len(model.warp), name=f"prediction_{name.replace(' ', '_')}_address")
         model.m.d.comb += [address[:len(slot)].eq(slot), address[len(slot):].eq(model.warp)]
-        known = model.inside.look_at("buffers.predictions", address, prediction_layout())
+        known = model.inside.look_at("buffers.predictions", address, data.StructLayout({"packed": NEAR_BITS}))
         model.lemma(f"{name} holds the prediction of its instruction",
                     ~kept | (entry.decoded.predicted == held.predicted)
-                    & (known.as_value() == held.prediction.as_value()))
+                    & (known.packed == packed(held.prediction, entry.instruction)))
 
     def _taken_along(self, issues: Value) -> None:
         model, m = self._model, self._model.m
         issued, issued_with = model.register(1, "expect_told"), model.register(_DECODED, "expect_issued_decoded")
         m.d.sync += [issued.eq(issues), issued_with.eq(self.of(model.head()))]
         selection = model.dut.selection
+        word = selection.entry.instruction
         model.claim("the entry that follows takes along whether it was predicted taken",
                     ~issued | (selection.entry.decoded.predicted == issued_with.predicted))
         model.claim("the entry that follows takes along its prediction",
-                    ~issued | (selection.prediction.as_value() == issued_with.prediction.as_value()))
+                    ~issued | (packed(selection.prediction, word) == packed(issued_with.prediction, word)))

@@ -121,7 +121,9 @@ class PredictorLemmas:
         top = data.View(data.StructLayout({"place": position, "written": depth}), self.ahead["stack"])
         behind = data.View(position, self.behind["stack"])
         word = data.StructLayout({"call": NEAR_BITS})
-        young, old = (self._look(f"stack.{side}_addresses", place, depth, word).call for side in ("ahead", "behind"))
+        # The memories have the words of the calls; the address is that of the word behind.
+        young, old = ((self._look(f"stack.{side}_addresses", place, depth, word).call + 1)[:NEAR_BITS]
+                      for side in ("ahead", "behind"))
         base, state, right = model.base, model.state, model.right
         written = self.newer & top.written.bit_select(place, 1)
         count, at = (Mux(self.newer, top.place[name], behind[name]) for name in ("count", "top"))

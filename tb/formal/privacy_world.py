@@ -118,7 +118,7 @@ class PrivacyWorld(Claims):
             outcome.eq(free), outcome.valid.eq(free.valid & (~mine | (self.held != 0))),
         ]
         with m.If(mine):
-            m.d.comb += told(outcome, first)
+            m.d.comb += told(outcome, first, free)
         bit = (Const(1, config.warps) << self.warp)[:config.warps]
         # Without a fault, a warp that starts has nothing unsettled. A launch after a fault drops it.
         self.starts = (start & bit).any() & ~self.settles

@@ -61,10 +61,10 @@ class ReturnStack(Component):
         ahead, ahead_write = self._addresses(m, "ahead", now.place.top)
         behind_address, behind_write = self._addresses(m, "behind", now.place.top)
         m.d.comb += [
-            self.address.eq(Mux(now.written.bit_select(now.place.top, 1), ahead, behind_address)),
-            ahead_write.addr.eq(self._at(self.warp, later.place.top)), ahead_write.data.eq(near(self.pc + 4)),
+            self.address.eq(Mux(now.written.bit_select(now.place.top, 1), ahead, behind_address) + 1),
+            ahead_write.addr.eq(self._at(self.warp, later.place.top)), ahead_write.data.eq(near(self.pc)),
             ahead_write.en.eq(self.valid & self.pushes),
-            behind_write.addr.eq(self._at(outcome.warp, settled.top)), behind_write.data.eq(near(outcome.pc + 4)),
+            behind_write.addr.eq(self._at(outcome.warp, settled.top)), behind_write.data.eq(near(outcome.pc)),
             behind_write.en.eq(outcome.valid & outcome.pushes),
         ]
         return m
