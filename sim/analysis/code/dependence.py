@@ -162,7 +162,7 @@ class InputTracker:
     def _keep_addresses(self) -> None:
         """Find the addresses that predictors of indirect jumps may have kept.
 
-        An executed target in the same MiB is left out: the words around it are already those of its own pc.
+        An executed target in the same 256 KiB is left out: the words around it are already those of its own pc.
         """
         if not self._iss.config.learns:
             return
