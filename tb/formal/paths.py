@@ -122,8 +122,9 @@ class PredictedPath:
         issued, issued_with = model.register(1, "expect_told"), model.register(_DECODED, "expect_issued_decoded")
         m.d.sync += [issued.eq(issues), issued_with.eq(self.of(model.head()))]
         selection = model.dut.selection
-        word = selection.entry.instruction
+        kind, its, made = Word(selection.entry.instruction), selection.prediction, issued_with.prediction
         model.claim("the entry that follows takes along whether it was predicted taken",
                     ~issued | (selection.entry.decoded.predicted == issued_with.predicted))
         model.claim("the entry that follows takes along its prediction",
-                    ~issued | (packed(selection.prediction, word) == packed(issued_with.prediction, word)))
+                    ~issued | (~kind.indirect | (its.target == made.target))
+                    & (~kind.conditional | (its.run == made.run) & (its.way == made.way)))
