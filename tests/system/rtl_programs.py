@@ -35,7 +35,7 @@ def problems(result) -> list[str]:
 
 
 def cleared(config: SmConfig) -> RawProgram:
-    """Writes 0 to every register, and to the first KiB of local memory: what a random program may read unwritten."""
+    """Writes 0 to every register, and to all of local memory: what a random program may read unwritten."""
     p = asm.Program()
     p.li(1, config.warps)
     p.la(2, "all")
@@ -43,7 +43,11 @@ def cleared(config: SmConfig) -> RawProgram:
     p.label("all")
     p.add(*asm.li(1, -1), asm.tmc(1), asm.csrr(2, 0xF14), asm.slli(2, 2, 2))
     p.li(1, config.memory_map.local)
-    p.add(asm.add(1, 1, 2), *(asm.sw(0, offset, 1) for offset in range(0, 1024, 4 * config.harts)))
+    step = 4 * config.harts
+    p.add(asm.add(1, 1, 2))
+    p.li(3, -(-config.local_bytes // step))
+    p.li(4, step)
+    p.add(asm.sw(0, 0, 1), asm.add(1, 1, 4), asm.addi(3, 3, -1), asm.bne(3, 0, -12))
     p.add(*(asm.fmv_w_x(register, 0) for register in range(32)))
     p.add(*(asm.addi(register, 0, 0) for register in range(1, 32)), asm.tmc(0))
     return RawProgram(p.assemble())
