@@ -161,6 +161,8 @@ def bounded(
                 progress=progress,
             )
         else:
+            if bounds.compose:
+                tell("the published formulas of --compose are for one SM: with several, it prints the bounds only")
             bound = longest_time_of_gpu(
                 asked.gpu, asked.request, asked.launch, stated, compose=bounds.compose, progress=progress)
     except RefusedError as error:
