@@ -111,6 +111,8 @@ def test_a_bound_of_several_sms_is_that_of_the_command(capsys):
     result = metronome.wcet("vecadd", **VECADD, sms=4, settings={"interconnect": "tdm"})
     assert without_times(result.as_json()) == said(capsys, "wcet", *WORDS, "--sms", "4", "--interconnect", "tdm")
     assert result.cycles > metronome.wcet("vecadd", **VECADD).cycles
+    (note,) = metronome.wcet("vecadd", **VECADD, sms=4, compose=True).warnings
+    assert note == "the published formulas of --compose are for one SM: with several, it prints the bounds only"
 
 
 def test_slots_that_do_not_separate_are_a_warning(monkeypatch, capfd):
