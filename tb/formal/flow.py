@@ -42,7 +42,7 @@ __all__ = ["Case", "Parameters", "Problem", "Proof", "ProofError", "as_problem",
            "prove_problem", "schemes_of"]
 
 #: Limits of the counterexample search after a failed induction step: cycles from reset, and seconds.
-SEARCH, SEARCH_SECONDS = 24, 15
+SEARCH, SEARCH_SECONDS = 24, 60
 #: -norom: a memory's contents are known only at the start, so in the induction step a table would say nothing.
 _SCRIPT = (
     "read_rtlil top.il; proc -norom; prep -flatten -top top; memory_nordff; async2sync; chformal -lower; dffunmap; "

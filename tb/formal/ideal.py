@@ -58,13 +58,12 @@ def told(outcome: Any, event: Any, other: Any) -> list:
     The run and the way of a jump, which has none, are those of the record ``other``.
     """
     word = Word(event.word)
-    run, way = (Mux(word.conditional, of_branch, of_jump) for of_branch, of_jump in (
-        (event.prediction.run, other.run), (event.prediction.way, other.way)))
     return [
         outcome.pc.eq(event.pc), outcome.conditional.eq(word.conditional), outcome.indirect.eq(word.indirect),
         outcome.usual.eq(word.likely), outcome.pushes.eq(word.pushes), outcome.pops.eq(word.pops),
         outcome.taken.eq(event.taken), outcome.wrong.eq(event.wrong), outcome.target.eq(event.target),
-        outcome.run.eq(run), outcome.way.eq(way),
+        outcome.run.eq(Mux(word.conditional, event.prediction.run, other.run)),
+        outcome.way.eq(Mux(word.conditional, event.prediction.way, other.way)),
     ]
 
 

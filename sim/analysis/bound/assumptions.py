@@ -53,7 +53,9 @@ _MEMORY = Assumption(
 )
 
 
-_OTHERS = {
+#: For each interconnect of several SMs that has bounds.
+_OTHERS: dict[Interconnect | None, tuple[Assumption, ...]] = {
+    None: (),
     Interconnect.TDM: (Assumption("the other SMs change nothing at the memory port of an SM", "proof P11"),),
     Interconnect.ROUND_ROBIN: (Assumption(
         "a request waits for at most one of each other SM, and an answer for none", "tests/hdl/gpu/test_interconnect.py"
@@ -105,6 +107,7 @@ def assumptions_of(
     ``memory_given``: whether the user states the latency of memory. ``learns``: see :attr:`SmConfig.learns`.
     ``interconnect``: that of several SMs.
     """
-    others = _OTHERS.get(interconnect, ()) if interconnect else ()
-    composed = _COMPOSED + (_LEARNED,) * learns + (_MEMORY,) * (not memory_given) + others
-    return tuple(Assumption(text, "the user") for text in given) + _ALWAYS + (_EXACT if exact else composed)
+    mine = tuple(Assumption(text, "the user") for text in given) + _ALWAYS
+    if exact:
+        return mine + _EXACT
+    return mine + _COMPOSED + (_LEARNED,) * learns + (_MEMORY,) * (not memory_given) + _OTHERS[interconnect]

@@ -90,13 +90,13 @@ def memory_bound_of_sm(gpu: GpuConfig, request: RunRequest) -> MemoryBound:
     config = gpu.sm_of(0)
     if gpu.l2 is L2Kind.SHARED:
         raise RefusedError("no bound with l2=shared: it does not separate the SMs; use divided or none")
-    turns = gpu.interconnect is Interconnect.ROUND_ROBIN
+    in_turn = gpu.interconnect is Interconnect.ROUND_ROBIN
     if gpu.interconnect is Interconnect.FIXED_PRIORITY:
         raise RefusedError("no bound with interconnect=fixed_priority: an SM may wait forever for those before it; use "
                            "round_robin or tdm")
     if request.memory == "fixed":
         one = memory_bound(config, request, None)
-    elif request.memory == "tdm" and turns:
+    elif request.memory == "tdm" and in_turn:
         raise RefusedError("no bound for several SMs with memory 'tdm' and interconnect=round_robin: the SMs share its "
                            "queue; use --interconnect tdm or --memory fixed")
     elif request.memory == "tdm":
@@ -107,7 +107,7 @@ def memory_bound_of_sm(gpu: GpuConfig, request: RunRequest) -> MemoryBound:
                            "fixed or tdm")
     # A request waits for the slots of the other SMs, or for a request of each, and passes a register. Each one before
     # it takes a cycle of a slot, or a turn of all SMs.
-    wait = 1 + (gpu.sms - 1) * (1 if turns else gpu.slot_cycles)
+    wait = 1 + (gpu.sms - 1) * (1 if in_turn else gpu.slot_cycles)
     service = one.service + gpu.sms - 1
     if gpu.l2 is L2Kind.NONE:
         return replace(one, base=one.base + wait, service=service, latency=one.latency + wait)

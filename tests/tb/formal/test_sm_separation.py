@@ -3,7 +3,7 @@
 import pytest
 
 from metronome.hdl.gpu.config import Dispatch, Interconnect, L2Kind
-from metronome.tb.formal.flow import Case, as_problem, bounded_check, problem, prove
+from metronome.tb.formal.flow import Case, as_problem, bounded_check, prove
 from metronome.tb.formal.matrix import cases
 from metronome.tb.formal.sm_separation import SmSeparationModel
 
@@ -78,10 +78,10 @@ def test_blocks_by_number():
 
 @pytest.mark.long
 def test_a_divided_l2_alone_separates_nothing():
-    claim = "memory gets its requests in the same cycles"
-    its = divided(2, 0, interconnect="round_robin")
-    found = bounded_check(problem(its, lemmas=False, asserts=lambda text: text == claim), 8)
-    assert found is not None and found.reachable and found.violated == (claim,)
+    proof = prove(divided(2, 0, interconnect="round_robin"))
+    assert (proof.result, proof.method) == ("fail", "bmc")
+    assert proof.counterexample.reachable
+    assert "memory gets its requests in the same cycles" in proof.counterexample.violated
 
 
 #: What has to be possible under the assumptions, as a function of the model, for SM 0 of two.

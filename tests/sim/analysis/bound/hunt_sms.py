@@ -124,8 +124,9 @@ def check(case: GpuCase) -> tuple[str, int, float]:
     other, others = bounded(*case.beside(case.neighbours[1]))
     if bound.sms and other.sms and bound.sms[0] != other.sms[0]:
         raise LookupError(f"with other neighbours, the bound of SM 0 is {other.sms[0]} and not {bound.sms[0]}")
-    for run, second in zip(runs, others, strict=True) if case.interconnect is Interconnect.TDM else ():
-        if not np.array_equal(run.issued[0], second.issued[0]):
+    for run, second in zip(runs, others, strict=True):
+        separate = case.interconnect is Interconnect.TDM
+        if separate and not np.array_equal(run.issued[0], second.issued[0]):
             raise LookupError("with other neighbours, SM 0 issues other instructions, or in other cycles")
     longest = max(int(run.issued[0]["cycle"][-1]) for run in runs)
     ratio = bound.sms[0] / longest if bound.sms else 0

@@ -67,11 +67,13 @@ def refused(gpu, program, reason, **request):
 @pytest.mark.parametrize("name", more_but(["psort", "psort_group", "kmeans", "vecadd"], ["psort_group", "vecadd"]))
 @pytest.mark.parametrize("policy", more_but(["lrr", "gtlo", "srr", "prr"], ["lrr"]))
 def test_kernels(name, policy):
-    for sms, interconnect in ((2, Interconnect.TDM), (4, Interconnect.TDM), (4, Interconnect.ROUND_ROBIN)):
-        slots = {"slot_cycles": sms - 1} if interconnect is Interconnect.TDM else {}
-        gpu = GpuConfig(sm=machine(TINY, policy), sms=sms, interconnect=interconnect, **slots)
+    for sms, interconnect, slot, memories in (
+        (2, Interconnect.TDM, 1, ("fixed", "tdm")), (4, Interconnect.TDM, 3, ("fixed", "tdm")),
+        (4, Interconnect.ROUND_ROBIN, 1, ("fixed",)),
+    ):
+        gpu = GpuConfig(sm=machine(TINY, policy), sms=sms, interconnect=interconnect, slot_cycles=slot)
         launch = prepare(name, config=gpu.sm_of(0), compiling=Compiling(several_sms=True))
-        for memory in ("fixed", "tdm")[:1 + bool(slots)]:
+        for memory in memories:
             request = RunRequest(launch=launch, policy=policy, memory=memory, max_cycles=2_000_000)
             bound = longest_time_of_gpu(gpu, request, launch, compose=True)
             observed = Search(gpu, request, launch, 5).run(4)
