@@ -88,7 +88,9 @@ class WritebackSchedule(Component):
             "execute_meta": In(meta),  # the same data, with ``kill`` (a fault): the slot passes unused
             "out": Out(schedule_signature(config)),  # the writeback that is due
             "clash": Out(1),  # two results in one slot: may never happen
-            "busy": Out(1),  # some result is still to be written
+            #: Some result is still to be written. Registered state only: not one that is reserved in this cycle, whose
+            #: instruction is in R with an operand register (:class:`OperandStage`).
+            "busy": Out(1),
         })
 
     def elaborate(self, platform: object) -> Module:
@@ -109,7 +111,7 @@ class WritebackSchedule(Component):
             self.slot_free.eq(Cat(free.get(unit, 1) for unit in Unit)),
             self.clash.eq((reserved & taken).any()),
             self.out.load_free.eq(~reserved[1]),
-            self.busy.eq(known.any()),
+            self.busy.eq(reserved.any()),
         ]
         self._carry(m, latencies=latencies, reserved=reserved, slow=slow)
         return m

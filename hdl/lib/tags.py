@@ -43,12 +43,16 @@ class CacheTags(Component):
         self._ahead = ahead
         self._apart = apart
         members: dict[str, Member] = {}
-        if ahead:
-            members["comes"] = In(1)  # the lookup in the next cycle is that of ``set`` and ``tag``, else the same again
         self._ways = ways
         self._sets = sets
         self._tag_bits = tag_bits
         set_bits = (sets - 1).bit_length()
+        if ahead:
+            members = {
+                "comes": In(1),  # the lookup in the next cycle is that of ``set`` and ``tag``, else the same again
+                "fill_comes": In(1),  # ``fill_set`` in the next cycle is ``fill_next_set``, else the same again
+                "fill_next_set": In(set_bits),  # with ``fill_comes``: the set of the next fill
+            }
         super().__init__({
             **members,
             #: The set that is looked up, once for each way, all of one value: where the path is tight, several
@@ -108,7 +112,7 @@ class CacheTags(Component):
         with m.Elif(self.fill):
             m.d.sync += used.eq(used | one_hot(self.fill_set, self._sets))
         m.d.comb += [
-            first.eq(~used.bit_select(self.fill_set, 1)),
+            first.eq(~self._filled(m, used)),
             self.victim.eq(Mux(first, 1, oldest)),
             written.eq(Mux(self.fill, one_hot(self.fill_set[bits:], banks), 0)),
         ]
@@ -158,6 +162,24 @@ class CacheTags(Component):
                 Mux(in_now & filled[way], own_tag, same[way]),
             ))
         return list(same)
+
+    def _filled(self, m: Module, used: Signal) -> Value:
+        """Whether ``fill_set`` is ``used``; if ``ahead``, half of the choice is made in the cycle before."""
+        if not self._ahead:
+            return used.bit_select(self.fill_set, 1)
+        low = (len(self.fill_set) + 1) // 2
+        rows, just = Signal(self._sets >> low, name="rows"), Signal(name="just_filled")
+        with m.If(self.fill_comes):
+            m.d.sync += [
+                rows.eq(Cat(used[row << low : (row + 1) << low].bit_select(self.fill_next_set[:low], 1)
+                            for row in range(len(rows)))),
+                just.eq(self.fill & (self.fill_set == self.fill_next_set)),
+            ]
+        with m.Elif(self.fill):
+            m.d.sync += just.eq(1)
+        with m.If(self.invalidate):
+            m.d.sync += [rows.eq(0), just.eq(0)]
+        return just | rows.bit_select(self.fill_set[low:], 1)
 
     def _replacement(self, m: Module) -> Value:
         """The way of ``fill_set`` to be replaced next, one-hot.

@@ -7,7 +7,8 @@ __all__ = ["TIMING"]
 _FRONT = "metronome.hdl.frontend"
 _REQUEST = f"{_FRONT}.misses:MissUnit._request"
 _LOOKED_UP = f"{_FRONT}.fetch:FetchPipeline._lookup"
-_SEND = "metronome.hdl.memory.l1.write_buffer:WriteBuffer._send"
+_BUFFER = "metronome.hdl.memory.l1.write_buffer:WriteBuffer"
+_SEND = f"{_BUFFER}._send"
 _SWAP = "metronome.hdl.memory.l1.lookup:LookupStage.elaborate"
 _COORDINATE = f"{_FRONT}.frontend:FrontEnd._coordinate"
 _BASELINE = f"{_FRONT}.baseline:BaselineCoordination.elaborate"
@@ -17,6 +18,7 @@ _MISSES = ("tests/hdl/frontend/test_misses.py::test_random[dense-4_warps_4_regis
 _FETCHES = ("tests/system/test_prediction_rtl.py::test_misses_of_instructions_are_predicted",)
 _PROGRAMS = ("tests/system/test_prediction_rtl.py::test_random_programs_are_predicted[SMALL-40]",)
 _MADE_AGAIN = "tests/hdl/memory/l1/test_write_buffer.py::test_the_last_entry_is_made_again_as_another_becomes_free"
+_TWO_CYCLES = "tests/hdl/memory/test_lookup_latency.py"
 _TWO_SCHEDULERS = ("tests/system/test_oracles_rtl.py::test_every_cycle[ONE-baseline-btfn-cached]",)
 
 TIMING = (
@@ -44,6 +46,13 @@ TIMING = (
     Mutant("an entry that is made again frees the follower that it had before",
            "metronome.hdl.memory.l1.store_order:StoreOrder._stores", "forget=self.made", "forget=0",
            ("tests/hdl/memory/l1/test_write_buffer.py::test_random_traffic[3]", *_PROGRAMS)),
+    # Two cycles to the lookup: the bytes of the write buffer have one read port.
+    Mutant("an entry is read for memory while a line arrives", _SEND,
+           "space = (~request.valid | request.ready) & ~self._arrives", "space = ~request.valid | request.ready",
+           (f"{_TWO_CYCLES}::test_a_line_arrives_around_a_store",)),
+    Mutant("a load reads the write buffer while others do", f"{_BUFFER}.elaborate",
+           "out.readable.eq(~(self._waits | self._arrives) if self._early else 1)", "out.readable.eq(1)",
+           (f"{_TWO_CYCLES}::test_crowded_programs[cached]",)),
     # A swap in the cycle in which a line goes into the cache.
     Mutant("an access that a line holds up makes room", _SWAP,
            "soon = blocked | Mux(held.write,", "soon = Mux(held.write,", _PROGRAMS),

@@ -75,9 +75,16 @@ class DataCache(Component):
             ways=self._ways, sets=self._sets, tag_bits=LINE_NUMBER_BITS - bits, ahead=self._ahead)
         looked_up, compared = Signal(bits, name="set"), lookup.next_line if self._ahead else line
         if self._ahead:
-            m.d.comb += [tags.comes.eq(lookup.comes), looked_up.eq(lookup.held.set)]
+            setter, fill_set = (lookup, looked_up) if self._ordered else (fill, fill.set)
+            m.d.comb += [
+                tags.comes.eq(lookup.comes), looked_up.eq(lookup.held.set),
+                tags.fill_comes.eq(setter.comes), tags.fill_next_set.eq(setter.next_set), tags.fill_set.eq(fill_set),
+            ]
         else:
-            m.d.comb += looked_up.eq(set_of(line, bits))
+            m.d.comb += [
+                looked_up.eq(set_of(line, bits)),
+                tags.fill_set.eq(set_of(line if self._ordered else fill.line, bits)),
+            ]
         m.d.comb += [
             *(port.eq(lookup.next_set if self._ahead else set_of(compared, bits)) for port in tags.set),
             tags.tag.eq(compared[bits:]),
@@ -98,7 +105,6 @@ class DataCache(Component):
             m.d.comb += tags.invalidate.eq(self.invalidate)
         m.d.comb += [
             tags.fill.eq(comes), tags.fill_tag.eq(taken[bits:]),
-            tags.fill_set.eq(fill.set if self._ahead and not self._ordered else set_of(taken, bits)),
         ]
         m.submodules.lines = lines = block_memory(
             shape=data.ArrayLayout(8, self._line_bytes), depth=self._sets * self._ways

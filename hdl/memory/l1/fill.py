@@ -9,7 +9,6 @@ from amaranth.lib.wiring import In, Out
 from ...config import SmConfig
 from ...layouts.memory import memory_response_layout
 from ...lib.component import Component
-from ..seam import set_of
 from .signatures import fill_signature, lookup_signature, mshrs_signature, write_buffer_signature
 
 __all__ = ["FillStage"]
@@ -108,7 +107,8 @@ class FillStage(Component):
         if self.config.lookup_latency == 1:
             m.d.comb += out.install.eq(fresh & ~self.error & (out.line >= user))
         else:
-            m.d.comb += out.installs.eq(out.accepts & ~answer.error & (self.mshrs.asked_line >= user))
+            m.d.comb += out.installs.eq(out.accepts & ~answer.error & (~self.mshrs.asked_uncached))
             m.d.sync += [out.install.eq(out.installs), out.quiet.eq(~out.installs)]
+            m.d.comb += [out.comes.eq(loads), out.next_set.eq(self.mshrs.asked_set)]
             with m.If(loads):
-                m.d.sync += out.set.eq(set_of(self.mshrs.asked_line, self.config.dcache_set_bits))
+                m.d.sync += out.set.eq(out.next_set)

@@ -105,6 +105,7 @@ class LookupStage(Component):
             shares.eq(may_join & mshrs.requested),
             covered.eq(0 if self.config.ordered else (
                 load & ~self.hit & ~out.uncached & buffer.holds & buffer.covers & can_answer & self._compared
+                & buffer.readable
             )),
             out.forward.eq(covered & held.part.writes_rd),
             out.use.eq(used),
@@ -143,7 +144,7 @@ class LookupStage(Component):
         if self.config.ordered:
             return
         # Whether a load can be answered is known last.
-        known = self.hit | (buffer.holds & buffer.covers & self._compared & ~out.uncached)
+        known = self.hit | (buffer.holds & buffer.covers & buffer.readable & self._compared & ~out.uncached)
         m.d.comb += goes.eq(
             (load_here & ~self._blocked & ((can_answer & known) | (~self.hit & may_add))) | (store_here & may_write))
 
@@ -185,7 +186,7 @@ class LookupStage(Component):
             return Const(0, 1)
         if self.config.lookup_latency == 1:
             return fill.install & (self._set == set_of(fill.line, bits))
-        same, coming = Signal(name="same_set"), set_of(self.mshrs.asked_line, bits)
+        same, coming = Signal(name="same_set"), self.mshrs.asked_set
         m.d.sync += same.eq(fill.installs & Mux(
             self.access.ready, coming == self.access.payload.set, coming == self._set))
         return same

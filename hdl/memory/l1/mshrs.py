@@ -65,11 +65,15 @@ class Mshrs(Component):
         with m.Else():
             m.d.comb += out.joined.eq(out.same_number)
         # A copy for memory's answers: a memory is smaller than a multiplexer of the registers.
-        m.submodules.asked = numbers = Memory(shape=LINE_NUMBER_BITS, depth=count, init=[])
+        asked, known = [out.asked_line], [line]
+        if self._config.lookup_latency > 1:
+            asked += [out.asked_set, out.asked_uncached]
+            known += [lookup.held.set, lookup.uncached]
+        m.submodules.asked = numbers = Memory(shape=len(Cat(asked)), depth=count, init=[])
         write, read = numbers.write_port(), numbers.read_port(domain="comb")
         m.d.comb += [
-            write.addr.eq(out.number), write.data.eq(line), write.en.eq(lookup.allocate),
-            read.addr.eq(fill.asked), out.asked_line.eq(read.data),
+            write.addr.eq(out.number), write.data.eq(Cat(known)), write.en.eq(lookup.allocate),
+            read.addr.eq(fill.asked), Cat(asked).eq(read.data),
         ]
         m.d.sync += valid.eq((valid & ~freed) | allocated)
         for number in range(count):

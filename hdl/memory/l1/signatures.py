@@ -50,6 +50,8 @@ def fill_signature(config: SmConfig) -> wiring.Signature:
             "installs": Out(1),  # combinational: ``install`` in the next cycle
             "quiet": Out(1),  # not ``install``, from a register of its own
             "set": Out(max(1, config.dcache_set_bits)),  # registered: the set of ``line``, if there is a cache
+            "comes": Out(1),  # a register: ``set`` is ``next_set`` from the next cycle on
+            "next_set": Out(set_bits(config)),  # the set of the line that memory offers
         }
     return wiring.Signature({
         **early,
@@ -70,7 +72,14 @@ def fill_signature(config: SmConfig) -> wiring.Signature:
 
 def mshrs_signature(config: SmConfig) -> wiring.Signature:
     """The state of the MSHRs for the line in the lookup, and for the one that memory answers (:class:`Mshrs`)."""
+    early: dict[str, Member] = {}
+    if config.lookup_latency > 1:
+        early = {
+            "asked_set": Out(set_bits(config)),  # the set of ``asked_line``, if there is a cache
+            "asked_uncached": Out(1),  # ``asked_line`` lies below ``memory_map.user``
+        }
     return wiring.Signature({
+        **early,
         #: Combinational: the MSHRs that hold the line; if it is uncached, all MSHRs with an uncached line.
         "same": Out(config.line_requests),
         "same_number": Out(mshr_bits(config)),  # the number of one of these; 0 if there is none
@@ -89,6 +98,8 @@ def write_buffer_signature(config: SmConfig) -> wiring.Signature:
         "covers": Out(1),  # combinational: the youngest such entry has all bytes that the access touches
         "ready": Out(1),  # combinational: there is space for a store to the line
         "joins": Out(1),  # combinational: such a store would join an entry
+        #: A load may read the bytes in this cycle; always so with a ``lookup_latency`` of 1.
+        "readable": Out(1),
         #: In the cycle after a line was accepted: the bytes of the line that an entry has; 0 if there is none.
         "peek_mask": Out(config.line_bytes),
         "peek_data": Out(8 * config.line_bytes),  # in the same cycle: the values of these bytes

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
-from amaranth.lib import data, stream, wiring
-from amaranth.lib.memory import Memory
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...config import LINE_NUMBER_BITS, SmConfig
 from ...lib.block_memory import block_memory, registered_read
 from ...lib.component import Component
 from ...lib.onehot import encode, from_lowest, lowest_one, one_hot, or_all
+from .entry_bytes import EntryBytes
 from .match import Matches, entries_with_line
 from .records import entry_bits, store_layout, store_request_layout
 from .signatures import fill_signature, lookup_signature, mshrs_signature, write_buffer_signature
@@ -28,7 +28,8 @@ class WriteBuffer(Component):
     never join, and all uncached lines count as one line.
 
     A store that arrives in cycle c is at ``request`` in c+2 if nothing delays it, one line per cycle; with a
-    ``lookup_latency`` of 2 it is there in c+3, and ``covers`` is that of the cycle before. Entries that may
+    ``lookup_latency`` of 2 it is there in c+3, and ``covers`` is that of the cycle before. Then a line that arrives for
+    the data cache delays the entry that would be at ``request`` next by a cycle. Entries that may
     be sent take turns. In each cycle, one store can arrive, one entry can be sent, and one can be completed. Reset:
     empty. May never happen: a store without ``ready``.
     """
@@ -70,6 +71,10 @@ class WriteBuffer(Component):
         chosen, done, joined, made = (Signal(count, name=name) for name in ("chosen", "done", "joined", "made"))
         #: Not ``joins``: with a ``lookup_latency`` of 2 a register of its own, because each of the bytes needs it.
         self._begins = Signal(init=1)
+        #: With a ``lookup_latency`` of 2 an entry ``waits`` to be read for memory. The bytes have one read port then
+        #: (:class:`EntryBytes`): those for a line that ``arrives`` for the cache go first, and loads wait for both.
+        self._waits: Value = Signal(name="waits") if self._early else Const(0, 1)
+        self._arrives = self.fill.accepts & (self.config.dcache_bytes > 0)
         makes, full, ending = Signal(), Signal(), one_hot(self.fill.completed_number, count)
         lines = [Signal(LINE_NUMBER_BITS, name=f"line{number}") for number in range(count)]
         free, newest, target, peeked = (Signal(count, name=name) for name in ("free", "newest", "target", "peeked"))
@@ -88,6 +93,7 @@ class WriteBuffer(Component):
             done.eq(Mux(self.fill.completed, ending, 0)),
             out.holds.eq(matches.some),
             out.ready.eq(out.joins | ~full),
+            out.readable.eq(~(self._waits | self._arrives) if self._early else 1),
             self.busy.eq(valid.any()),
         ]
         m.d.sync += [valid.eq((valid & ~done) | made), sent.eq((sent | chosen) & ~made)]
@@ -189,7 +195,8 @@ class WriteBuffer(Component):
         m.d.comb += [request.valid.eq(valid), request.payload.number.eq(number)]
         read, reads = encode(chosen), chosen.any()
         if self._early:
-            picked, waits, space = Signal.like(number), Signal(name="waits"), ~request.valid | request.ready
+            picked, waits = Signal.like(number), self._waits
+            space = (~request.valid | request.ready) & ~self._arrives
             read, reads = picked, waits & space
             m.d.comb += sends.eq(~waits | space)
             with m.If(sends & may_go.any()):
@@ -232,49 +239,26 @@ class WriteBuffer(Component):
         self, m: Module, *, target: Signal, read: tuple[Value, Value], peeked: Signal, youngest: Signal
     ) -> None:
         """The entries' contents: line, data bytes, and which of them are set. ``read``: for the request, and when."""
-        lookup, out = self.lookup, self.out
-        config, payload = self.config, self.request.payload
-        byte = data.StructLayout({"data": 8, "set": 1})
-        m.submodules.data = entries = block_memory(
-            shape=data.ArrayLayout(byte, config.line_bytes), depth=config.store_buffer
-        )
+        lookup, out, config = self.lookup, self.out, self.config
+        held, payload = lookup.held, self.request.payload
+        m.submodules.bytes = content = EntryBytes(config)
         m.submodules.lines = lines = block_memory(shape=LINE_NUMBER_BITS, depth=config.store_buffer)
-        # A copy of the masks: whether an entry covers a load is needed in the cycle in which the entry is found.
-        m.submodules.masks = masks = Memory(shape=config.line_bytes, depth=config.store_buffer, init=[])
-        write, write_line, write_mask = entries.write_port(granularity=1), lines.write_port(), masks.write_port()
-        now = masks.read_port(domain="comb")
-        where, lacking = Signal.like(youngest), lookup.held.byte_mask & ~now.data
+        write_line, where = lines.write_port(), Signal.like(youngest)
+        lacking = held.byte_mask & ~content.now_mask
         if self._early:
             words = Signal(config.words_per_line, name="lacking_words")
             m.d.sync += words.eq(Cat(lacking[start : start + 4].any() for start in range(0, config.line_bytes, 4)))
             lacking = words
         m.d.comb += [
-            where.eq(encode(target)),
-            now.addr.eq(youngest), out.covers.eq(lacking == 0),
-            write_mask.addr.eq(where), write_mask.en.eq(lookup.write),
-            write_mask.data.eq(lookup.held.byte_mask | Mux(self._begins, 0, now.data)),
-            write_line.addr.eq(where), write_line.en.eq(lookup.write), write_line.data.eq(lookup.held.part.line),
-            # The first store clears the bits of the bytes that it does not set.
-            write.addr.eq(where),
-            write.en.eq(Mux(lookup.write, lookup.held.byte_mask | self._begins.replicate(config.line_bytes), 0)),
-            *(write.data[place].eq(Cat(lookup.held.data.word_select(place, 8), lookup.held.byte_mask[place]))
-              for place in range(config.line_bytes)),
-        ]
-        sent = data.View(entries.shape, registered_read(
-            m, entries, address=read[0], enable=read[1], name="sent_bytes"))
-        seen = data.View(entries.shape, registered_read(
-            m, entries, address=encode(peeked), enable=self.fill.accepts, name="peeked_bytes"))
-        forwarded = data.View(entries.shape, registered_read(
-            m, entries, address=youngest, enable=lookup.forward, clear=lookup.read, name="forwarded_bytes"))
-        any_peeked = Signal()
-        with m.If(self.fill.accepts):
-            m.d.sync += any_peeked.eq(peeked.any())
-        places = range(config.line_bytes)
-        m.d.comb += [
+            where.eq(encode(target)), out.covers.eq(lacking == 0),
+            write_line.addr.eq(where), write_line.en.eq(lookup.write), write_line.data.eq(held.part.line),
+            content.write.eq(lookup.write), content.place.eq(where), content.begins.eq(self._begins),
+            content.mask.eq(held.byte_mask), content.data.eq(held.data),
+            content.waits.eq(self._waits), content.send.eq(read[1]), content.sent_place.eq(read[0]),
+            content.peek.eq(self._arrives), content.peeks.eq(peeked.any()), content.peeked_place.eq(encode(peeked)),
+            content.forward.eq(lookup.forward), content.forwarded_place.eq(youngest), content.forget.eq(lookup.read),
             payload.line.eq(registered_read(m, lines, address=read[0], enable=read[1], name="sent_line")),
-            payload.byte_mask.eq(Cat(sent[place].set for place in places)),
-            payload.data.eq(Cat(sent[place].data for place in places)),
-            out.peek_mask.eq(Mux(any_peeked, Cat(seen[place].set for place in places), 0)),
-            self.forward_data.eq(Cat(forwarded[place].data for place in places)),
-            out.peek_data.eq(Cat(seen[place].data for place in places)),
+            payload.byte_mask.eq(content.sent_mask), payload.data.eq(content.sent_data),
+            out.peek_mask.eq(content.peeked_mask), out.peek_data.eq(content.peeked_data),
+            self.forward_data.eq(content.forwarded),
         ]

@@ -13,7 +13,7 @@ from typing import Self
 
 from metronome.hdl.isa.ops import BranchOp, Unit
 
-from ..code.costs import DEPTH, MISS, STORE, Cost
+from ..code.costs import DEPTH, MISS, Cost
 from ..code.decoding import Decoded
 from ..paths.clock import Access, Clock
 from .counts import SharedState, WarpCounts
@@ -197,7 +197,7 @@ class Pipeline:
             time = max(time, self._written + _BEHIND)
         if cost.fences and (self._stored or self._shared.config.cores > 1):
             # A store may wait for an older store to its line, or for a load of it.
-            time = self._after(time, 2 * (STORE + self._shared.costs.late + self._shared.memory.base) + MISS)
+            time = self._after(time, 2 * (self._shared.costs.store + self._shared.memory.base) + MISS)
             self._stored = False
         if cost.busy:
             self._units[cost.unit] = self._after(time, cost.busy)

@@ -14,7 +14,7 @@ from ...predict.model.records import CODE
 from .decoding import decode
 from .loops import target_of
 
-__all__ = ["DEPTH", "MISS", "STORE", "Cost", "Costs", "load_distance", "longest_result", "shortest_write"]
+__all__ = ["DEPTH", "MISS", "Cost", "Costs", "load_distance", "longest_result", "shortest_write"]
 
 _NEXT = 4
 #: t_F: a fetch in cycle t is decoded in t + t_F, so up to t_F fetches after a jump followed at decode become NOPs.
@@ -124,6 +124,9 @@ class Costs:
         self._redirects = config.resolve_latency
         #: The cycles that the longer way to the lookup adds to a store, a local access and other steps (memory.md).
         self.late = config.lookup_latency - 1
+        #: From a store's lookup to its completion, without memory's latency. With the longer way, the bytes of a line
+        #: that arrives may be read in the cycle in which those of the store would be.
+        self.store = STORE + 2 * self.late
         # With an operand register, a branch that does not redirect is over in stage X.
         self._continues = config.issue_latency if config.operand_register else config.resolve_latency
         self._known: dict[int, Cost] = {}

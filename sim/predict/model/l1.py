@@ -81,13 +81,14 @@ def entries_of(config, lsu, line, uncached):
 
 
 @inlined
-def chosen_entry(config, lsu, sent):
+def chosen_entry(config, lsu, sent, arrives):
     """Return the entry chosen for memory, or NONE; ``sent``: memory takes the current offer.
 
     It is offered from the next cycle on; with a ``lookup_latency`` of 2 it is ``picked`` first, and offered as soon as
-    the offer before it has been taken. Entries that need not wait for an older access to their line are chosen in turn.
+    the offer before it has been taken and no line ``arrives``, whose stored bytes are then read. Entries that need not
+    wait for an older access to their line are chosen in turn.
     """
-    busy = lsu.request != NONE and not sent
+    busy = arrives or (lsu.request != NONE and not sent)
     if lsu.unsent_entries == 0 or (busy and (config.lookup_latency == 1 or lsu.picked != NONE)):
         return NONE
     number = lsu.buffered_last

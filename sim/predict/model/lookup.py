@@ -13,10 +13,10 @@ __all__ = ["adds_part", "find", "look_up"]
 
 
 @inlined
-def find(m, install, sent):
+def find(m, install, sent, arrives):
     """Look up the line and choose the next store: (place in the cache, entries, MSHRs, entry to be offered)."""
     config, lsu = m.config[0], m.lsu[0]
-    chosen = l1.chosen_entry(config, lsu, sent)
+    chosen = l1.chosen_entry(config, lsu, sent, arrives)
     if not lsu.held:
         return NONE, 0, 0, chosen
     uncached = lsu.held_line < config.user_line
@@ -79,7 +79,9 @@ def look_up(m, found, install, accepts, hit_free):
             youngest = l1.youngest_entry(config, lsu, same)
             # The bytes are compared in one cycle, or in two.
             lsu.stays = config.lookup_latency == 2 and not lsu.held_again
-            lsu.forward = not lsu.stays and lsu.held_bytes & ~lsu.entry_bytes[youngest] == 0
+            # With two cycles, the bytes are read for one purpose at a time: a load waits for the others.
+            reads = config.lookup_latency == 2 and (lsu.picked != NONE or (accepts and config.dcache))
+            lsu.forward = not lsu.stays and not reads and lsu.held_bytes & ~lsu.entry_bytes[youngest] == 0
             lsu.entry = youngest
         lsu.wait = _load_waits(m, found, install, hit_free, uncached)
         lsu.joins = requested and config.dcache and not uncached and lsu.wait == 0 and not lsu.hit and not lsu.forward

@@ -102,7 +102,10 @@ def tick(m, wb_ready, memory_ready, answer, request_x):
     over = lsu.emptied = config.in_gpu and lsu.head_waits and drained(lsu)
     sent = memory_ready and use_store and lsu.request != NONE
     install = l1.installs(config, lsu)
-    found = find(m, install, sent)
+    # With a lookup_latency of 2: a line for the cache is accepted (``accepts``, below).
+    arrives = config.lookup_latency == 2 and config.dcache and answer.number != NONE and not (
+        answer.store or lsu.filled_valid)
+    found = find(m, install, sent, arrives)
     adds, joined = adds_part(m, found, install)
     left = lsu.filled_valid and first_of(lsu.part_miss, config.load_parts, lsu.filled_miss) != NONE
     release = lsu.filled_valid and not left and fill_free and not (adds and joined == lsu.filled_miss)
@@ -214,7 +217,7 @@ def _store(m, now, answer):
         lsu.request = NONE
     if config.lookup_latency == 1:
         lsu.picked = chosen
-    if lsu.request == NONE:
+    if lsu.request == NONE and not (now.accepts and config.dcache and config.lookup_latency == 2):
         lsu.request, lsu.picked = lsu.picked, NONE
     if config.lookup_latency == 2 and chosen != NONE:
         lsu.picked = chosen

@@ -169,7 +169,8 @@ class LsuModel:
         else:
             youngest = self.buffer.youngest(access.line, uncached)
             compared = self.again or not self.early
-            found.forward = not found.hit and not uncached and youngest is not None and compared and (
+            reads = self.early and (self.buffer.picked is not None or (accepts and self.cache.present))
+            found.forward = not found.hit and not uncached and youngest is not None and compared and not reads and (
                 not access.bytes & ~self.buffer.entries[youngest].mask)
             found.wait = self._load_waits(access, found, install, slot_free=slot_free)
             found.joins = register in self.misses.same(access.line, False) and self.cache.present and not uncached
@@ -266,7 +267,8 @@ class LsuModel:
         load, store = bool(self.misses.unsent), self.buffer.request is not None
         use_store = self.requests.use_store(load, store)
         self.requests.tick(load, store, now.memory_ready)
-        self.buffer.tick(write=write, ready=sent, filled=filled, completed=completed)
+        self.buffer.tick(write=write, ready=sent, filled=filled, completed=completed,
+                         arrives=accepts and self.cache.present)
         self.misses.tick(
             allocate=None if found.register in (None, *requested) else (access.line, uncached), release=filled,
             sent=load and not use_store and now.memory_ready,

@@ -99,9 +99,13 @@ class BufferModel:
     def pending(self) -> set[int]:
         return {warp for entry in self.entries if entry is not None for warp in entry.warps}
 
-    def chosen(self, ready: bool) -> int | None:
-        """The entry that will be offered in the next cycle, or picked; ``ready``: what is offered now is taken."""
-        if self.request is not None and not ready and (self.picked is not None or not self.early):
+    def chosen(self, ready: bool, arrives: bool = False) -> int | None:
+        """The entry that will be offered in the next cycle, or picked; ``ready``: what is offered now is taken.
+
+        ``arrives``: a line comes into the cache, over which stored bytes may go. With ``early`` they are read now.
+        """
+        busy = (self.early and arrives) or (self.request is not None and not ready)
+        if busy and (self.picked is not None or not self.early):
             return None
         count = len(self.entries)
         turns = (number % count for number in range(self.last + 1, self.last + 1 + count))
@@ -131,9 +135,10 @@ class BufferModel:
     def room(self, line: int, uncached: bool, ready: bool) -> bool:
         return None in self.entries or self.joined(line, uncached, ready) is not None
 
-    def tick(self, *, write: Entry | None, ready: bool, filled: int | None, completed: int | None) -> None:
+    def tick(self, *, write: Entry | None, ready: bool, filled: int | None, completed: int | None,
+             arrives: bool = False) -> None:
         """``write``: a store, as an entry of its own whose ``loads`` are those to wait for."""
-        chosen, free = self.chosen(ready), lowest(self.entries)
+        chosen, free = self.chosen(ready, arrives), lowest(self.entries)
         if write is not None:
             number = self.joined(write.line, write.uncached, ready)
             if number is None:
@@ -148,7 +153,7 @@ class BufferModel:
             self.entries[chosen].sent = True
             self.last = chosen
         if self.early:
-            if self.request is None:
+            if self.request is None and not arrives:
                 self.request, self.picked = self.picked, None
             self.picked = self.picked if chosen is None else chosen
         elif chosen is not None:

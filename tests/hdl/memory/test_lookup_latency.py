@@ -77,4 +77,5 @@ def test_latencies() -> None:
         Access(warp=0, op=LsuOp.SW, address=[USER, USER + 4], mask=3, data=[1, 2]),
         Access(warp=1, op=LsuOp.LW, address=[USER, USER + 4], mask=3, rd=1),
     ])
-    assert bench.wb[0][0] == bench.takes[1] + 2 + HIT_LATENCY + 2
+    # In the lookup the load waits for a cycle while its bytes are compared, and for one in which the store's are read.
+    assert bench.wb[0][0] == bench.takes[1] + 2 + HIT_LATENCY + 3

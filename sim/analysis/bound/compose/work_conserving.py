@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from metronome.hdl.config import LINE_BYTES, SmConfig
 
 from ....predict.model.records import CHOSEN, QUEUE
-from ...code.costs import DEPTH, MISS, STORE, load_distance, longest_result, shortest_write
+from ...code.costs import DEPTH, MISS, load_distance, longest_result, shortest_write
 from ...code.refusals import RefusedError
 from ..counts import SharedState
 from ..memory_bound import MemoryBound
@@ -206,7 +206,7 @@ def _sum(demand: Demand, memory: MemoryBound, waits: int) -> tuple[dict[str, int
         parts["memory"] += served // memory.places * memory.base
     parts["barriers"] = _RELEASE * demand.shared.releases
     # In flight at the end: stores to one line, one after the other, and operations in the units.
-    parts["launch"] = _LAUNCH + max(2 * (STORE + demand.shared.costs.late + memory.base) + MISS, longest_result(config))
+    parts["launch"] = _LAUNCH + max(2 * (demand.shared.costs.store + memory.base) + MISS, longest_result(config))
     return parts, memory
 
 
@@ -261,7 +261,7 @@ def _data(demand: Demand, memory: MemoryBound, parts: dict[str, int]) -> int:
         if most > places:
             parts["memory"] += number // places * (_PART + memory.base)
     # A write buffer entry may first wait for a load of its line, or for an older store to it.
-    entry = 2 * (STORE + demand.shared.costs.late + memory.base) + MISS
+    entry = 2 * (shared.costs.store + memory.base) + MISS
     if stores > config.store_buffer:
         parts["memory"] += stores // config.store_buffer * entry
     both = shared.stored_and_loaded()
@@ -273,8 +273,9 @@ def _data(demand: Demand, memory: MemoryBound, parts: dict[str, int]) -> int:
     delayed = sum(map(shared.stays, shared.awaited if both is None else both))
     parts["memory"] += min(stores + _under_way(demand), delayed) * (_PART + memory.base + 2 * config.load_parts)
     if both is None or both or _under_way(demand):
-        # The write buffer then compares its bytes with those of the load for a cycle, in which the load waits.
-        parts["memory"] += late * demand.total("loaded_lines")
+        # The write buffer then compares its bytes with those of the load for a cycle, in which the load waits. It also
+        # waits for each entry that is read for memory, and for each line that arrives.
+        parts["memory"] += late * (demand.total("loaded_lines") + stores + misses)
     parts["memory"] += demand.total("uncached") * (_PART + memory.base)
     if shared.prefix.cycles:
         parts["memory"] += _unfinished(demand, memory, entry)

@@ -17,17 +17,18 @@ LINES = (USER - 1, USER, USER + 1, USER + 2, USER + 4)
 #: The ports of FLAGS that are in an interface.
 PORTS = {
     "holds": "buffer.holds", "covers": "buffer.covers", "ready": "buffer.ready", "joins": "buffer.joins",
+    "readable": "buffer.readable",
     "requested": "mshrs.requested", "full": "mshrs.full", "accepts": "fill.accepts", "install": "fill.install",
 }
 #: What the other parts say of the access, each with the probability that it is so.
 FLAGS = {
     "hit": 0.4, "holds": 0.4, "covers": 0.5, "ready": 0.7, "joins": 0.3, "requested": 0.4, "full": 0.4,
-    "parts_full": 0.3, "slot_free": 0.7, "accepts": 0.3, "install": 0.3,
+    "parts_full": 0.3, "slot_free": 0.7, "accepts": 0.3, "install": 0.3, "readable": 0.8,
 }
 #: Outputs that say what is done now.
 ACTIONS = ("use", "read", "forward", "answers", "add", "allocate", "write")
 #: Nothing is in the way, and nothing is there.
-FREE = dict.fromkeys(FLAGS, 0) | {"ready": 1, "slot_free": 1}
+FREE = dict.fromkeys(FLAGS, 0) | {"ready": 1, "slot_free": 1, "readable": 1}
 
 
 def config_of(cached: bool) -> SmConfig:
@@ -54,7 +55,7 @@ def load_waits(part: dict[str, Any], flags: dict[str, int], cached: bool) -> Loo
     if flags["hit"]:
         return LookupWait.NONE if can_answer else LookupWait.WRITEBACK
     if flags["holds"]:
-        answered = not uncached and flags["covers"] and can_answer
+        answered = not uncached and flags["covers"] and flags["readable"] and can_answer
         return LookupWait.NONE if answered else LookupWait.ORDER
     if uncached and flags["requested"]:
         return LookupWait.ORDER

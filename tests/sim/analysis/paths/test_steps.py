@@ -169,7 +169,7 @@ def _(patch):
     "add t4, t1, t1",
 )))
 def _(patch):
-    patch.setattr(work_conserving, "_blocked", lambda demand: 0)
+    patch.setattr(work_conserving, "_blocked", lambda demand, port: 0)
 
 
 @step("others keep no divider busy", both(asm(4, "div t0, t0, t1", "div t2, t3, t1")))
@@ -237,12 +237,12 @@ def _(patch):
 
 @step("a fence waits for nothing", alone(asm(4, "sw t0, 0(%0)", "fence", "sb t0, 0(%0)", "fence")))
 def _(patch):
-    patch.setattr(pipeline, "STORE", -1 << 20)
+    patch.setattr(pipeline, "MISS", -1 << 20)
 
 
 @step("uncached stores are made at once", alone(asm(1, "li t0, 0x1000", *["sw t1, 0(t0)"] * 16)))
 def _(patch):
-    patch.setattr(pipeline.Pipeline, "_uncached", lambda self, access: 0)
+    patch.setattr(counts.SharedState, "_uncached_lines", lambda self, access: 0)
 
 
 MEET = 'asm volatile("li t0, 1\\nli t1, 2\\n.insn r 0x0b, 4, 0, x0, t0, t1" ::: "t0", "t1", "memory");'
